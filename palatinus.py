@@ -18,7 +18,7 @@ if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != str(Pat
 sys.path.insert(0, str(next(filter(Path.is_dir, map(Path(__file__).parent.joinpath, ("_palatinus", ""))))))
 
 from client.language import LANGUAGES, N_, WrongUse, _, language_of, speak
-from client.player.terminal import Colouring, Colours, DisplayOptions, Notices, Theme, choose_display
+from client.player.terminal import Colouring, Colours, DesktopNotices, DisplayOptions, Theme, choose_display
 from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
     Command,
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = build_parser().parse_args(words)
         given, colouring = arguments, Colouring(Theme(arguments.theme), Colours(arguments.colours))
-        notices = None if given.notices is None else Notices(given.notices)
+        notices = None if given.notices is None else DesktopNotices(given.notices)
         choose_display(DisplayOptions(given.ascii, given.plain, colouring, given.bell, given.title, notices))
         code: int = arguments.run(arguments)
     except WrongUse as error:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from bench import Samples
-from client.bots.search.tree import Search
+from client.bots.search.tree import TreeSearch
 from engine.components import DEALS
 from engine.events import Event
 from engine.game import Game, GameOptions, RandomChance
@@ -52,7 +52,7 @@ def full_game(events: Sequence[Event], rng: random.Random) -> None:
 def simulations(game: Game, rng: random.Random) -> float:
     """Return how many simulations a search makes in a second."""
     assert game.view.turn is not None
-    search = Search(snapshot(game.view, eyes_of(game.view.turn)), rng)
+    search = TreeSearch(snapshot(game.view, eyes_of(game.view.turn)), rng)
     began = time.perf_counter()
     search.run(_SIMULATIONS)
     return _SIMULATIONS / (time.perf_counter() - began)

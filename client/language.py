@@ -132,7 +132,7 @@ def _catalogue(language: str) -> gettext.NullTranslations:
     return gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
 
 
-def spoken() -> str:
+def current_language() -> str:
     return _spoken
 
 

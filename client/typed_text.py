@@ -52,10 +52,10 @@ def _within(bounds: tuple[int, int], written: str, text: str) -> int:
     if bounds[0] <= seconds <= bounds[1]:
         return seconds
     hint = _("{text!r} is out of range. Choose {least} to {most}.")
-    raise BadText(hint.format(text=text, least=_written(bounds[0]), most=_written(bounds[1])))
+    raise BadText(hint.format(text=text, least=_spell_time(bounds[0]), most=_spell_time(bounds[1])))
 
 
-def _written(seconds: int) -> str:
+def _spell_time(seconds: int) -> str:
     """Return a time as it is typed, in the largest unit that fits."""
     fitting = (unit for unit in _UNITS if seconds and seconds % _UNITS[unit] == 0)
     unit = max(fitting, key=lambda each: (_UNITS[each], each), default="")

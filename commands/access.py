@@ -13,7 +13,7 @@ from commands.parsing import CANNOT_READ, using_file
 from protocol.limits import PASSWORD_LENGTH
 
 if TYPE_CHECKING:
-    from client.network.transport import Access
+    from client.network.transport import ServerAccess
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
@@ -45,9 +45,9 @@ def password_of(file: Path | None, variable: str = PASSWORD_VARIABLE) -> str | N
     return password
 
 
-def access_of(arguments: argparse.Namespace) -> "Access":
+def access_of(arguments: argparse.Namespace) -> "ServerAccess":
     """Return what is needed to connect; raises WrongUse if a file does not contain it."""
-    from client.network.transport import Access  # a server only reads a password
+    from client.network.transport import ServerAccess  # a server only reads a password
 
     tls, file = None, arguments.tls_ca
     if file is not None:
@@ -57,4 +57,4 @@ def access_of(arguments: argparse.Namespace) -> "Access":
             except ssl.SSLError as error:
                 raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
     hosts = frozenset(urlsplit(server_url(each)).hostname or "" for each in arguments.other_host)
-    return Access(tls, password_of(arguments.password_file), hosts)
+    return ServerAccess(tls, password_of(arguments.password_file), hosts)

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from client.language import _
-from client.player.terminal import Colours, Notices, Theme
+from client.player.terminal import Colours, DesktopNotices, Theme
 from client.ui.texts.glyphs import speaks_unicode
 
 
@@ -44,7 +44,7 @@ def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> N
         meaning = _(
             "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
         )
-        group.add_argument("--notices", choices=[notices.value for notices in Notices], help=meaning)
+        group.add_argument("--notices", choices=[notices.value for notices in DesktopNotices], help=meaning)
     add_ascii(group, _("draw with ASCII characters only"))
     meaning = _(
         "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"

@@ -47,9 +47,9 @@ def _print_findings(_arguments: argparse.Namespace) -> int:
 
 def _findings() -> Iterator[tuple[str, str]]:
     device, size = own_device(), shutil.get_terminal_size((0, 0))
-    yield "palatinus", _installed("palatinus")
+    yield "palatinus", _version_of("palatinus")
     yield "python", f"{platform.python_implementation()} {platform.python_version()}"
-    yield "program", " ".join(_shown(Path(word).absolute()) for word in (sys.executable, sys.argv[0]))
+    yield "program", " ".join(_hide_user(Path(word).absolute()) for word in (sys.executable, sys.argv[0]))
     yield "platform", platform.platform()
     yield "sqlite, tls", f"{sqlite3.sqlite_version}, {ssl.OPENSSL_VERSION}"
     terminals = [name for name, stream in (("input", sys.stdin), ("output", sys.stdout)) if stream.isatty()]
@@ -62,21 +62,21 @@ def _findings() -> Iterator[tuple[str, str]]:
     yield "locale", f"{locale_of(os.environ) or 'none'}, language {language_of()}"
     config = platformdirs.user_config_path("palatinus", appauthor=False)
     for name, folder in (("data", data_folder()), ("seats", seats_folder()), ("settings", config)):
-        yield name, f"{_shown(folder)}, {_access(folder)}"
+        yield name, f"{_hide_user(folder)}, {_access(folder)}"
     for name in _PACKAGES:
-        yield name, _installed(name)
+        yield name, _version_of(name)
     for name, purpose in _FEATURES.items():
-        yield name, f"{_installed(name)} ({purpose})"
+        yield name, f"{_version_of(name)} ({purpose})"
 
 
-def _installed(package: str) -> str:
+def _version_of(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
 
 
-def _shown(path: Path) -> str:
+def _hide_user(path: Path) -> str:
     """Return a path without the name of its user."""
     home, names = Path.home(), {Path.home().name}
     with contextlib.suppress(KeyError, OSError):  # some users have no name

@@ -201,7 +201,7 @@ class PrintCompletion(argparse.Action):
         parser.exit()
 
 
-def confirmed(lines: Iterable[str], question: str) -> bool:
+def confirm(lines: Iterable[str], question: str) -> bool:
     """Show what it is about and ask; raises WrongUse without a terminal."""
     if not sys.stdin.isatty():
         raise WrongUse(_("cannot ask for confirmation without a terminal: add --yes to remove without it"))

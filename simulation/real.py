@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from protocol.absence import WAIT, ByBot
 from server.errors import JournalError
 from server.storage.entries import Entry
@@ -223,7 +223,7 @@ class Round:
     def _games(self, port: int) -> Games:
         plan = self._plan
         url = f"ws://127.0.0.1:{port}"
-        way = Route(url, Access(), _hold_nothing, plan.longest_hold, plan.talk)
+        way = Route(url, ServerAccess(), _hold_nothing, plan.longest_hold, plan.talk)
         return Games(plan, games(plan), way, self.counts, self.verdict, between_games=lambda: None)
 
     async def _play(self, parties: Games) -> None:

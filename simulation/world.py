@@ -15,7 +15,7 @@ import asyncpg
 
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from client.ui.web.pages import WebPages
 from protocol.messages import TableState
 from server.config import Config, Limits
@@ -83,7 +83,7 @@ class World:
 
     def __init__(self, plan: Plan, folder: Path, trace: Trace) -> None:
         self.outcome = Outcome()
-        self.access = Access()
+        self.access = ServerAccess()
         self.taps: list[Wiretap] = []
         self._plan = plan
         self._trace = trace

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from client.bots.arena.games import Player, begun, played
+from client.bots.arena.games import ArenaPlayer, play_to_end, start_game
 from client.bots.brains import brain_named
 from client.bots.runner import BotOptions, run_bots
 from engine.events import LayTile, Place
@@ -61,8 +61,8 @@ def test_the_documents_brains_play_whole_games(name: str) -> None:
             learner.learn(players, learner.BATCH)
             assert learner.learned(players).any()
         rng = random.Random(players)
-        seated = [Player(brain.name, brain.choose, rng) for brain in (*brains, brains[1])[:players]]
-        played(begun(players, rng), seated)
+        seated = [ArenaPlayer(brain.name, brain.choose, rng) for brain in (*brains, brains[1])[:players]]
+        play_to_end(start_game(players, rng), seated)
 
 
 @pytest.mark.usefixtures("modules")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from client.player.preferences import remembered
+from client.player.preferences import read_preferences
 from client.player.seats import Seats
 from commands.finished_games.records import past_games
 from commands.levels import with_bots
@@ -124,6 +124,6 @@ def test_seats_and_preferences_are_found(kept: Path) -> None:
         assert held is not None
         assert held.token == seat.token
         seats.forget(held)
-    preferences = remembered(folder / "preferences.json")
+    preferences = read_preferences(folder / "preferences.json")
     assert preferences is not None
     assert (preferences.servers, preferences.players, preferences.random_layout) == ((URL,), 4, True)

@@ -15,7 +15,7 @@ import pexpect
 import psutil
 import pytest
 
-from client.network.connection import connected
+from client.network.connection import open_connection
 from protocol.messages import NEW, OpenTable, SeatBot
 from tests.commands.guests.visitor import visiting
 from tests.server.peer import http_get
@@ -111,7 +111,7 @@ async def check(program: str, home: Path, database: str) -> None:
         url = f"ws://127.0.0.1:{port}"
         bots = ("--players", "2", "--seats", "2", "--random-layout", "--brain", "search:100,greedy")
         assert "draws checked" in await output([program, "bot", url, *bots], home)
-        async with connected(url) as connection, asyncio.TaskGroup() as tasks:
+        async with open_connection(url) as connection, asyncio.TaskGroup() as tasks:
             await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=True))
             await connection.ask(SeatBot(NEW, "senator"))
             player = Player(connection, 1)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from client.bots.brains import brain_named
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from client.network.transport import ConnectFailed
 from client.tables.table import Closed
 from engine.redaction import snapshot
@@ -92,7 +92,7 @@ async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[Player]
     async with contextlib.AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
         players = []
         for seed in range(number):
-            connection = await stack.enter_async_context(connected(url))
+            connection = await stack.enter_async_context(open_connection(url))
             code = (await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=bool(seed % 2)))).table
             tasks.create_task(output(await program(tree, "bot", "--brain", "random", url, code)))
             players.append(player := Player(connection, seed))

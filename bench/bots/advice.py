@@ -16,7 +16,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from client.bots.arena.games import begun
+from client.bots.arena.games import start_game
 from client.bots.brains import brain_named
 from client.bots.search.advice import after, better, candidates, chances_in, shares_of_wins
 from client.bots.shares import wilson
@@ -49,7 +49,7 @@ def truth(view: View, move: Place) -> float:
 def advice_in(brain: str, players: int, number: int, simulations: int) -> Iterator[Advised | None]:
     """Yield what became of each move of the greedy player in a game against a brain."""
     rng = random.Random(f"{brain} {players} {number}")
-    game = begun(players, rng)
+    game = start_game(players, rng)
     own = number % players
     brains = [brain_named(_PLAYER if seat == own else brain).choose for seat in range(players)]
     while (legal := game.legal()) is not None:

@@ -14,9 +14,9 @@ import math
 import random
 from collections import Counter, defaultdict
 
-from client.bots.arena.games import Player, begun, played
+from client.bots.arena.games import ArenaPlayer, play_to_end, start_game
 from client.bots.brains import brain_named
-from client.bots.search.worlds import STEPS, Beliefs, Worlds, learned, told
+from client.bots.search.worlds import STEPS, Beliefs, Worlds, beliefs_after, clues_in
 from engine.board import FIELDS
 from engine.game import Game
 from engine.pieces import Kind, Wolf
@@ -37,7 +37,7 @@ def before_scoring(game: Game) -> View:
 def believed(view: View, beliefs: tuple[Beliefs, ...]) -> dict[int, float]:
     """Return how likely each hidden wolf is a farmer, by field number."""
     found = {}
-    for group in Worlds(view, told(view), beliefs).groups:
+    for group in Worlds(view, clues_in(view), beliefs).groups:
         for at, field in enumerate(group.fields):
             farmer = sum(odds for odds, way in zip(group.odds, group.ways, strict=True) if way.farmers[at])
             found[field] = farmer / sum(group.odds)
@@ -61,10 +61,10 @@ def main() -> int:
         beliefs: tuple[Beliefs, ...] = ()
         for number in range(options.games):
             rng = random.Random(f"{options.seed} {pair} {number}")
-            game = begun(options.players, rng)
-            played(game, [Player(name, brain_named(name).choose, rng) for name in names])
+            game = start_game(options.players, rng)
+            play_to_end(game, [ArenaPlayer(name, brain_named(name).choose, rng) for name in names])
             view = before_scoring(game)
-            promised, best = told(view)
+            promised, best = clues_in(view)
             for name, placements in zip(names, best, strict=True):
                 moves[name].update(placements)
             for when, known in (("first", ()), ("later", beliefs)) if beliefs else (("first", ()),):
@@ -75,7 +75,7 @@ def main() -> int:
                     if when == "first":
                         better = (promised[field] > 0.0) == farmer
                         counts[name][bisect.bisect(STEPS, abs(promised[field])), better] += 1
-            beliefs = learned(snapshot(game.view, SPECTATOR), beliefs)
+            beliefs = beliefs_after(snapshot(game.view, SPECTATOR), beliefs)
     for name, found in counts.items():
         for when in ("first", "later"):
             each = losses[name, when]

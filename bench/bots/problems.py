@@ -15,10 +15,10 @@ from itertools import count
 import msgspec
 
 from bench.bots.advice import truth
-from client.bots.arena.games import begun
+from client.bots.arena.games import start_game
 from client.bots.brains import brain_named
 from client.bots.greedy import greedy
-from client.bots.search.advice import candidates, compared
+from client.bots.search.advice import candidates, compare_moves
 from client.records import StoredProblem
 from engine.components import DEALS
 from engine.events import Place
@@ -46,7 +46,7 @@ def problem_at(view: View, own: View, legal: LegalPlaces) -> tuple[Place, Place]
         if simulations == _DEEP and candidates(own, seat, 6 * _DEEP, seed)[0] != best:
             return None
         for rival in rivals:
-            found = compared(own, best, rival, simulations, seed)
+            found = compare_moves(own, best, rival, simulations, seed)
             if found is None or found.gain < _GAIN:
                 return None
     if any(truth(view, best) <= truth(view, rival) for rival in rivals):
@@ -58,7 +58,7 @@ def problems_in(number: int) -> Iterator[StoredProblem]:
     """Yield the problems of a game, at most one of each player."""
     rng = random.Random(number)
     players = list(DEALS)[number % len(DEALS)]
-    game = begun(players, rng, random_layout=True)
+    game = start_game(players, rng, random_layout=True)
     brains = [brain_named(rng.choice(_BRAINS)).choose for _seat in range(players)]
     found: dict[int, tuple[int, Place, Place]] = {}
     moves = 0

@@ -25,7 +25,7 @@ from typing import Final
 import asyncpg
 
 from client.bots.brains import at_random
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from client.network.transport import ConnectFailed, RequestRefused
 from client.tables.table import Closed
 from protocol.events import move_message
@@ -78,7 +78,7 @@ async def play_game(connection: Connection, table: Table, rng: random.Random, pa
 async def play_games(url: str, table: Table, number: int, pace: float, over: asyncio.Event) -> None:
     """Play at one table after the other until it is `over`."""
     async with contextlib.AsyncExitStack() as stack:
-        players = [await stack.enter_async_context(connected(url)) for _ in range(_PLAYERS)]
+        players = [await stack.enter_async_context(open_connection(url)) for _ in range(_PLAYERS)]
         while not over.is_set():
             table.chosen = {}
             opened = await players[0].ask(OpenTable(NEW, _PLAYERS, "player-0", random_layout=True))

@@ -22,7 +22,7 @@ from engine.view import SPECTATOR, Phase, View, eyes_of
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class JudgedMoment:
     """A stop of a recording with everything open; after a placement, also what its player saw before it.
 
     After the last placement the chances are what the game came to.
@@ -35,24 +35,24 @@ class Moment:
     came_to: Chances | None = None
 
 
-def moments(recording: Recording, result: Chances) -> list[Moment]:
+def moments(recording: Recording, result: Chances) -> list[JudgedMoment]:
     """Return the moments to judge: from the last tile on, each one in turn up to the last piece."""
-    found: list[Moment] = []
+    found: list[JudgedMoment] = []
     for stop in range(recording.moves + 1):
         view = recording.view(stop, recording.all_eyes)
         if view.phase is Phase.LAYING:
             continue
         placed = recording.events[recording.counts[stop] - 1]
         if not isinstance(placed, Placed):
-            found.append(Moment(stop, view))
+            found.append(JudgedMoment(stop, view))
             continue
         own = recording.view(stop - 1, eyes_of(placed.seat))
         move = Place(placed.seat, placed.piece, placed.field)
-        found.append(Moment(stop, view, own, move, None if view.to_place else result))
+        found.append(JudgedMoment(stop, view, own, move, None if view.to_place else result))
     return found
 
 
-def judged(moment: Moment, simulations: int, seed: int) -> tuple[Chances, Better | None]:
+def judge_moment(moment: JudgedMoment, simulations: int, seed: int) -> tuple[Chances, Better | None]:
     """Return the chances at a moment, and a better move than the one that led to it, if one was found."""
     name = f"{seed} {moment.stop}"
     chances = moment.came_to or chances_in(moment.open, shares_of_wins(moment.open, simulations, name))
@@ -78,7 +78,7 @@ class Effort:
     cores: int = 1
 
 
-async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysis], None]) -> Analysis:
+async def run_analysis(recording: Recording, effort: Effort, told: Callable[[Analysis], None]) -> Analysis:
     """Return the analysis of a finished game; `told` is called with what there is of it, again and again.
 
     The same effort leads to the same analysis, on any number of cores. The processes end with the event loop,
@@ -108,7 +108,7 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
         nonlocal analysis
         for index in waiting:
             moment = ahead[index]
-            work = partial(judged, moment, effort.simulations, effort.seed)
+            work = partial(judge_moment, moment, effort.simulations, effort.seed)
             try:
                 verdicts[index] = await in_process(work, limiter=limiter)
             except ProcessesLost as error:
@@ -161,7 +161,7 @@ def _lost_on(found: Better) -> LostOn:
 async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:
     """Analyse a finished game beside a screen; return what went wrong, if anything."""
     try:
-        await analysed(recording, Effort(), told)
+        await run_analysis(recording, Effort(), told)
     except ProcessesLost as error:
         return str(error)
     return ""

@@ -66,7 +66,7 @@ def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
     own = getattr(sys.modules.get(getattr(choose, "__module__", "")), "__file__", None)
     code = getattr(choose, "__code__", None)
     if code is not None and _origin(error, own)[0] != own:  # such as the wrong number of parameters
-        return BrainFailed(_failed(name, (code.co_filename, code.co_firstlineno), error))
+        return BrainFailed(_describe_failure_at(name, (code.co_filename, code.co_firstlineno), error))
     # The traceback as Python prints it, from the first frame in the brain's own file on.
     files = [frame.f_code.co_filename for frame, _line in traceback.walk_tb(error.__traceback__)]
     for _frame in range(files.index(own) if own in files else 1):
@@ -96,10 +96,10 @@ def checked_command(name: str, returned: object) -> Command:
 
 def describe_failure(name: str, error: BaseException, own: str | None) -> str:
     """Return that the brain `name` failed, and where: in its file `own`, if the error passed through it."""
-    return _failed(name, _origin(error, own), error)
+    return _describe_failure_at(name, _origin(error, own), error)
 
 
-def _failed(name: str, origin: tuple[str, int], error: BaseException) -> str:
+def _describe_failure_at(name: str, origin: tuple[str, int], error: BaseException) -> str:
     file, line = origin
     text = _("The brain {name} failed in {file}, line {line}: {error}.")
     said = "".join(traceback.format_exception_only(error)).strip()

@@ -155,7 +155,7 @@ class Outlook:
         if kind is Kind.SOLDIER:
             soldiers.add(index)
         if soldiers:
-            score = self._replayed(index, kind, min(soldiers) // 6)
+            score = self._replay(index, kind, min(soldiers) // 6)
         else:
             score = self._captives[-1] + sum(self._hills) + self._difference(index, CERTAIN[kind])
         self._owners[index] = _NOBODY
@@ -172,7 +172,7 @@ class Outlook:
             board.merchants[index], board.farmers[index], board.worth[index], board.empty[index] = kept
         return difference
 
-    def _replayed(self, index: int, kind: Kind, soldiers: int) -> float:
+    def _replay(self, index: int, kind: Kind, soldiers: int) -> float:
         """Return the score, scoring anew from the first hill that the piece affects."""
         near = self._ground.hills[index]
         first = min(soldiers, near[0])  # `soldiers` is the first hill with a soldier beside the piece

@@ -11,7 +11,7 @@ from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
 from client.bots.processes import ProcessesLost, in_process
-from client.bots.search.advice import advised, compared
+from client.bots.search.advice import advise, compare_moves
 from client.language import _, counted
 from client.records import Better, Suggestion
 from engine.events import Command, Place
@@ -24,7 +24,7 @@ SIMULATIONS: Final = 1000
 _MOST_SECONDS: Final = 30.0  # until the process is taken to be lost; a hint takes a second or two
 
 
-async def suggested(view: View, legal: Legal) -> Suggestion:
+async def suggest_move(view: View, legal: Legal) -> Suggestion:
     """Return the move that promises most, and why; the event loop goes on meanwhile.
 
     In one program hints are worked out one after another: guests share the one that they play in.
@@ -37,7 +37,7 @@ async def suggested(view: View, legal: Legal) -> Suggestion:
         if isinstance(legal, LegalPlaces):
             with contextlib.suppress(ProcessesLost):  # a simpler move is better than none
                 seed, limiter = str(rng.getrandbits(64)), CapacityLimiter(1)
-                work = partial(advised, view, legal.seat, SIMULATIONS, seed)
+                work = partial(advise, view, legal.seat, SIMULATIONS, seed)
                 move, other, better = await in_process(work, limiter=limiter, seconds=_MOST_SECONDS)
                 return Suggestion(move, reason_for(move, view, legal), other, better)
         command = await asyncio.to_thread(greedy, view, legal, rng)
@@ -47,7 +47,7 @@ async def suggested(view: View, legal: Legal) -> Suggestion:
 async def compare(view: View, move: Place, other: Place) -> Better | None:
     """Return how much better a move is than another, None if they are equal, as the event loop goes on."""
     limiter = CapacityLimiter(1)
-    on_average = partial(compared, surely=False)  # a problem has a best move for sure
+    on_average = partial(compare_moves, surely=False)  # a problem has a best move for sure
     return await in_process(on_average, view, move, other, SIMULATIONS, "problem", limiter=limiter)
 
 

@@ -20,19 +20,19 @@ from client.bots.brain import (
     checked_command,
     forbidden_choice,
 )
-from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
+from client.bots.brains import NamedBrain, brain_named
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.bots.results import Results
 from client.bots.search.brain import SearchBrain, seed_from
-from client.language import _
-from client.network.connection import Connection, connected
+from client.language import WrongUse, _
+from client.network.connection import Connection, open_connection
 from client.network.refusals import describe_refusal
 from client.network.transport import (
     FREE_ACCESS,
-    Access,
     ConnectFailed,
     PasswordWanted,
     RequestRefused,
+    ServerAccess,
     Timeouts,
     password_wanted,
 )
@@ -67,10 +67,6 @@ class UnfairDraws(Exception):
     """The server's draws do not fit what it had committed itself to; the text says what."""
 
 
-class WrongUse(ValueError):
-    """The options contradict each other; the text says what to change."""
-
-
 @dataclass(frozen=True, slots=True)
 class BotOptions:
     """The options of `palatinus bot`; its seats get the `brains` in turn.
@@ -92,7 +88,7 @@ class BotOptions:
     starting: Seat | None = None
     rematch: bool = False
     absence: Absence = WAIT
-    access: Access = FREE_ACCESS
+    access: ServerAccess = FREE_ACCESS
     timeouts: Timeouts = field(default_factory=Timeouts)
     kept_in: Seats | None = None
     cores: int = 1
@@ -132,7 +128,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
         async with contextlib.AsyncExitStack() as stack:
             bots = []
             for seat in range(options.seats):
-                line = connected(
+                line = open_connection(
                     options.url, client="palatinus bot", timeouts=options.timeouts, access=options.access
                 )
                 connection = await stack.enter_async_context(line)
@@ -144,7 +140,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
             for number in range(1, options.games + 1):
                 await _play_game(bots, options, number, results)
             results.all_over()
-    except (WrongUse, NoSuchBrain) as error:
+    except WrongUse as error:
         print(error, file=errors)
         return 2
     except PasswordWanted as error:
@@ -167,13 +163,13 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, resul
     for bot in joining:
         await bot.join(table)
     await _play_to_the_end(bots, number, results)
-    while options.rematch and await _played_again(bots):
+    while options.rematch and await _play_again(bots):
         await _play_to_the_end(bots, number, results)
     for bot in bots:
         await bot.connection.ask(messages.Leave(NEW))
 
 
-async def _played_again(bots: list["_Bot"]) -> bool:
+async def _play_again(bots: list["_Bot"]) -> bool:
     """Follow the players who play again to the next table; return False if there are none."""
     if not await bots[0].others_play_again({bot.connection.model.seat for bot in bots}):
         return False
@@ -221,7 +217,7 @@ class _Bot:
             absence=self._options.absence,
             program=True,
         )
-        return (await self._asked_until_stored(partial(self.connection.ask, opened))).table
+        return (await self._ask_until_stored(partial(self.connection.ask, opened))).table
 
     async def join(self, table: str) -> None:
         """Join the table, with the next number if another bot there has this one's name.
@@ -234,12 +230,12 @@ class _Bot:
                 self._held = self._options.kept_in.take(table, self._name(self._number))
         if self._held is not None:
             back = messages.Resume(NEW, table, self._held.token)
-            await self._asked_until_stored(partial(self.connection.ask, back))
+            await self._ask_until_stored(partial(self.connection.ask, back))
             return
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
                 message = messages.JoinTable(NEW, table, self._name(number), program=True)
-                await self._asked_until_stored(partial(self.connection.ask, message))
+                await self._ask_until_stored(partial(self.connection.ask, message))
             except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
@@ -282,14 +278,14 @@ class _Bot:
                 return None
             if _may_start(model.state, model.seat):
                 try:
-                    await self._asked_until_stored(partial(self.connection.ask, messages.StartGame(NEW)))
+                    await self._ask_until_stored(partial(self.connection.ask, messages.StartGame(NEW)))
                 except RequestRefused as refusal:
                     if refusal.code not in _NOT_TO_BE_STARTED:
                         raise  # else somebody left or was quicker, as the table's next state shows
             if model.legal is not None:
                 seen_at = model.seq
                 due = _now() + (random.uniform(*_HUMAN_SECONDS) if self._options.human_pace else 0.0)
-                command = await self._chosen()
+                command = await self._choose_command()
                 await asyncio.sleep(due - _now())  # how long it thought tells nothing
                 if model.seq == seen_at:  # else it thought for longer than the table's clock
                     await self._move(command)
@@ -313,7 +309,7 @@ class _Bot:
     async def _move(self, command: Command) -> None:
         """Make the move, unless it is too late, or the game is paused: what comes next will show that."""
         try:
-            await self._asked_until_stored(partial(self.connection.ask, move_message(NEW, command)))
+            await self._ask_until_stored(partial(self.connection.ask, move_message(NEW, command)))
         except RequestRefused as refusal:
             if refusal.code in _NOT_NOW:
                 return
@@ -321,7 +317,7 @@ class _Bot:
                 raise forbidden_choice(self._brain.name, command, str(refusal)) from refusal
             raise
 
-    async def _asked_until_stored(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _ask_until_stored(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the answer to a request, made again as long as the server says when: bots can wait."""
         until = _now() + self._options.timeouts.keep_trying
         while True:
@@ -338,7 +334,7 @@ class _Bot:
         state = self.connection.model.state
         return [] if state is None else [line.name for line in state.seats]
 
-    async def _chosen(self) -> Command:
+    async def _choose_command(self) -> Command:
         model = self.connection.model
         if self._known != self._names():
             self._choose = self._brain.choose  # what it has learned is of other players
@@ -349,7 +345,7 @@ class _Bot:
         choose = self._choose
         try:
             if isinstance(choose, SearchBrain):
-                return await searched(choose, view, model.legal, self._rng, self._options.cores)
+                return await search_move(choose, view, model.legal, self._rng, self._options.cores)
             returned = await asyncio.to_thread(choose, view, model.legal, self._rng)
         except ProcessesLost as error:
             text = _("The brain {name} failed: {error}.")
@@ -375,7 +371,7 @@ def _may_start(state: messages.TableState | None, seat: int | None) -> bool:
 _SPARE_SECONDS: Final = 30.0  # to start a process, and to notice that the time is up, on a busy machine
 
 
-async def searched(
+async def search_move(
     brain: SearchBrain, view: View, legal: Legal, rng: random.Random, cores: int = 1
 ) -> Command:
     """Return the command of the brain, found with a search on each of so many cores.
@@ -396,4 +392,4 @@ async def searched(
     except ProcessesLost as error:
         text = _("a process of the search ended or did not answer, {n} times in a row")
         raise ProcessesLost(text.format(n=ATTEMPTS)) from error
-    return brain.chosen(view, legal, [search.result() for search in searches], rng)
+    return brain.choose_place(view, legal, [search.result() for search in searches], rng)

@@ -58,12 +58,12 @@ class Found(Struct, frozen=True):
 NOTHING = Found()
 
 
-def named(found: Found, name: str) -> FoundServer | None:
+def server_named(found: Found, name: str) -> FoundServer | None:
     wanted = name.casefold()
     return next((each for each in found.servers if each.name and each.name.casefold() == wanted), None)
 
 
-def listing(found: Found, code: str) -> FoundServer | None:
+def server_listing(found: Found, code: str) -> FoundServer | None:
     return next(
         (each for each in found.servers if isinstance(each.answer, Listed) and code in each.answer.codes),
         None,

@@ -20,8 +20,8 @@ from client.finding.found import (
     SeatAnswer,
     Silent,
     each_table_once,
-    listing,
-    named,
+    server_listing,
+    server_named,
 )
 from client.language import N_
 from client.network import transport
@@ -43,7 +43,7 @@ Message = TypeVar("Message")
 
 
 async def follow_seat(
-    url: str, table: str, proof: str, access: transport.Access, show: Callable[[SeatAnswer], None]
+    url: str, table: str, proof: str, access: transport.ServerAccess, show: Callable[[SeatAnswer], None]
 ) -> None:
     """Call `show` with how the game of a seat stands until that is settled; `proof` is its token's hash."""
     while True:
@@ -53,11 +53,11 @@ async def follow_seat(
 
 
 async def _is_settled(
-    url: str, question: AskTurn, access: transport.Access, show: Callable[[SeatAnswer], None]
+    url: str, question: AskTurn, access: transport.ServerAccess, show: Callable[[SeatAnswer], None]
 ) -> bool:
     """Show what the servers say until they fail, or until it will not change: then return True."""
 
-    async def asked(websocket: ClientConnection, welcome: Welcome, number: int) -> Turn | Refused | None:
+    async def ask(websocket: ClientConnection, welcome: Welcome, number: int) -> Turn | Refused | None:
         if not welcome.turns:
             return None
         return await _answer(websocket, replace(question, id=number), Turn, Refused)
@@ -65,7 +65,7 @@ async def _is_settled(
     address = _address(url, access)
     for _ in range(_MOST_FOLLOWED):
         moved: transport.Elsewhere | None = None
-        async with contextlib.aclosing(_answers(address, asked)) as told:
+        async with contextlib.aclosing(_answers(address, ask)) as told:
             async for answer in told:
                 match answer:
                     case None:
@@ -89,13 +89,13 @@ async def _is_settled(
     return False
 
 
-def _address(url: str, access: transport.Access) -> transport.Address:
+def _address(url: str, access: transport.ServerAccess) -> transport.ServerAddress:
     """Return where to ask, without the password: a stranger is told nothing of the player."""
-    return transport.Address(url, _CLIENT, transport.Access(access.tls, hosts=access.hosts))
+    return transport.ServerAddress(url, _CLIENT, transport.ServerAccess(access.tls, hosts=access.hosts))
 
 
 async def _answers(
-    address: transport.Address, ask: Callable[[ClientConnection, Welcome, int], Awaitable[Said]]
+    address: transport.ServerAddress, ask: Callable[[ClientConnection, Welcome, int], Awaitable[Said]]
 ) -> AsyncGenerator[Said | Locked | Silent, None]:
     """Yield the answer of the server again and again, or why there is none, which is the last."""
     try:
@@ -122,7 +122,7 @@ async def _answers(
         websocket.transport.abort()
 
 
-async def _listed(websocket: ClientConnection, _welcome: Welcome, number: int) -> Listed:
+async def _list_tables(websocket: ClientConnection, _welcome: Welcome, number: int) -> Listed:
     tables = (await _answer(websocket, ListTables(number), Tables)).tables
     open_tables = {
         table.table: table
@@ -137,7 +137,7 @@ async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: 
     """Return the answer, of one of these kinds; raises BadMessage if the server sends something else."""
     await websocket.send(encode(question))
     for _ in range(_MOST_MESSAGES):
-        message = await transport.received(websocket)
+        message = await transport.receive(websocket)
         if isinstance(message, kinds):
             return message
     raise BadMessage(N_("no answer"))
@@ -152,7 +152,9 @@ _FIRST_PAUSE: Final = 2.0  # seconds before a server that did not answer is aske
 _LONGEST_PAUSE: Final = 30.0
 
 
-async def search(show: Callable[[Found], None], access: transport.Access = transport.FREE_ACCESS) -> None:
+async def search(
+    show: Callable[[Found], None], access: transport.ServerAccess = transport.FREE_ACCESS
+) -> None:
     """Call `show` with all that is found, whenever that changes, until cancelled."""
     from discovery.browser import listen  # noqa: PLC0415 - who types an address does not wait for the library
 
@@ -160,8 +162,8 @@ async def search(show: Callable[[Found], None], access: transport.Access = trans
         await listen(_Search(show, access, tasks).hear)
 
 
-async def located(
-    name: str, access: transport.Access, seconds: float, code: str | None = None
+async def locate(
+    name: str, access: transport.ServerAccess, seconds: float, code: str | None = None
 ) -> FoundServer | None:
     """Return the server of that name once it has answered; None if none is found in so many seconds.
 
@@ -176,7 +178,7 @@ async def located(
         nonlocal seen
         if there.done():
             return
-        seen = named(found, name) or (None if code is None else listing(found, code))
+        seen = server_named(found, name) or (None if code is None else server_listing(found, code))
         answered = seen is not None and not isinstance(seen.answer, Asking | Silent)
         if answered or found.deaf is not None:
             there.set_result(None)
@@ -197,7 +199,7 @@ class _Search:
     """Asks all servers that are heard of, each in a task of its own."""
 
     def __init__(
-        self, show: Callable[[Found], None], access: transport.Access, tasks: asyncio.TaskGroup
+        self, show: Callable[[Found], None], access: transport.ServerAccess, tasks: asyncio.TaskGroup
     ) -> None:
         self._show, self._access, self._tasks = show, access, tasks
         self._asking: dict[Heard, asyncio.Task[None]] = {}
@@ -235,7 +237,7 @@ class _Search:
     async def _ask_at(self, url: str, server: "Heard") -> Listed | Locked | None:
         """Show what the server says at this address, as long as it does; return the last of it."""
         last: Listed | Locked | None = None
-        async with contextlib.aclosing(_answers(_address(url, self._access), _listed)) as told:
+        async with contextlib.aclosing(_answers(_address(url, self._access), _list_tables)) as told:
             async with self._slots:
                 answer = await anext(told, None)
             while answer is not None:

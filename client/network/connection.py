@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from client.language import _
 from client.network import transport
 from client.network.refusals import describe_refusal
-from client.network.transport import NoAnswer, RequestRefused
+from client.network.transport import RequestRefused, RequestUnanswered
 from client.tables import table
 from client.tables.draws import Call
 from engine.draws import Share, pledge_of
@@ -48,22 +48,22 @@ _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
 @contextlib.asynccontextmanager
-async def connected(
+async def open_connection(
     url: str,
     *,
     client: str = "palatinus",
     timeouts: transport.Timeouts | None = None,
-    access: transport.Access = transport.FREE_ACCESS,
+    access: transport.ServerAccess = transport.FREE_ACCESS,
 ) -> AsyncIterator["Connection"]:
     """Connect to the server at `url` for the length of the context.
 
     Raises ConnectFailed if there is none. `client` tells the server about this program.
     """
-    address, timeouts = transport.Address(url, client, access), timeouts or transport.Timeouts()
+    address, timeouts = transport.ServerAddress(url, client, access), timeouts or transport.Timeouts()
     websocket, welcome = await transport.open_websocket(address, timeouts)
     connection = Connection(address, timeouts, websocket, welcome)
     # Not a TaskGroup, which would wrap the body's own exceptions in a group.
-    keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
+    keeper = asyncio.create_task(connection.keep_open(websocket), name=f"connection to {url}")
     try:
         await asyncio.sleep(0)  # it starts here, so that it ends properly however short the body is
         yield connection
@@ -129,14 +129,14 @@ class Connection:
 
     def __init__(
         self,
-        address: transport.Address,
+        address: transport.ServerAddress,
         timeouts: transport.Timeouts,
         websocket: ClientConnection,
         welcome: messages.Welcome,
     ) -> None:
         self.address = address  # the one that was given
         self._addresses = transport.ServerAddresses(address)
-        self._welcomed(welcome)
+        self._read_welcome(welcome)
         self.model = table.TableModel()
         self.listed_as: str | None = None
         self.follows_evening = False
@@ -221,7 +221,7 @@ class Connection:
 
     # -- asking and being answered ------------------------------------------------------------------
 
-    def _welcomed(self, welcome: messages.Welcome) -> None:
+    def _read_welcome(self, welcome: messages.Welcome) -> None:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
         self.has_evening = welcome.evening
@@ -243,7 +243,7 @@ class Connection:
         """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""
         seconds = self._timeouts.answer
         text = _("The server did not answer within {seconds} s. Try again.")
-        error = NoAnswer(text.format(seconds=f"{seconds:g}"))
+        error = RequestUnanswered(text.format(seconds=f"{seconds:g}"))
         waiting.silence()
         waiting.undone = False
         waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)
@@ -344,7 +344,7 @@ class Connection:
 
     # -- keeping the connection ---------------------------------------------------------------------
 
-    async def kept(self, websocket: ClientConnection) -> None:
+    async def keep_open(self, websocket: ClientConnection) -> None:
         """Serve `websocket` and those that replace it, until cancelled or closed for good."""
         end = transport.ConnectFailed(_("This client closed the connection."), final=True)
         pauses = self._timeouts.pauses()
@@ -352,11 +352,11 @@ class Connection:
         try:
             while True:
                 since = clock()
-                failure = await self._served(websocket)
+                failure = await self._serve(websocket)
                 if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it is open
                     pauses = self._timeouts.pauses()
-                    self._addresses.settled()
-                websocket = await self._restored(failure, pauses)
+                    self._addresses.note_lasting()
+                websocket = await self._restore(failure, pauses)
         except transport.ConnectFailed as error:
             end = error
         finally:
@@ -365,12 +365,12 @@ class Connection:
                 waiting.fail(end)
             self._tell(self.closed)
 
-    async def _served(self, websocket: ClientConnection) -> transport.ConnectFailed:
+    async def _serve(self, websocket: ClientConnection) -> transport.ConnectFailed:
         """Handle what arrives on `websocket` and return why it ended."""
         try:
             while True:
                 async with asyncio.timeout_at(self._sync_due):
-                    message = await transport.received(websocket)
+                    message = await transport.receive(websocket)
                 await self._take(websocket, message)
         except ConnectionClosed as error:
             return transport.ending(error)
@@ -387,7 +387,7 @@ class Connection:
             self.follows_evening = False
             await websocket.close()
 
-    async def _restored(self, failure: transport.ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
+    async def _restore(self, failure: transport.ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
         """Return a new websocket, to any server of the cluster; raises ConnectFailed if none answers."""
         share = self._addresses.turn(failure)
         self._suspend_requests(all_undone=isinstance(failure, transport.Elsewhere) and failure.all_undone)
@@ -403,10 +403,10 @@ class Connection:
                 text = f"{failure} {gave_up}"
                 raise transport.ConnectFailed(text, final=True, code=failure.code)
             if share != transport.AT_ONCE:
-                self._tell(table.Lost(str(failure), wait))
+                self._tell(table.ConnectionLost(str(failure), wait))
                 await asyncio.sleep(wait)
             try:
-                return await self._reopened()
+                return await self._reopen()
             except transport.ConnectFailed as error:
                 failure = error
             share = self._addresses.turn(failure)
@@ -423,26 +423,26 @@ class Connection:
                         "The connection was lost before the server answered. Check the list of tables, then "
                         "try again."
                     )
-                    waiting.fail(NoAnswer(text))
+                    waiting.fail(RequestUnanswered(text))
                 case messages.SayInLobby():
                     text = _("The connection was lost: the others may not have heard what you said.")
-                    waiting.fail(NoAnswer(text))
+                    waiting.fail(RequestUnanswered(text))
                 case messages.Leave(id=leaving):
                     # A client that is gone has left; reconnecting to say so would only take the seat again.
                     self.model.clear()
                     waiting.settle(messages.Done(leaving))
 
-    async def _reopened(self) -> ClientConnection:
+    async def _reopen(self) -> ClientConnection:
         """Return a websocket on which this client is back at its table or lobby; raises ConnectFailed."""
         try:
             websocket, welcome = await transport.open_websocket(self._addresses.at, self._timeouts)
         except transport.ConnectFailed as error:
             error.only_here = True  # it may let nobody in, speak another version or be something else
             raise
-        self._welcomed(welcome)
+        self._read_welcome(welcome)
         try:
             await self._return_to_table(websocket)
-            self._addresses.arrived()
+            self._addresses.note_arrival()
             self._websocket = websocket
             self._tell(table.Back())
             for waiting in list(self._waiting.values()):
@@ -468,7 +468,7 @@ class Connection:
                 await websocket.send(encode(back))
                 answer = None
                 while answer != back.id:
-                    message = await transport.received(websocket)
+                    message = await transport.receive(websocket)
                     await self._take(websocket, message)
                     answer = getattr(message, "id", None)
         except ConnectionClosed as error:
@@ -488,4 +488,4 @@ class Connection:
                 if isinstance(
                     waiting.message, messages.AtTable | messages.Rematch | messages.GetRecord
                 ):  # it may have been carried out
-                    waiting.fail(NoAnswer(describe_refusal(message)))
+                    waiting.fail(RequestUnanswered(describe_refusal(message)))

@@ -13,7 +13,7 @@ def describe_refusal(refused: Refused) -> str:
 
     It is the server's own sentence if the code is unknown or a fact is missing, as from another version.
     """
-    return _described(refused.code, refused.about or {}) or printable(refused.text)
+    return _describe(refused.code, refused.about or {}) or printable(refused.text)
 
 
 def describe_closing(reason: str) -> str:
@@ -25,10 +25,10 @@ def describe_closing(reason: str) -> str:
 
 def describe_unsafe_name(unsafe: Unsafe) -> str:
     """Return why a name cannot be shown to others, as the server would say it."""
-    return _described(f"name-{unsafe.fault}", unsafe.about)
+    return _describe(f"name-{unsafe.fault}", unsafe.about)
 
 
-def _described(code: str, about: Mapping[str, str]) -> str:
+def _describe(code: str, about: Mapping[str, str]) -> str:
     """Return the sentence for a code, empty if there is none."""
     try:
         template = refusal_template(code, about)

@@ -78,7 +78,7 @@ class RequestRefused(Exception):
         self.code, self.rule, self.retry_in = code, rule, retry_in
 
 
-class NoAnswer(ConnectFailed):
+class RequestUnanswered(ConnectFailed):
     """The server did not answer a request: it is not known whether it was carried out."""
 
 
@@ -129,7 +129,7 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ServerAccess:
     """What it takes to connect: a password if required; `tls` replaces the system's certificates.
 
     A program that connects for somebody else says in `headers` where they are, and why it is to be believed.
@@ -143,21 +143,21 @@ class Access:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-FREE_ACCESS: Final = Access()
+FREE_ACCESS: Final = ServerAccess()
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ServerAddress:
     url: str
     client: str
-    access: Access = FREE_ACCESS
+    access: ServerAccess = FREE_ACCESS
 
-    def at(self, url: str) -> "Address":
+    def at(self, url: str) -> "ServerAddress":
         headers = {name: each for name, each in self.access.headers.items() if name != "Authorization"}
         return replace(self, url=url, access=replace(self.access, headers=headers))
 
 
-def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
+def elsewhere(told: Refused | Moved, address: ServerAddress) -> Elsewhere | None:
     """Return where a server sends this client, None if it does not, or where nobody should go."""
     match told:
         case Moved(url):
@@ -171,7 +171,7 @@ def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
     return Elsewhere(text, url, all_undone=isinstance(told, Moved))
 
 
-def may_follow(url: str, address: Address) -> bool:
+def may_follow(url: str, address: ServerAddress) -> bool:
     """Return whether a client that was given `address` may go where a server says.
 
     It goes to the same host, or to one that its player has confirmed: seat and password are shown there.
@@ -183,7 +183,7 @@ def may_follow(url: str, address: Address) -> bool:
     return len(both) == 1 or both <= _THIS_COMPUTER
 
 
-def host_told(url: str, address: Address) -> str | None:
+def host_told(url: str, address: ServerAddress) -> str | None:
     """Return to which host a server sends a client that was given `address`; None where nobody should go.
 
     What was encrypted stays encrypted, and a client logs in nowhere (`user:password@`).
@@ -204,7 +204,7 @@ class _Direct(connect):
         return exc
 
 
-async def open_websocket(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
+async def open_websocket(address: ServerAddress, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
     """Return a websocket on which server and client have exchanged greetings; raises ConnectFailed."""
     url = address.url
     try:
@@ -223,17 +223,17 @@ async def open_websocket(address: Address, timeouts: Timeouts) -> tuple[ClientCo
     except (OSError, InvalidURI, InvalidHandshake, ValueError) as error:
         raise why_not(url, error) from error
     try:
-        return websocket, await _greeted(websocket, address, timeouts)
+        return websocket, await _greet(websocket, address, timeouts)
     except BaseException:
         websocket.transport.abort()
         raise
 
 
-async def _greeted(websocket: ClientConnection, address: Address, timeouts: Timeouts) -> Welcome:
+async def _greet(websocket: ClientConnection, address: ServerAddress, timeouts: Timeouts) -> Welcome:
     try:
         async with asyncio.timeout(timeouts.opening):
             await websocket.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
-            welcome = await received(websocket)
+            welcome = await receive(websocket)
     except BadMessage as error:
         raise not_a_server(address.url, describe_reason(error)) from error
     except ConnectionClosed as error:
@@ -252,7 +252,7 @@ async def _greeted(websocket: ClientConnection, address: Address, timeouts: Time
             raise ConnectFailed(text.format(url=address.url), final=True)
 
 
-async def received(websocket: ClientConnection) -> ServerMessage:
+async def receive(websocket: ClientConnection) -> ServerMessage:
     """Return the next message that this version knows: newer servers may send others besides.
 
     Raises ConnectionClosed, and BadMessage for what is not a message.
@@ -359,7 +359,7 @@ class ServerAddresses:
     round after round; those that have shown to be of no use are left out until there is a connection again.
     """
 
-    def __init__(self, given: Address) -> None:
+    def __init__(self, given: ServerAddress) -> None:
         self.given = given
         self.at = given
         self._last = given.url  # where the client was, or was sent
@@ -380,13 +380,13 @@ class ServerAddresses:
             known = dict.fromkeys((self.at.url, *told, *self._others))
             self._others = tuple(known)[:_MOST_KNOWN]
 
-    def arrived(self) -> None:
+    def note_arrival(self) -> None:
         """Record that the client is back where it wants to be."""
         self._last = self.at.url
         self._useless.clear()
         self._left.clear()
 
-    def settled(self) -> None:
+    def note_lasting(self) -> None:
         self._followed = 0
 
     def turn(self, failure: ConnectFailed) -> float:

@@ -12,7 +12,7 @@ from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
 from client.player.seats import write_draft
-from client.player.terminal import Calling, Notices, prefer_calling
+from client.player.terminal import Calling, DesktopNotices, prefer_calling
 from client.typed_text import BadText, default_name, same_server, server_url
 from engine.pieces import People
 from protocol.admin import EveningPlan
@@ -52,7 +52,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     human_pace: bool = False
     bell: bool = True
     title: bool = True
-    notices: Notices = Notices.AUTO
+    notices: DesktopNotices = DesktopNotices.AUTO
     ways_in: WaysIn = WaysIn.NONE
     evening: EveningPlan | None = None  # held by the games that are hosted
 
@@ -99,7 +99,7 @@ def kept_in(path: Path, kind: type[Kept], most_bytes: int = 16 * 1024) -> Kept |
         return None
 
 
-def remembered(path: Path) -> Preferences | None:
+def read_preferences(path: Path) -> Preferences | None:
     """Return what is remembered; None at the first start, or if it cannot be read."""
     found = kept_in(path, Preferences)
     if found is None:
@@ -121,7 +121,7 @@ def remember(path: Path, kept: Struct) -> None:
 
 def prefer_as_remembered() -> Preferences | None:
     """Return all that is remembered; call the player as it says, unless the options say otherwise."""
-    known = remembered(preferences_file())
+    known = read_preferences(preferences_file())
     if known is not None:
         prefer_calling(known.calling)
     return known
@@ -129,5 +129,5 @@ def prefer_as_remembered() -> Preferences | None:
 
 def name_of_player(given: str | None) -> str:
     """Return the player's name: the one given, or the one chosen on the start screen."""
-    known = remembered(preferences_file())
+    known = read_preferences(preferences_file())
     return given or (known and known.name) or default_name()

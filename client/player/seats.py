@@ -199,7 +199,7 @@ class Seats:
                 draft.unlink()  # nobody else is here to finish it
             for path in sorted(self._folder.glob("*.json")):
                 try:
-                    held = self._held(path)
+                    held = self._open_seat(path)
                 except (OSError, DecodeError, ValueError):  # ValueError: its server's address is not one
                     damaged.append(path)
                 else:
@@ -207,7 +207,7 @@ class Seats:
         self.damaged = tuple(damaged)
         return found
 
-    def _held(self, path: Path) -> HeldSeat | None:
+    def _open_seat(self, path: Path) -> HeldSeat | None:
         """Return the seat in a file, now held; None if it is in use, another server's, or too old."""
         with contextlib.ExitStack() as closing:
             file = os.open(path, os.O_RDWR)

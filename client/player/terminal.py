@@ -64,7 +64,7 @@ def colours_of(environment: Mapping[str, str], chosen: Colours) -> Colours:
     return Colours.MANY if "256color" in term else Colours.SIXTEEN
 
 
-class Notices(enum.StrEnum):
+class DesktopNotices(enum.StrEnum):
     """The escape sequence for desktop notices; `AUTO` if the environment decides."""
 
     AUTO = "auto"
@@ -79,14 +79,14 @@ class Calling:
 
     bell: bool = True
     title: bool = True
-    notices: Notices = Notices.AUTO
+    notices: DesktopNotices = DesktopNotices.AUTO
     wrapped: bool = False
 
     def resolved(self, environment: Mapping[str, str]) -> "Calling":
         return replace(
             self,
             title=self.title and _WITH_TITLE.match(environment.get("TERM", "")) is not None,
-            notices=notices_of(environment) if self.notices is Notices.AUTO else self.notices,
+            notices=notices_of(environment) if self.notices is DesktopNotices.AUTO else self.notices,
             wrapped=bool(environment.get("TMUX")),
         )
 
@@ -96,34 +96,34 @@ _WITH_TITLE: Final = re.compile(
     "alacritty|contour|foot|gnome|konsole|kitty|mintty|putty|rxvt|screen|st-|tmux|vte|wezterm|xterm"
 )
 _PROGRAMS: Final = {
-    "iTerm.app": Notices.OSC9,
-    "iTerm2": Notices.OSC9,
-    "WezTerm": Notices.OSC777,
-    "ghostty": Notices.OSC777,
+    "iTerm.app": DesktopNotices.OSC9,
+    "iTerm2": DesktopNotices.OSC9,
+    "WezTerm": DesktopNotices.OSC777,
+    "ghostty": DesktopNotices.OSC777,
 }
 _TERMS: Final = ("foot", "rxvt-unicode", "xterm-ghostty", "xterm-kitty", "wezterm")  # they have OSC 777
 _LEAST_VTE: Final = 4600  # older ones print what they do not know
 _LEAST_KONSOLE: Final = 220400
 
 
-def notices_of(environment: Mapping[str, str]) -> Notices:
+def notices_of(environment: Mapping[str, str]) -> DesktopNotices:
     """Return the sequence that the terminal is known to turn into a desktop notice, NONE if none is known.
 
     Over ssh only TERM arrives, and what iTerm2 sends. Within tmux or screen the variables may be those of
     another terminal: there the bell has to do, unless the player names a sequence.
     """
     if environment.get("TMUX") or environment.get("TERM", "").startswith(("screen", "tmux")):
-        return Notices.NONE
+        return DesktopNotices.NONE
     for variable in ("TERM_PROGRAM", "LC_TERMINAL"):
         if (known := _PROGRAMS.get(environment.get(variable, ""))) is not None:
             return known
     if environment.get("TERM", "").startswith(_TERMS):
-        return Notices.OSC777
+        return DesktopNotices.OSC777
     for variable, least in (("VTE_VERSION", _LEAST_VTE), ("KONSOLE_VERSION", _LEAST_KONSOLE)):
         version = environment.get(variable, "")
         if version.isdecimal() and int(version) >= least:
-            return Notices.OSC777
-    return Notices.NONE
+            return DesktopNotices.OSC777
+    return DesktopNotices.NONE
 
 
 class DisplayOptions(NamedTuple):
@@ -134,7 +134,7 @@ class DisplayOptions(NamedTuple):
     colouring: Colouring = Colouring()
     bell: bool | None = None
     title: bool | None = None
-    notices: Notices | None = None
+    notices: DesktopNotices | None = None
 
 
 _options = DisplayOptions()

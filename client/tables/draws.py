@@ -25,7 +25,7 @@ class Doubt(enum.StrEnum):
     OPTIONS = "options"  # who starts, or how the tiles are laid
 
 
-Fault: TypeAlias = Doubt | Mismatch
+DrawsFault: TypeAlias = Doubt | Mismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class DrawsCheck:
     """
 
     draws: Draws | None = None
-    fault: Fault | None = None
+    fault: DrawsFault | None = None
     own: bool = False
     late: bool = False
     broken_off: int = 0
@@ -68,7 +68,7 @@ class DrawsWitness:
     _broken_off: int = 0
     _draws: Draws | None = None
     _drawn: Drawn = field(default_factory=Drawn)
-    _fault: Fault | None = None
+    _fault: DrawsFault | None = None
     _over: bool = False
 
     def share_called(
@@ -168,7 +168,7 @@ class DrawsWitness:
             self._doubt(mismatch(self._draws, ended.seed, self._drawn))
         self._over = True
 
-    def _doubt(self, fault: Fault | None) -> None:
+    def _doubt(self, fault: DrawsFault | None) -> None:
         self._fault = self._fault or fault
 
 
@@ -179,7 +179,7 @@ def _fits(pledge: str | None, share: Share) -> bool:
     return share == MISSING or pledge_of(share) == pledge
 
 
-_FAULTS: Final[dict[Fault, str]] = {
+_FAULTS: Final[dict[DrawsFault, str]] = {
     Doubt.COMMITMENT: N_("the server changed its commitment after the players had revealed their shares"),
     Doubt.SHARE: N_("the server used a share other than yours"),
     Doubt.PLEDGE: N_("a player's share is not the one that was pledged"),
@@ -194,7 +194,7 @@ _FAULTS: Final[dict[Fault, str]] = {
 }
 
 
-def describe_fault(fault: Fault) -> str:
+def describe_fault(fault: DrawsFault) -> str:
     return _("DO NOT TRUST THE DRAWS OF THIS GAME: {reason}.").format(reason=_(_FAULTS[fault]))
 
 

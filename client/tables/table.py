@@ -180,7 +180,7 @@ class TableChanged(Struct, frozen=True):
     before: messages.TableState | None
 
 
-class Heard(Struct, frozen=True):
+class HeardRemark(Struct, frozen=True):
     """Somebody said something: a player, or the spectator with this number, who may have a name.
 
     `remark` is the remark's own number. If it is told `again`, when this client comes to the table, `player`
@@ -209,7 +209,7 @@ class NoticesChanged(Struct, frozen=True):
     notices: messages.Notices
 
 
-TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard | NoticesChanged | TableClosed
+TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | HeardRemark | NoticesChanged | TableClosed
 
 
 PAST_FROM: Final = 2  # the number of the first event after the one that starts the game
@@ -297,7 +297,9 @@ class TableModel:
                 watching = () if self.state is None else self.state.watching
                 name = next((each.name for each in watching if each.number == message.spectator), None)
                 speaker = None if message.seat is None else Seat(message.seat)
-                return (Heard(speaker, printable(message.text), name, message.spectator, message.number),)
+                return (
+                    HeardRemark(speaker, printable(message.text), name, message.spectator, message.number),
+                )
             case messages.SaidBefore(remarks) if self.table is not None:
                 for remark in remarks:
                     check_speaker(remark.seat, self.state, self.view)
@@ -374,12 +376,14 @@ def _refusing_nonsense(what: str) -> Iterator[None]:
         raise BadMessage(f"{what} no sense: {readable(error)}") from error
 
 
-def _heard_before(remark: messages.TableRemark) -> Heard:
+def _heard_before(remark: messages.TableRemark) -> HeardRemark:
     seat = None if remark.seat is None else Seat(remark.seat)
     name = None if remark.name is None else printable(remark.name)
     spectator, player = (name, None) if seat is None else (None, name)
     text, number = printable(remark.text), remark.number
-    return Heard(seat, text, spectator, remark.spectator, number, player, again=True, missed=remark.missed)
+    return HeardRemark(
+        seat, text, spectator, remark.spectator, number, player, again=True, missed=remark.missed
+    )
 
 
 def _before(view: View, message: messages.Snapshot) -> Refreshed:
@@ -410,7 +414,7 @@ def open_request(state: messages.TableState) -> messages.Asked | None:
     return messages.Asked("pause", state.pause_asked) if state.pause_asked else None
 
 
-class Lost(Struct, frozen=True):
+class ConnectionLost(Struct, frozen=True):
     """The connection broke; another attempt follows in `retry_in` seconds."""
 
     reason: str
@@ -432,7 +436,7 @@ class Closed(Struct, frozen=True):
 NewsOfServer: TypeAlias = (
     messages.Announced | messages.Stopping | messages.Online | messages.SaidInLobby | messages.Evening
 )
-Update: TypeAlias = TableUpdate | Lost | Back | Closed | NewsOfServer
+Update: TypeAlias = TableUpdate | ConnectionLost | Back | Closed | NewsOfServer
 
 
 def news_of_server(message: messages.ServerMessage) -> NewsOfServer | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from client.language import _
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from client.network.transport import ConnectFailed, PasswordWanted, RequestRefused, Timeouts
 from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed_text import default_name, fault_of
@@ -53,7 +53,7 @@ async def visit(options: Options) -> Visit:
     if (fault := fault_of(options.name)) is not None:
         return Visit(2, fault)
     try:
-        async with connected(options.url, timeouts=_TIMEOUTS, access=options.access) as connection:
+        async with open_connection(options.url, timeouts=_TIMEOUTS, access=options.access) as connection:
             if options.asks and connection.unconfirmed:
                 return Visit(hosts=connection.unconfirmed)
             client = Client(options, connection)

@@ -7,7 +7,7 @@ from typing import Final
 from client.finding.found import Found, SeatAnswer, Silent
 from client.finding.search import follow_seat
 from client.language import describe_reason
-from client.network.transport import FREE_ACCESS, Access
+from client.network.transport import FREE_ACCESS, ServerAccess
 from client.player.seats import KeptSeat
 from client.ui.program import Choosing, Program
 from client.ui.requests import Request
@@ -18,7 +18,7 @@ from client.ui.state import Ui
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
 
 
-async def run(ui: Ui, *, access: Access = FREE_ACCESS, seats: tuple[KeptSeat, ...] = ()) -> Request:
+async def run(ui: Ui, *, access: ServerAccess = FREE_ACCESS, seats: tuple[KeptSeat, ...] = ()) -> Request:
     """Show the player's seats and the servers found, live; return the player's choice."""
     searching = _Searching(ui, access, seats)
     await Program(searching).run()
@@ -28,7 +28,7 @@ async def run(ui: Ui, *, access: Access = FREE_ACCESS, seats: tuple[KeptSeat, ..
 class _Searching(Choosing):
     """The page of what is found, kept up to date."""
 
-    def __init__(self, ui: Ui, access: Access, seats: tuple[KeptSeat, ...]) -> None:
+    def __init__(self, ui: Ui, access: ServerAccess, seats: tuple[KeptSeat, ...]) -> None:
         at_first = (seats[0].server, seats[0].table) if seats else None
         super().__init__(replace(ui, page=Search(chosen=at_first, seats=seats)))
         self._access, self._seats = access, seats

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
 
-from client.tables.table import Heard, TableModel
+from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Block, Line, ends, line
 from client.ui.keys import Act, Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, Watch
@@ -66,7 +66,7 @@ class Talk:
         return replace(self, muted=self.muted | name if mute.on else self.muted - name)
 
 
-def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: bool) -> Talk:
+def with_remark(talk: Talk, said: HeardRemark, model: TableModel, name: str, *, read: bool) -> Talk:
     """Return `talk` with a new remark; the player `name` need not read their own."""
     people = None
     if said.seat is None:

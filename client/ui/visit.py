@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from client.network.transport import FREE_ACCESS, Access
+from client.network.transport import FREE_ACCESS, ServerAccess
 from client.player.seats import Seats
 from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
@@ -65,7 +65,7 @@ class Options:
     first: requests.Open | requests.Join | requests.Watch | None = None
     bots: Bots | None = None
     suggest: Suggest | None = None
-    access: Access = FREE_ACCESS
+    access: ServerAccess = FREE_ACCESS
     capabilities: Capabilities = field(default_factory=Capabilities)
     found_as: Callable[[], str] | None = None
     seats: Seats | None = None

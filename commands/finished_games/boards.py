@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import Final
 
-from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, Effort, analyse, analysed
+from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, Effort, analyse, run_analysis
 from client.bots.processes import ProcessesLost
 from client.language import WrongUse, _
 from client.player.preferences import prefer_as_remembered
@@ -152,14 +152,14 @@ def _analyse(arguments: argparse.Namespace) -> int:
     moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
     with progress(_("Moves"), moments) as bar:
 
-        def told(analysis: Analysis) -> None:
+        def show_progress(analysis: Analysis) -> None:
             nonlocal found
             for _moment in range(analysis.judged - (0 if found is None else found.judged)):
                 bar.update()
             found = analysis
 
         try:
-            asyncio.run(analysed(recording, effort, told))
+            asyncio.run(run_analysis(recording, effort, show_progress))
         except KeyboardInterrupt:
             code = _INTERRUPTED
         except ProcessesLost as error:

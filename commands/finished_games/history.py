@@ -12,7 +12,7 @@ from client.ui.export.tables import evening_lines, games_listing, standings_list
 from commands.arguments import positive
 from commands.finished_games.own_games import known_games
 from commands.finished_games.records import add_folder, find_game, folder_of, games_of, past_evenings
-from commands.parsing import add_command, confirmed, using_file
+from commands.parsing import add_command, confirm, using_file
 from protocol.messages import Evening, EveningPerson
 from server.tables.evening.rounds import standings as evening_standings
 
@@ -126,7 +126,7 @@ def _remove_games(arguments: argparse.Namespace) -> int:
     games = list(dict.fromkeys(find_game(known, wanted) for wanted in arguments.games))
     if not arguments.yes:
         form = counted("Remove {n} game for good?", "Remove {n} games for good?", len(games))
-        if not confirmed(games_listing(games), form.format(n=len(games))):
+        if not confirm(games_listing(games), form.format(n=len(games))):
             return 1
     for game in games:
         with using_file(N_("cannot remove {file}: {reason}"), game.file):

@@ -34,7 +34,7 @@ async def look_back(
         try:
             games = tuple(await asyncio.to_thread(past_games, folder))
         except OSError as error:
-            games, notice = (), _failed(folder, error, device)
+            games, notice = (), _failure_notice(folder, error, device)
         page = History(games, min(chosen, max(len(games) - 1, 0)), own=own)
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, device)
@@ -69,7 +69,7 @@ async def look_back(
                     (folder / file).unlink(missing_ok=True)
                     notice = Notice(_("The game is removed."))
         except OSError as error:
-            notice = _failed(folder, error, device)
+            notice = _failure_notice(folder, error, device)
         except DamagedRecord as error:
             reason = _(error.text).format(**error.about)
             text = _("This record cannot be read: line {number}: {reason}.")
@@ -80,7 +80,7 @@ def _text_of(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
 
 
-def _failed(folder: Path, error: OSError, device: Device | None) -> Notice:
+def _failure_notice(folder: Path, error: OSError, device: Device | None) -> Notice:
     """Say what went wrong; the folders of this computer are not the business of others' terminals."""
     path = Path(error.filename or folder)
     return Notice(not_saved(path if device is None else Path(path.name), error), refusal=True)

@@ -74,7 +74,7 @@ def problems(folder: Path) -> list[Problem]:
         for file in sorted(known.looked, reverse=True)
         for problem in _own_problems(folder / file, known.looked[file])
     ]
-    found += _shipped()
+    found += _shipped_problems()
     return sorted(found, key=lambda problem: problem.key in known.solved)
 
 
@@ -84,7 +84,7 @@ async def look_through(folder: Path, name: str) -> AsyncIterator[Problem]:
     games = [game for game in await asyncio.to_thread(past_games, folder) if name in game.names]
     for game in [game for game in games if game.file not in looked][:_MOST_LOOKED_THROUGH]:
         try:
-            found = await _looked_through(folder / game.file, Seat(game.names.index(name)))
+            found = await _look_through_game(folder / game.file, Seat(game.names.index(name)))
         except (OSError, DamagedRecord):
             continue
         except ProcessesLost:
@@ -96,7 +96,7 @@ async def look_through(folder: Path, name: str) -> AsyncIterator[Problem]:
             yield problem
 
 
-async def _looked_through(file: Path, seat: Seat) -> Looked:
+async def _look_through_game(file: Path, seat: Seat) -> Looked:
     text = await asyncio.to_thread(file.read_text, encoding="utf-8")
     recording = Recording.of(replayed(text).events, names_in(text))
     moves = sum(isinstance(event, Placed) and event.seat == seat for event in recording.events)
@@ -115,7 +115,7 @@ def _own_problems(file: Path, looked: Looked) -> Iterator[Problem]:
         return  # it was removed, or damaged
 
 
-def _shipped() -> Iterator[Problem]:
+def _shipped_problems() -> Iterator[Problem]:
     for line in _SHIPPED.read_bytes().splitlines():
         yield _problem(json.decode(line, type=StoredProblem), "set", "")
 

@@ -164,7 +164,7 @@ def add_check(check: argparse.ArgumentParser) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    game, recording = _replayed(arguments.file)
+    game, recording = _replay_file(arguments.file)
     result, sources = game.view.result, sources_of(game.events)
     if arguments.json:
         _print_check(game, recording.names, sources)
@@ -214,7 +214,7 @@ def _print_check(game: Game, names: Sequence[str], sources: Sources) -> None:
     print(json.dumps(told, ensure_ascii=False, indent=2))
 
 
-def _replayed(file: str) -> tuple[Game, Recording]:
+def _replay_file(file: str) -> tuple[Game, Recording]:
     """Return the game of a record, and its recording; raises WrongUse if it cannot be read or replayed."""
     with using_file(CANNOT_READ, file):
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -251,7 +251,7 @@ def need_writable(out: str) -> None:
 
 def recording_in(file: str) -> Recording:
     """Return the recording of a record; raises WrongUse if it cannot be read or replayed."""
-    return _replayed(file)[1]
+    return _replay_file(file)[1]
 
 
 def recording_of(text: str) -> Recording:

@@ -55,7 +55,7 @@ def _digest(kind: str, what: str) -> str:
 _OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
 
 
-class Line(asyncio.Protocol, asyncio.Transport):
+class GuestTransport(asyncio.Protocol, asyncio.Transport):
     """The network's end of an ssh connection, and what ssh takes for its transport.
 
     `arrived` counts it and tells whether it may stay, `left` is called when it has ended; `speak` returns
@@ -66,9 +66,9 @@ class Line(asyncio.Protocol, asyncio.Transport):
         self,
         limits: GuestLimits,
         *,
-        arrived: Callable[["Line"], bool],
-        left: Callable[["Line"], None],
-        speak: Callable[["Line"], asyncssh.SSHServerConnection],
+        arrived: Callable[["GuestTransport"], bool],
+        left: Callable[["GuestTransport"], None],
+        speak: Callable[["GuestTransport"], asyncssh.SSHServerConnection],
     ) -> None:
         super().__init__()
         self.remote: Remote = UNKNOWN
@@ -183,7 +183,7 @@ _CHECKSUMS: Final = [
 _LARGEST_EXPONENT: Final = 2**32  # of RSA keys: usual is 65,537, and 3,071 bits take 6 ms to check
 
 
-class Connection(asyncssh.SSHServerConnection):
+class GuestConnection(asyncssh.SSHServerConnection):
     """An ssh connection; asyncssh only announces which signatures it wants, and takes others too."""
 
     async def validate_public_key(self, username: str, key_data: bytes, msg: bytes, signature: bytes) -> bool:
@@ -200,7 +200,9 @@ class Login(asyncssh.SSHServer):
     empty. Afterwards `guest` is the digest of the key, None without one.
     """
 
-    def __init__(self, line: Line, terminal: Callable[["Login"], asyncssh.SSHServerSession[bytes]]) -> None:
+    def __init__(
+        self, line: GuestTransport, terminal: Callable[["Login"], asyncssh.SSHServerSession[bytes]]
+    ) -> None:
         """Take what `terminal` returns as the one session of the connection."""
         self.line = line
         self.name = ""
@@ -269,7 +271,7 @@ def options(
     )
 
 
-async def closed(connection: asyncssh.SSHServerConnection, seconds: float) -> None:
+async def wait_until_closed(connection: asyncssh.SSHServerConnection, seconds: float) -> None:
     """Wait until a guest's program has closed its connection, and close it after so many seconds."""
     try:
         async with asyncio.timeout(seconds):

@@ -13,9 +13,9 @@ from typing import Final
 
 import asyncssh
 
-from client.bots.hints import suggested
+from client.bots.hints import suggest_move
 from client.language import N_, _, speaking
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from client.player.terminal import Calling, Colouring
 from client.records import Suggestion
 from client.typed_text import fault_of
@@ -27,9 +27,9 @@ from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests import connection
-from commands.guests.connection import Connection, Line, Login, closed, options
+from commands.guests.connection import GuestConnection, GuestTransport, Login, options, wait_until_closed
 from commands.guests.kept_seats import GuestBook, GuestSeats
-from commands.guests.limits import CpuBudget, GuestLimits, Turns
+from commands.guests.limits import CpuBudget, FrameTurns, GuestLimits
 from commands.guests.terminal import GuestTerminal, language_at
 from engine.legal import Legal
 from engine.view import View
@@ -50,12 +50,12 @@ _FILES_EACH: Final = 4  # two connections, and the files of seats
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class GameServer:
     """Where guests play: what it is called in the files of their seats stays the same, unlike the URL."""
 
     url: str
     called: str
-    access: Access
+    access: ServerAccess
 
 
 def _name_for(wanted: str) -> str:
@@ -95,23 +95,25 @@ class _Visitor:
 class Door:
     """Lets guests in; `farewell` is what those who are here are told at the end."""
 
-    def __init__(self, key: asyncssh.SSHKey, book: GuestBook, server: Server, limits: GuestLimits) -> None:
+    def __init__(
+        self, key: asyncssh.SSHKey, book: GuestBook, server: GameServer, limits: GuestLimits
+    ) -> None:
         self.farewell = N_("The host has stopped letting guests in.")
         self._book, self._server, self._limits = book, server, limits
         self._options = options(
             key, self._login, keepalive=limits.keepalive_seconds, keepalives=limits.keepalives
         )
-        self._lines: set[Line] = set()
+        self._lines: set[GuestTransport] = set()
         self._addresses: Counter[str] = Counter()
         self._arrivals = PerMinuteLimit(limits.arrivals_per_minute)
         self._arrivals_from = PerMinuteLimit(limits.arrivals_per_address)
         self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
-        self._deadlines: dict[Line, asyncio.TimerHandle] = {}
+        self._deadlines: dict[GuestTransport, asyncio.TimerHandle] = {}
         self._visitors: dict[tuple[str, str], _Visitor] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._arriving: Line | None = None
+        self._arriving: GuestTransport | None = None
         self._cpu = CpuBudget(limits.cpu_at_once, lambda: limits.cpu, time.monotonic)
-        self._turns = Turns(time.monotonic)
+        self._turns = FrameTurns(time.monotonic)
         self._hints = InTurn()
 
     @contextlib.asynccontextmanager
@@ -136,10 +138,10 @@ class Door:
 
     # -- connections --------------------------------------------------------------------------------
 
-    def _line(self) -> Line:
-        return Line(self._limits, arrived=self._arrived, left=self._left, speak=self._speak)
+    def _line(self) -> GuestTransport:
+        return GuestTransport(self._limits, arrived=self._admit, left=self._left, speak=self._speak)
 
-    def _arrived(self, line: Line) -> bool:
+    def _admit(self, line: GuestTransport) -> bool:
         """Count a connection; tell whether there is room for it, and it does not come too soon."""
         loop, limits, networks = asyncio.get_running_loop(), self._limits, line.remote.counted_as
         per_network = shares(networks, limits.guests_per_address, limits.guests)
@@ -177,18 +179,18 @@ class Door:
             return False
         return True
 
-    def _left(self, line: Line) -> None:
+    def _left(self, line: GuestTransport) -> None:
         self._lines.discard(line)
         self._addresses -= Counter(line.remote.counted_as)
         self._in_time(line)
 
-    def _in_time(self, line: Line) -> None:
+    def _in_time(self, line: GuestTransport) -> None:
         if (deadline := self._deadlines.pop(line, None)) is not None:
             deadline.cancel()
 
-    def _speak(self, line: Line) -> asyncssh.SSHServerConnection:
+    def _speak(self, line: GuestTransport) -> asyncssh.SSHServerConnection:
         self._arriving = line
-        return Connection(asyncio.get_running_loop(), self._options)
+        return GuestConnection(asyncio.get_running_loop(), self._options)
 
     def _login(self) -> Login:
         """Return what decides about the connection that has just been made: asyncssh asks at once."""
@@ -224,7 +226,7 @@ class Door:
         if not terminal.channel.is_closing():
             with contextlib.suppress(OSError):
                 terminal.channel.exit(code)
-        await closed(login.connection, _SECONDS_TO_SAY_GOODBYE)
+        await wait_until_closed(login.connection, _SECONDS_TO_SAY_GOODBYE)
         login.line.abort()
 
     async def _show(self, login: Login, terminal: GuestTerminal) -> int:
@@ -232,7 +234,7 @@ class Door:
         if terminal.wants_command:
             found = _("There is only the game here. Connect without a command.")
         else:
-            found = self._recognized(login)
+            found = self._identify(login)
         if isinstance(found, str):
             terminal.say(found)
             return 1
@@ -243,7 +245,7 @@ class Door:
             back = text.format(command=login.line.way_in(word))
         return await self._play(here, terminal, login, back, new=word is not None)
 
-    def _recognized(self, login: Login) -> tuple[str, str | None] | str:
+    def _identify(self, login: Login) -> tuple[str, str | None] | str:
         """Return who a guest is, and the word made up for them if they need one; or why that is not clear."""
         if connection.resembles_word(login.name):
             address, now = login.line.remote.counted_as, asyncio.get_running_loop().time()
@@ -294,7 +296,7 @@ class Door:
 
         async def suggest(view: View, legal: Legal) -> Suggestion:
             async with self._hints.turn(remote.counted_as):
-                return await suggested(view, legal)
+                return await suggest_move(view, legal)
 
         name = "" if connection.resembles_word(login.name) else login.name
         address = remote.name if remote.address is None else str(remote.address)

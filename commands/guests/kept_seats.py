@@ -48,10 +48,10 @@ class GuestSeats(Seats):
             held.release()
         at_tables = [held for held in found if held.table != EVENING]
         self.has_any = bool(at_tables)
-        return max(at_tables, key=_used, default=None)
+        return max(at_tables, key=_last_use, default=None)
 
     def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
-        kept = sorted(self._free(), key=_used)
+        kept = sorted(self._free(), key=_last_use)
         for number, held in enumerate(kept):
             held.release()
             if number <= len(kept) - _MOST_SEATS:
@@ -101,18 +101,18 @@ class GuestBook:
 
     def tidy(self) -> None:
         """Remove the guests who have not been here for long, and the oldest if they are too many."""
-        latest = sorted(self._folder.iterdir(), key=_changed, reverse=True)
+        latest = sorted(self._folder.iterdir(), key=_modified_at, reverse=True)
         now = time.time()
         for number, folder in enumerate(latest):
-            if number >= _MOST_GUESTS or now - _changed(folder) > _KEPT_SECONDS:
+            if number >= _MOST_GUESTS or now - _modified_at(folder) > _KEPT_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _used(held: HeldSeat) -> float:
-    return _changed(held.path)
+def _last_use(held: HeldSeat) -> float:
+    return _modified_at(held.path)
 
 
-def _changed(path: Path) -> float:
+def _modified_at(path: Path) -> float:
     with contextlib.suppress(FileNotFoundError):
         return path.stat().st_mtime
     return 0.0

@@ -74,7 +74,7 @@ class CpuBudget:
         self._left, self._last = max(-self._at_once, earned - seconds), now
 
 
-class Turns:
+class FrameTurns:
     """When screens are drawn again that nobody waits for: in turn, so that most of the time is for others.
 
     It is time by the clock, and not on the processor: beside other programs that is short as well.

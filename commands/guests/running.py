@@ -16,10 +16,10 @@ from pathlib import Path
 import asyncssh
 
 from client.language import N_, WrongUse, _, describe_reason
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from client.typed_text import same_server, server_url
 from commands.access import access_of
-from commands.guests.door import Door, Server
+from commands.guests.door import Door, GameServer
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
 from commands.guests.process import FROM_INPUT, announcement
@@ -75,7 +75,7 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
     server = None
     if not beside_a_server:
         url = server_url(arguments.server)
-        server = Server(url, same_server(url), access_of(arguments))
+        server = GameServer(url, same_server(url), access_of(arguments))
     folder = Path(arguments.data) / "guests"
     key = host_key(folder / "host_key")
     with using_file(CANNOT_USE, folder):
@@ -98,13 +98,13 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _server_from_input() -> Server | None:
+def _server_from_input() -> GameServer | None:
     words = sys.stdin.readline().split()
     if len(words) != 3:
         return None
     url, token, called = words
     # It runs beside its own server, which may send guests anywhere.
-    return Server(url, called, Access(headers={"Authorization": f"Bearer {token}"}, hosts=None))
+    return GameServer(url, called, ServerAccess(headers={"Authorization": f"Bearer {token}"}, hosts=None))
 
 
 def _listening(host: str, port: int) -> socket.socket:

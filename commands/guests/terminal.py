@@ -24,11 +24,11 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import language_of, spoken
+from client.language import current_language, language_of
 from client.player.terminal import Calling, Colouring
 from client.ui.terminal.device import PLAIN_LOCALES, Device, Remote, locale_of
-from commands.guests.connection import Line
-from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits, Turns
+from commands.guests.connection import GuestTransport
+from commands.guests.limits import LARGEST_SCREEN, CpuBudget, FrameTurns, GuestLimits
 from commands.parsing import WITHOUT_SCREEN
 
 _ESCAPE: Final = "\x1b"
@@ -148,10 +148,10 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
 
     def __init__(
         self,
-        line: Line,
+        line: GuestTransport,
         limits: GuestLimits,
         budget: CpuBudget,
-        turns: Turns,
+        turns: FrameTurns,
         begin: Callable[["GuestTerminal"], None],
     ) -> None:
         self.term: str | None = None
@@ -357,7 +357,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
             output,
             attach=self._attach,
             may_paint=self._may_paint,
-            painted=self._painted,
+            painted=self._count_frame,
             patience=self._turns.wait,
         )
         lines = self if self.term is None or self.term in WITHOUT_SCREEN else None
@@ -392,7 +392,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
             self._stalled_since = asyncio.get_running_loop().time()
         return False
 
-    def _painted(self, cpu: float, seconds: float) -> float:
+    def _count_frame(self, cpu: float, seconds: float) -> float:
         self._turns.took(seconds)
         return max(1 / self._limits.frames_per_second, self._budget.spend(cpu))
 
@@ -430,7 +430,7 @@ class _Keyboard(DummyInput):
 def language_at(environment: Mapping[str, str]) -> str:
     """Return the language of a terminal's locale; that of this program if none was sent."""
     names = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-    return language_of(environment) if any(environment.get(name) for name in names) else spoken()
+    return language_of(environment) if any(environment.get(name) for name in names) else current_language()
 
 
 def encoding_of(environment: Mapping[str, str]) -> str:

@@ -17,14 +17,14 @@ import msgspec
 from client.bots.arena.games import (
     LEAST_ENTRANTS,
     Decided,
-    Failure,
     GameOutcome,
     InProcesses,
+    PlayerFailure,
     PlaySeries,
     Schedule,
     play_all,
 )
-from client.bots.arena.sequential import SequentialTest, Verdict
+from client.bots.arena.sequential import SequentialTest, TestVerdict
 from client.bots.arena.standings import as_json, standings, tables
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
@@ -92,13 +92,13 @@ def _arena(arguments: argparse.Namespace) -> int:
     names = tuple(arguments.players)
     for name in names:
         brain_named(name)  # raises NoSuchBrain
-    schedule = scheduled(arguments, names)
+    schedule = make_schedule(arguments, names)
     cores = cores_of(arguments, schedule)
     brains = InProcesses(schedule, cores, say_lost, records=arguments.records is not None)
-    return played(arguments, schedule, nullcontext(brains))
+    return play_schedule(arguments, schedule, nullcontext(brains))
 
 
-def scheduled(arguments: argparse.Namespace, names: tuple[str, ...]) -> Schedule:
+def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> Schedule:
     """Return which games to play; raises WrongUse."""
     if len(names) < LEAST_ENTRANTS:
         raise WrongUse(_("an arena needs two brains or more"))
@@ -125,7 +125,7 @@ def cores_of(arguments: argparse.Namespace, schedule: Schedule) -> int:
     return min(arguments.cores or os.cpu_count() or 1, schedule.games)
 
 
-def played(
+def play_schedule(
     arguments: argparse.Namespace,
     schedule: Schedule,
     playing: AbstractAsyncContextManager[PlaySeries],
@@ -162,7 +162,7 @@ class _Games:
     _shown: set[object] = field(default_factory=set)  # failures that have been printed
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> TestVerdict | None:
         return None if self._test is None else self._test.verdict
 
     def play(self, playing: AbstractAsyncContextManager[PlaySeries], at_once: int) -> int:
@@ -177,7 +177,7 @@ class _Games:
                 raise WrongUse(_cannot_write(error)) from error
             bar = stack.enter_context(progress(_("Games"), self.schedule.games))
 
-            def finished(outcome: GameOutcome) -> None:
+            def keep_result(outcome: GameOutcome) -> None:
                 self._keep(outcome)
                 count(outcome)
 
@@ -203,7 +203,7 @@ class _Games:
 
                 async def play() -> None:
                     async with playing as play_series:
-                        await play_all(self.schedule, at_once, finished, play_series, already)
+                        await play_all(self.schedule, at_once, keep_result, play_series, already)
 
                 asyncio.run(play())
             except Decided:
@@ -283,7 +283,7 @@ class _Games:
                 if self._file.write(line) < len(line):  # the part of the line does not count
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _shown_once(self, number: int, failure: Failure) -> str:
+    def _shown_once(self, number: int, failure: PlayerFailure) -> str:
         """Return why a game was forfeited, the first time that it happens in this way; then nothing."""
         way = failure.entrant, failure.kind, failure.trace.rpartition("\n")[0]
         if way in self._shown:
@@ -332,7 +332,7 @@ def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
         print("", *_verdict_lines(schedule, games.verdict), sep="\n")
 
 
-def _verdict_lines(schedule: Schedule, found: Verdict) -> list[str]:
+def _verdict_lines(schedule: Schedule, found: TestVerdict) -> list[str]:
     match found.better:
         case True:
             text = _("Yes: {first} is better than {second}.")

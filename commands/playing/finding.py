@@ -4,9 +4,9 @@ import asyncio
 import socket
 from typing import Final
 
-from client.finding.search import located
+from client.finding.search import locate
 from client.language import _
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from client.player.seats import kept_seats, seats_folder
 from client.typed_text import BadText, server_url, table_code
 from client.ui.requests import Request
@@ -18,7 +18,7 @@ _SEATS: Final = 5  # those taken last; servers that are gone for good would fill
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
-async def chosen_server(name: str, access: Access, *, home: bool) -> Request:
+async def chosen_server(name: str, access: ServerAccess, *, home: bool) -> Request:
     """Show the servers and tables that are found until the player chooses; return where the player goes.
 
     With `home` there is a start screen to go back to.
@@ -27,7 +27,7 @@ async def chosen_server(name: str, access: Access, *, home: bool) -> Request:
     return await run(ui, access=access, seats=seats)
 
 
-def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | None]:
+def goal_of(server: str, table: str | None, access: ServerAccess) -> tuple[str, str | None]:
     """Return the address and the table that are meant: a name is a server's on this network if it is found.
 
     Without a table it can also be the code of one, where a seat is kept or on this network; otherwise it is
@@ -41,7 +41,7 @@ def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | 
             return seat.server, code
 
     print(_("Looking for {name} on this network ...").format(name=server), flush=True)
-    found = asyncio.run(located(server, access, _SECONDS, code))
+    found = asyncio.run(locate(server, access, _SECONDS, code))
     if found is not None:
         return found.url, table if found.name.casefold() == server.casefold() else code
     try:

@@ -9,7 +9,7 @@ import msgspec
 from client.finding.found import Gone, SeatAnswer, Silent
 from client.finding.search import follow_seat
 from client.language import _
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from client.player.seats import KeptSeat, kept_seats, seats_folder
 from client.ui.frame import columns
 from client.ui.screens.search import describe_turn
@@ -43,7 +43,7 @@ def _list_games(arguments: argparse.Namespace) -> int:
     return 0 if any(_is_turn(answer) for _seat, answer in known) else _NOT_YOUR_TURN
 
 
-async def _answers(seats: tuple[KeptSeat, ...], access: Access) -> list[SeatAnswer | None]:
+async def _answers(seats: tuple[KeptSeat, ...], access: ServerAccess) -> list[SeatAnswer | None]:
     """Return what the servers say of the seats, None for those that do not say it in time."""
 
     async def ask(seat: KeptSeat) -> SeatAnswer | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from client.bots.runner import BotOptions, run_bots
-from client.language import WrongUse, _, describe_reason, spoken
+from client.language import WrongUse, _, current_language, describe_reason
 from client.network.refusals import describe_refusal
 from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
@@ -25,7 +25,7 @@ from commands.finished_games.records import kept_here
 from commands.guests.process import DoorProcess, need_asyncssh
 from commands.levels import with_bots
 from commands.parsing import describe_host_error
-from commands.playing.kept_games import KeptGame, continued, new_game, take_back
+from commands.playing.kept_games import KeptGame, hold_game, new_game, take_back
 from commands.playing.played_on import fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
@@ -70,7 +70,7 @@ async def playing_on(
 
 async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
     try:
-        with continued(game):
+        with hold_game(game):
             return await _at_game(replace(options, first=at_table(game.table)), game, config)
     except (OSError, JournalError) as error:
         text = _("The game in {folder} cannot be continued ({reason}). It was left untouched.")
@@ -121,7 +121,7 @@ async def _against_bots(
         return await visit(replace(options, url=f"ws://127.0.0.1:{port}", bots=bots))
 
 
-async def hosted(options: Options, preferences: Preferences, *, announced: bool) -> Visit:
+async def host_game(options: Options, preferences: Preferences, *, announced: bool) -> Visit:
     """Serve for the network and play there too; any port will do, because the screen shows it."""
     data, found_as = data_folder(), [""]
     ways_in, evening = preferences.ways_in, preferences.evening
@@ -131,7 +131,7 @@ async def hosted(options: Options, preferences: Preferences, *, announced: bool)
     try:
         if evening is not None:
             check_name(evening.name)
-        door, ssh_port = _started_door(data) if ways_in.ssh else (None, None)
+        door, ssh_port = _start_gateway(data) if ways_in.ssh else (None, None)
     except Refusal as refusal:
         return Visit(1, describe_refusal(refusal.message(None)))
     except WrongUse as error:
@@ -187,10 +187,10 @@ async def hosted(options: Options, preferences: Preferences, *, announced: bool)
     return Visit(1, f"{describe_host_error(failure)}.")
 
 
-def _started_door(data: Path) -> tuple[DoorProcess, int]:
+def _start_gateway(data: Path) -> tuple[DoorProcess, int]:
     """Return the way in over ssh, which lets nobody in yet, and its port; any will do. Raises WrongUse."""
     need_asyncssh()
-    options = ("--host", "0.0.0.0", "--data", str(data), "--lang", spoken())  # noqa: S104 - a LAN host
+    options = ("--host", "0.0.0.0", "--data", str(data), "--lang", current_language())  # noqa: S104 - a LAN host
     try:
         door = DoorProcess(SSH_PORT, options, silent=True)
         return door, door.start().port

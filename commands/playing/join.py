@@ -64,16 +64,16 @@ def _join(arguments: argparse.Namespace) -> int:
         seats=Seats(seats_folder(), goal.url, new=arguments.new),
         access=access,
     )
-    known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
+    known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
     with log_for_later():
-        visited = asyncio.run(_visited(options, known.brain, arguments))
+        visited = asyncio.run(_visit(options, known.brain, arguments))
     if not visited.code:
         known = structs.replace(known, name=visited.name or options.name)
         preferences.remember(preferences.preferences_file(), known.joined(goal.url))
     return report(visited)
 
 
-async def _visited(options: Options, brain: str, arguments: argparse.Namespace) -> Visit:
+async def _visit(options: Options, brain: str, arguments: argparse.Namespace) -> Visit:
     """Visit the server, and play on what the player chose to there."""
     here = options_of("", options.name, arguments)
     return await play_on_after(await visit_asking(options), here, (brain,), kept_here())

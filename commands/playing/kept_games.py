@@ -77,17 +77,17 @@ def new_game(brains: tuple[str, ...], players: int) -> Iterator[KeptGame]:
     folder.mkdir(mode=0o700, parents=True)
     draft = folder / _DRAFT
     file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    with _locked(file, folder):
+    with _hold_lock(file, folder):
         os.write(file, json.encode(_About(1, brains, players)))
         draft.rename(folder / _ABOUT)  # locked already: nobody finds a game that nobody plays
         yield KeptGame(folder, brains, players, None, time.time())
 
 
 @contextlib.contextmanager
-def continued(game: KeptGame) -> Iterator[KeptGame]:
+def hold_game(game: KeptGame) -> Iterator[KeptGame]:
     """Hold a kept game, to be removed afterwards if it is over; raises OSError if another process has it."""
     file = os.open(game.folder / _ABOUT, os.O_RDWR)
-    with _locked(file, game.folder):
+    with _hold_lock(file, game.folder):
         yield game
 
 
@@ -99,7 +99,7 @@ def take_back(game: KeptGame, seat: Seat) -> bool:
 
 
 @contextlib.contextmanager
-def _locked(file: int, folder: Path) -> Iterator[None]:
+def _hold_lock(file: int, folder: Path) -> Iterator[None]:
     try:
         lock_file(file, wait=False)
         yield
@@ -119,7 +119,7 @@ def kept_games() -> KeptGames:
         return KeptGames((), (games_folder(),))
     for folder in folders:
         try:
-            game = _kept(folder)
+            game = _read_game(folder)
         except FileNotFoundError:
             _tidy_stillborn(folder)
             continue
@@ -133,7 +133,7 @@ def kept_games() -> KeptGames:
     return KeptGames(tuple(sorted(games, key=lambda game: -game.left_at)), tuple(damaged))
 
 
-def _kept(folder: Path) -> KeptGame | None:
+def _read_game(folder: Path) -> KeptGame | None:
     """Return the game in a folder; None if it is over."""
     with (folder / _ABOUT).open("rb+") as file:
         lock_file(file.fileno(), wait=False)

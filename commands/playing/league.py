@@ -16,11 +16,11 @@ from client.bots.arena.games import GameOutcome, InProcesses, Pairing, PlaySerie
 from client.bots.arena.over_the_wire import OverTheWire
 from client.bots.brains import brain_named
 from client.language import WrongUse, _
-from client.network.transport import Access, Address
+from client.network.transport import ServerAccess, ServerAddress
 from client.typed_text import server_url
 from commands.access import access_of, add_access
 from commands.arguments import seconds
-from commands.playing.arena import add_games, cores_of, played, say_lost, scheduled
+from commands.playing.arena import add_games, cores_of, make_schedule, play_schedule, say_lost
 from engine.game import RandomChance
 from server.app import running
 from server.config import Config, Limits
@@ -74,10 +74,10 @@ def _league(arguments: argparse.Namespace) -> int:
             raise WrongUse(text.format(name=name, example=f"old='{arguments.players[names.index(name)]}'"))
         if name not in programs:
             brain_named(name)  # raises NoSuchBrain
-    schedule = scheduled(arguments, names)
+    schedule = make_schedule(arguments, names)
     url = None if arguments.server is None else server_url(arguments.server)
     playing = _playing(arguments, schedule, programs, url, access_of(arguments))
-    return played(arguments, schedule, playing, (programs, url))
+    return play_schedule(arguments, schedule, playing, (programs, url))
 
 
 def _program(player: str) -> tuple[str, list[str]]:
@@ -105,7 +105,7 @@ async def _playing(
     schedule: Schedule,
     programs: Mapping[str, list[str]],
     url: str | None,
-    access: Access,
+    access: ServerAccess,
 ) -> AsyncIterator[PlaySeries]:
     """Start what the games need, a server among it, and yield what plays them; raises StartError."""
     records = arguments.records is not None
@@ -124,7 +124,7 @@ async def _playing(
                 seed=schedule.seed, chances=chances(), human_pace=False, lobby_chat=False, limits=_NO_LIMITS
             )
             server = await stack.enter_async_context(running(config))
-        address = Address(url or f"ws://127.0.0.1:{server.port}", "palatinus league", access)
+        address = ServerAddress(url or f"ws://127.0.0.1:{server.port}", "palatinus league", access)
         wire = OverTheWire(schedule, programs, address, records=records)
 
         async def play(pairing: Pairing) -> list[GameOutcome]:

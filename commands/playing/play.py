@@ -75,27 +75,27 @@ def play_here(arguments: argparse.Namespace) -> int:
     need_terminal()
     preferences.prefer_as_remembered()
     if arguments.game is not None:
-        game, chosen = _played_on(arguments)
+        game, chosen = _recorded_game(arguments)
     else:
-        game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
+        game, chosen = _left_game(arguments) if arguments.go_on else _new_game(arguments)
     with log_for_later():
-        return asyncio.run(_played(game, chosen, arguments))
+        return asyncio.run(_play(game, chosen, arguments))
 
 
-async def _played(
+async def _play(
     game: Coroutine[Any, Any, Visit], chosen: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
     visited = await play_on_after(await game, _options(arguments), (chosen["brain"],), _config(arguments))
     if not visited.home:
         return report(visited)
-    known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
+    known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
     name, human_pace = arguments.name or known.name, arguments.pace == "human"
     set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
     return await at_home(set_up, StartLine.PLAY, arguments)
 
 
-def _new(arguments: argparse.Namespace) -> _Game:
+def _new_game(arguments: argparse.Namespace) -> _Game:
     """Return a new game, and what the start screen remembers of it; raises WrongUse."""
     brains = _brains(arguments)
     starting = seat_to_start(arguments.starts, arguments.players)
@@ -110,7 +110,7 @@ def _new(arguments: argparse.Namespace) -> _Game:
     return against_bots(_options(arguments), brains, opening, _config(arguments)), chosen
 
 
-def _played_on(arguments: argparse.Namespace) -> _Game:
+def _recorded_game(arguments: argparse.Namespace) -> _Game:
     """Return a recorded game from one of its moves on, and what is remembered of it; raises WrongUse."""
     brains = _brains(arguments)
     recording, stop = recording_in(file_of(arguments)), arguments.at
@@ -140,7 +140,7 @@ def _brains(arguments: argparse.Namespace) -> tuple[str, ...]:
     return brains
 
 
-def _continued(arguments: argparse.Namespace) -> _Game:
+def _left_game(arguments: argparse.Namespace) -> _Game:
     """Return the game that was left last, and what the start screen remembers of it; raises WrongUse."""
     if not (kept := kept_games().games):
         raise WrongUse(_("there is no game to continue"))
@@ -170,7 +170,7 @@ def _problems(arguments: argparse.Namespace) -> int:
     request = asyncio.run(solve(folder_of(arguments), name))
     if not isinstance(request, PlayOn):
         return 0
-    known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
+    known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
     visit = Visit(plays_on=request)
     game = play_on_after(visit, options_of("", name, arguments), (known.brain,), kept_here())
     with log_for_later():

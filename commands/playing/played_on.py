@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from client.bots.search.worlds import Worlds, told
+from client.bots.search.worlds import Worlds, clues_in
 from client.ui.requests import PlayOn
 from commands.playing.kept_games import KeptGame
 from engine.board import FIELDS
@@ -46,7 +46,7 @@ def _with_wolves_redrawn(events: Sequence[SeenEvent], view: View, seat: Seat) ->
     """Return the events with kinds of the others' wolves that agree with the seat's `view`."""
     if view.phase is not Phase.PLACING:
         return events
-    board = Worlds(view, told(view)).draw(random.Random()).board
+    board = Worlds(view, clues_in(view)).draw(random.Random()).board
 
     def redrawn(event: SeenEvent) -> SeenEvent:
         if not isinstance(event, Placed) or event.seat == seat or not event.piece.wolf:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from client.bots.analysis import analyse
-from client.bots.hints import suggested
+from client.bots.hints import suggest_move
 from client.language import _, yes_letters
 from client.network.transport import password_wanted
 from client.player.preferences import Clusters, Preferences, clusters_file, kept_in, remember
@@ -26,8 +26,8 @@ from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.own_games import known_games, solve
 from commands.finished_games.records import keep_record, kept_here, recording_of, records_folder
-from commands.parsing import confirmed
-from commands.playing.hosting import against_bots, going_on, hosted, playing_on
+from commands.parsing import confirm
+from commands.playing.hosting import against_bots, going_on, host_game, playing_on
 from commands.playing.kept_games import KeptGame
 from server.config import Config
 
@@ -36,7 +36,9 @@ def options_of(
     url: str, name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
 ) -> Options:
     """Return the options of a visit: files are saved in the current folder, and `keep` keeps records."""
-    return Options(url, name, suggest=suggested, confirms=arguments.confirm, looking_back=_looking_back(keep))
+    return Options(
+        url, name, suggest=suggest_move, confirms=arguments.confirm, looking_back=_looking_back(keep)
+    )
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:
@@ -54,7 +56,7 @@ async def visit_asking(options: Options) -> Visit:
         if visited.hosts:
             text = _("This server is one of several. If it stops, your game goes on at one of: {hosts}")
             question = _("Go there then? Your seat and your password go with you.")
-            if await _agreed(text.format(hosts=", ".join(visited.hosts)), question):
+            if await _ask_consent(text.format(hosts=", ".join(visited.hosts)), question):
                 remember(clusters_file(), clusters.confirmed(host, visited.hosts))
                 options = replace(options, access=replace(options.access, hosts=hosts.union(visited.hosts)))
             options = replace(options, asks=False)
@@ -72,9 +74,9 @@ async def visit_asking(options: Options) -> Visit:
 # Where lines of text are read, nobody else may read the terminal.
 
 
-async def _agreed(told: str, question: str) -> bool:
+async def _ask_consent(told: str, question: str) -> bool:
     if not plain_chosen(os.environ):
-        return confirmed([told], question)
+        return confirm([told], question)
     own_lines().print([told, f"{question} [{_('y')}/N]"])
     return (await own_lines().line() or "").strip().casefold() in yes_letters()
 
@@ -120,7 +122,7 @@ async def go_where_chosen(
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
         case requests.Errand.HOST:
-            game = hosted(options, preferences, announced=arguments.announced)
+            game = host_game(options, preferences, announced=arguments.announced)
         case requests.GoTo(url, table, watch):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = options_of(url, name, arguments, keep_record)

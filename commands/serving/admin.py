@@ -143,7 +143,7 @@ def _say(arguments: argparse.Namespace, *lines: str) -> None:
         print(*lines, sep="\n")
 
 
-def _changed(request: Request, path: Path) -> None:
+def _send(request: Request, path: Path) -> None:
     ask_server(path, request, type(None))
 
 
@@ -178,14 +178,14 @@ def _who(path: Path, arguments: argparse.Namespace) -> Any:
 
 
 def _announce(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, SendAnnouncement(_announced(arguments.text)), ToldReport, arguments.node)
+    found = of_nodes(path, SendAnnouncement(_check_text(arguments.text)), ToldReport, arguments.node)
     clients = sum(report.clients for report in found.reports)
     form = counted("{n} client was told.", "{n} clients were told.", clients)
     _say(arguments, form.format(n=clients))
     return Gathered(found.nodes, ToldReport(clients))
 
 
-def _announced(text: str) -> str:
+def _check_text(text: str) -> str:
     """Return the text on one line, without blanks around it; raises WrongUse unless it can be shown."""
     said = normalize("NFC", " ".join(text.split()))
     if not 0 < len(said) <= ANNOUNCEMENT_LENGTH:
@@ -196,14 +196,14 @@ def _announced(text: str) -> str:
 
 
 def _close(path: Path, arguments: argparse.Namespace) -> Any:
-    reason = None if arguments.reason is None else _announced(arguments.reason)
-    _changed(CloseTables([arguments.code], reason), path)
+    reason = None if arguments.reason is None else _check_text(arguments.reason)
+    _send(CloseTables([arguments.code], reason), path)
     _say(arguments, _("Table {code} is closed.").format(code=arguments.code))
 
 
 def _remove(path: Path, arguments: argparse.Namespace) -> Any:
     seat = _seat(path, arguments.code, arguments.player)
-    _changed(RemovePlayer(arguments.code, seat), path)
+    _send(RemovePlayer(arguments.code, seat), path)
     text = _("Seat {seat} at table {code} no longer has a player.")
     _say(arguments, text.format(seat=seat + 1, code=arguments.code))
 
@@ -256,11 +256,11 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Any:
             chosen = {"rounds": arguments.rounds, "minutes": arguments.minutes, "bots": arguments.bots}
             given = {name: value for name, value in chosen.items() if value is not None}
             plan = EveningPlan(arguments.name, same_draws=bool(arguments.same_draws), **given)
-            _changed(OpenEvening(checked_plan(plan)), path)
+            _send(OpenEvening(checked_plan(plan)), path)
         case "draw":
-            _changed(DrawRound(), path)
+            _send(DrawRound(), path)
         case "close":
-            _changed(CloseEvening(), path)
+            _send(CloseEvening(), path)
     report = ask_server(path, ShowEvening(), Evening)
     _say(arguments, *evening_lines(report))
     return report

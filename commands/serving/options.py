@@ -402,7 +402,7 @@ def options_in(found: Sequence[Setting]) -> ServeOptions:
     return ServeOptions(**{setting.option.name: setting.value for setting in found})
 
 
-def printed(found: Sequence[Setting]) -> Iterator[str]:
+def toml_lines(found: Sequence[Setting]) -> Iterator[str]:
     """Yield the lines of a TOML file with these settings; raises WrongUse if one cannot be written."""
     for setting in found:
         key, value = setting.option.key, setting.value
@@ -436,7 +436,7 @@ def _read(file: Path, options: Sequence[Option]) -> list[Setting]:
         line = _line(file, lines[key])
         try:
             option = _known_option(key, value, known)
-            setting = Setting(option, _converted(option, value, file.absolute().parent), line)
+            setting = Setting(option, _convert_value(option, value, file.absolute().parent), line)
             _check_alone(setting, found)
         except ValueError as error:
             mistakes.append(labelled(line, str(error) if str(error).endswith("?") else f"{error}."))
@@ -458,7 +458,7 @@ def _check_alone(setting: Setting, others: Iterable[Setting]) -> None:
         raise ValueError(text.format(key=setting.option.key, other=other.option.key))
 
 
-def _converted(option: Option, value: Any, folder: Path) -> Any:
+def _convert_value(option: Option, value: Any, folder: Path) -> Any:
     """Return what a value in a file in `folder` means; raises ValueError with a sentence."""
     if option.word and value == option.word:
         return value

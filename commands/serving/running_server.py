@@ -116,7 +116,7 @@ def back_up(path: Path, file: Path) -> admin.CopyReport:
             "choose another name"
         )
         raise WrongUse(text.format(file=file))
-    if _served(file):
+    if _is_in_use(file):
         raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))
     unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
     try:
@@ -129,7 +129,7 @@ def back_up(path: Path, file: Path) -> admin.CopyReport:
     return report
 
 
-def _served(file: Path) -> bool:
+def _is_in_use(file: Path) -> bool:
     """Return whether this is one of the files that a running server keeps its games in."""
     if file.name not in {FILE_NAME, f"{FILE_NAME}-wal", LIST_NAME}:
         return False
@@ -197,7 +197,7 @@ def add_node(command: argparse.ArgumentParser) -> None:
 def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
     """Return what the servers answer, or the one that is called `node`; raises what `ask_server` does."""
     nodes = [
-        _converted(answer, kind)
+        _convert_answer(answer, kind)
         for answer in ask_server(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
     ]
     return Gathered(nodes, [each.ok for each in nodes if each.error is None])
@@ -214,7 +214,7 @@ def of_node(path: Path, request: admin.NodeRequest, kind: type[R], node: str | N
     return report
 
 
-def _converted(answer: admin.NodeAnswer, kind: type[R]) -> admin.NodeAnswer:
+def _convert_answer(answer: admin.NodeAnswer, kind: type[R]) -> admin.NodeAnswer:
     """Return the answer with a report of this kind, or the failure of a server that speaks otherwise."""
     if answer.error is not None:
         return answer

@@ -18,7 +18,7 @@ from typing import Final
 
 import platformdirs
 
-from client.language import WrongUse, _, spoken
+from client.language import WrongUse, _, current_language
 from client.typed_text import describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
 from commands.guests.process import DoorProcess, announcement, need_asyncssh
@@ -30,9 +30,9 @@ from commands.serving.options import (
     add_serve_options,
     checked_plan,
     options_in,
-    printed,
     settings,
     show_default,
+    toml_lines,
 )
 from discovery.interfaces import switched_off
 from discovery.names import default_name
@@ -202,14 +202,14 @@ def attendance_printer() -> Callable[[str, str, bool], None]:
             while line := lines.get():
                 os.write(sys.stdout.fileno(), f"{line}\n".encode(sys.stdout.encoding, "replace"))
 
-    def told(name: str, table: str, here: bool) -> None:
+    def queue_line(name: str, table: str, here: bool) -> None:
         form = _("{name} comes to table {code}.") if here else _("{name} leaves table {code}.")
         line = f"{time.strftime('%H:%M:%S')} {form.format(name=printable(name), code=table)}"
         with contextlib.suppress(queue.Full):
             lines.put_nowait(line)
 
     threading.Thread(target=write, name="attendance", daemon=True).start()
-    return told
+    return queue_line
 
 
 def _print_wrapped(text: str) -> None:
@@ -248,7 +248,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     chosen = options_in(found)
     check(chosen)
     if arguments.print_config:
-        print("\n".join(printed(found)))
+        print("\n".join(toml_lines(found)))
         return 0
     config = server_config(chosen)
     if not arguments.announced:
@@ -280,11 +280,11 @@ def _serve(arguments: argparse.Namespace) -> int:
         if chosen.web:
             config = replace(config, pages=pages(chosen, opened.port))
 
-    def started(addresses: list[str]) -> None:
+    def report_start(addresses: list[str]) -> None:
         print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all)
 
     try:
-        serve(config, started, read_again)
+        serve(config, report_start, read_again)
     finally:
         if door is not None:
             door.close()
@@ -331,6 +331,6 @@ def _door(chosen: ServeOptions, ssh: int) -> DoorProcess:
             *("--guests-per-address", str(chosen.guests_per_address)),
             *(("--verbose",) if chosen.verbose else ()),
             *(("--log-json",) if chosen.log_json else ()),
-            *("--lang", spoken()),
+            *("--lang", current_language()),
         ),
     )

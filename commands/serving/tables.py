@@ -15,7 +15,7 @@ from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
 from commands.arguments import data_folder
 from commands.display_options import add_ascii, prints_ascii
-from commands.parsing import CANNOT_WRITE, add_command, confirmed, describe_host_error, using_file
+from commands.parsing import CANNOT_WRITE, add_command, confirm, describe_host_error, using_file
 from commands.serving.running_server import (
     ServedTables,
     add_record,
@@ -182,7 +182,7 @@ def _remove_tables(arguments: argparse.Namespace) -> int:
         tables = [_find_table(folder, code) for code in codes]
         if not arguments.yes:
             form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
-            if not confirmed(listing(tables), form.format(n=len(tables))):
+            if not confirm(listing(tables), form.format(n=len(tables))):
                 return 1
         folder.remove(codes)
     return 0

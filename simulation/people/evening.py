@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final
 
 from client.bots.brains import at_random
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from client.network.transport import ConnectFailed, RequestRefused
 from protocol.admin import EveningPlan
 from protocol.events import move_message
@@ -54,7 +54,9 @@ class EveningGuest:
         """Take part to the end."""
         while self.evening is None or not self.evening.over:
             try:
-                async with connected(self.way.url, timeouts=TIMEOUTS, access=self.way.access) as connection:
+                async with open_connection(
+                    self.way.url, timeouts=TIMEOUTS, access=self.way.access
+                ) as connection:
                     await self._take_part(connection)
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(PAUSE)

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
-from client.network.connection import Connection, connected
-from client.network.transport import Access, ConnectFailed, RequestRefused, Timeouts
-from client.tables.draws import Fault
+from client.network.connection import Connection, open_connection
+from client.network.transport import ConnectFailed, RequestRefused, ServerAccess, Timeouts
+from client.tables.draws import DrawsFault
 from client.tables.table import Closed, TableClosed, TableModel, TableUpdate, Update
 from engine.pieces import Seat
 from engine.view import View
@@ -67,7 +67,7 @@ class Seen:
     view: View | None = None
     seq: int = 0
     seat: Seat | None = None
-    fault: Fault | None = None
+    fault: DrawsFault | None = None
 
 
 class Witness(TableModel):
@@ -105,7 +105,7 @@ class Route:
     """
 
     url: str
-    access: Access
+    access: ServerAccess
     hold: Callable[[Ports], Callable[[], None]]
     scale: float  # of pauses: 1 for those of people
     talk: float  # of the news, on which a client says something
@@ -150,7 +150,9 @@ class Visitor:
         """Open a connection, however many attempts that takes; the previous one stays open."""
         while True:
             try:
-                line = connected(self.way.url, client="chaos", timeouts=TIMEOUTS, access=self.way.access)
+                line = open_connection(
+                    self.way.url, client="chaos", timeouts=TIMEOUTS, access=self.way.access
+                )
                 self._connection = await self._open.enter_async_context(line)
                 break
             except ConnectFailed as error:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from zeroconf.asyncio import AsyncServiceInfo
 
 from client.finding.found import Found, Listed, Locked
-from client.finding.search import located, search
+from client.finding.search import locate, search
 from client.network.transport import FREE_ACCESS
 from discovery.announcer import announce
 from discovery.browser import MOST_SERVERS, Hearing, listen
@@ -276,7 +276,7 @@ async def test_a_server_is_found_from_another_computer(neighbours: int) -> None:
     options = ("--host", ANYWHERE, "--memory", "--no-config", "--name", "attic")
     async with serving(*options, imported=False) as server:  # what has imported all is in another network
         with inside(neighbours):
-            found = await located("Attic", FREE_ACCESS, TIMEOUT)
+            found = await locate("Attic", FREE_ACCESS, TIMEOUT)
             assert found is not None
             assert found.url == f"ws://10.77.0.1:{server.port}"
             async with listening() as latest:
@@ -293,7 +293,7 @@ async def test_a_server_that_listens_on_loopback_is_not_heard_outside(neighbours
     """It is heard on its own computer, even if a neighbour asks it directly."""
     options = ("--announce", "--memory", "--no-config", "--name", "attic")
     async with serving(*options, imported=False) as server:
-        found = await located("attic", FREE_ACCESS, TIMEOUT)
+        found = await locate("attic", FREE_ACCESS, TIMEOUT)
         assert found is not None
         assert found.url == f"ws://127.0.0.1:{server.port}"
         with inside(neighbours), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
-from client.network.connection import connected as client_at
+from client.network.connection import open_connection as client_at
 from client.ui.web.pages import WebPages
 from protocol.messages import NEW, JoinTable, OpenTable, Say, Watch
 from server.app import running

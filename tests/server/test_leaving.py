@@ -15,8 +15,8 @@ import pytest
 import trustme
 
 from client.network.connection import Connection
-from client.network.connection import connected as client_at
-from client.network.transport import Access, Address, Timeouts, elsewhere
+from client.network.connection import open_connection as client_at
+from client.network.transport import ServerAccess, ServerAddress, Timeouts, elsewhere
 from client.ui.web.pages import WebPages
 from engine.pieces import Seat
 from protocol.absence import GameClock
@@ -153,7 +153,7 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
     trust = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
     config = Config(tls_cert=chain)
     async with Node(database, "stays", config) as stays, Node(database, "leaves", config) as leaves:
-        access = Access(tls=trust)
+        access = ServerAccess(tls=trust)
         async with (
             client_at(f"wss://127.0.0.1:{leaves.port}", timeouts=PATIENT, access=access) as anna,
             client_at(f"wss://127.0.0.1:{stays.port}", timeouts=PATIENT, access=access) as bruno,
@@ -163,9 +163,12 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
             await leaves.stop()
             await anna.ask(Say(NEW, "still here"))
             await eventually(lambda: len(stays.server.lobby.tables[code].audience.seated) == 2)
-    wss = Address("wss://b.example", "test", Access(hosts=None))
+    wss = ServerAddress("wss://b.example", "test", ServerAccess(hosts=None))
     assert elsewhere(Moved("ws://a.example"), wss) is None
-    assert elsewhere(Moved("ws://a.example"), Address("WSS://b.example", "test", Access(hosts=None))) is None
+    assert (
+        elsewhere(Moved("ws://a.example"), ServerAddress("WSS://b.example", "test", ServerAccess(hosts=None)))
+        is None
+    )
     assert elsewhere(Moved("wss://a.example"), wss) is not None
 
 

@@ -32,7 +32,7 @@ from client.bots.brain import (
 )
 from client.bots.brains import brain_named
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
-from client.language import _, speaking, spoken
+from client.language import _, current_language, speaking
 from engine.errors import IllegalCommand
 from engine.events import Command, GameEnded
 from engine.game import Game, GameOptions, RandomChance
@@ -156,7 +156,7 @@ class SeatOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class PlayerFailure:
     """What a player did to forfeit a game, for people, and where in its code."""
 
     entrant: Entrant
@@ -172,11 +172,11 @@ class GameOutcome:
     number: int
     seats: tuple[SeatOutcome, ...]
     record: str | None = None
-    failure: Failure | None = None
+    failure: PlayerFailure | None = None
 
 
 @dataclass(slots=True)
-class Player:
+class ArenaPlayer:
     """A brain in a seat, with its own source of chance and the time that its moves have taken."""
 
     name: str
@@ -230,12 +230,12 @@ def too_slow(name: str, seconds: float) -> BrainFailed:
     return BrainFailed(text.format(name=name, seconds=f"{seconds:g}"), Forfeit.LATE)
 
 
-def begun(players: int, rng: random.Random, *, random_layout: bool = False, starting: int = 0) -> Game:
+def start_game(players: int, rng: random.Random, *, random_layout: bool = False, starting: int = 0) -> Game:
     """Return a new game whose draws come from `rng`."""
     return Game.new(GameOptions(players, Seat(starting), random_layout), RandomChance(rng))
 
 
-def played(game: Game, players: Sequence[Player]) -> GameEnded:
+def play_to_end(game: Game, players: Sequence[ArenaPlayer]) -> GameEnded:
     """Play the game to its end, with a player for each seat, and return the result.
 
     The players learn from it for their next game. Raises BrainFailed, with the seat of the one that failed.
@@ -271,7 +271,7 @@ def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> 
     """Play a series of the schedule, with what brains have to be told in this language."""
     names = [schedule.names[entrant] for entrant in pairing.seating]
     players = [
-        Player(name, _choice(name), schedule.chance_of(pairing, seat), schedule.move_seconds)
+        ArenaPlayer(name, _choice(name), schedule.chance_of(pairing, seat), schedule.move_seconds)
         for seat, name in enumerate(names)
     ]
     with speaking(language):
@@ -281,17 +281,17 @@ def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> 
 
 
 def _play(
-    schedule: Schedule, pairing: Pairing, players: Sequence[Player], rematch: int, *, records: bool
+    schedule: Schedule, pairing: Pairing, players: Sequence[ArenaPlayer], rematch: int, *, records: bool
 ) -> GameOutcome:
     """Play one game of a series, in which the next seat starts; the outcome begins with that seat."""
     starting = rematch % len(players)
     chance = schedule.chance(pairing, rematch)
-    game = begun(len(players), chance, random_layout=schedule.random_layout, starting=starting)
+    game = start_game(len(players), chance, random_layout=schedule.random_layout, starting=starting)
     for player in players:
         player.times = []
     result, failed = None, None
     try:
-        result = played(game, players)
+        result = play_to_end(game, players)
     except BrainFailed as error:
         failed = error
     record = recorded(game.events, seat_names([player.name for player in players])) if records else None
@@ -324,7 +324,7 @@ def outcome_of(  # noqa: PLR0917 - a game has these
         seats.append(SeatOutcome(entrant, share, points, items, len(own), sum(own), longest, forfeit))
     failure = None
     if failed is not None:
-        failure = Failure(seating[failed.seat], failed.kind, str(failed), failed.trace)
+        failure = PlayerFailure(seating[failed.seat], failed.kind, str(failed), failed.trace)
     return GameOutcome(number, (*seats[starting:], *seats[:starting]), record, failure)
 
 
@@ -396,7 +396,7 @@ class InProcesses:
                 play,
                 self._schedule,
                 pairing,
-                spoken(),
+                current_language(),
                 self._records,
                 limiter=self._limiter,
                 lost=functools.partial(self._lost, pairing.number),

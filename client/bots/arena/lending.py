@@ -18,7 +18,14 @@ from client.bots.arena.games import too_slow
 from client.bots.brain import BrainFailed, Forfeit
 from client.language import _
 from client.network.refusals import describe_refusal
-from client.network.transport import Address, ConnectFailed, RequestRefused, Timeouts, ending, open_websocket
+from client.network.transport import (
+    ConnectFailed,
+    RequestRefused,
+    ServerAddress,
+    Timeouts,
+    ending,
+    open_websocket,
+)
 from engine.events import GameEnded
 from protocol import messages
 from protocol.codec import BadMessage, decode_client, decode_server, encode
@@ -195,13 +202,13 @@ class LentSeat:
                 self._player = None
                 return messages.Done(message.id)
             case _ if player is not self._player:
-                return _refused(message, "join the table first")
+                return _refusal(message, "join the table first")
             case messages.Lay() | messages.PlacePiece():
                 self._stop_clock()
             case messages.Sync() | messages.Ping() | messages.GetRecord():
                 pass
             case _:
-                return _refused(message, "in a league, players only make moves")
+                return _refusal(message, "in a league, players only make moves")
         await self._send(message)
         return None
 
@@ -226,13 +233,15 @@ class LentSeat:
         self.fail(late)
 
 
-def _refused(message: messages.ClientMessage, reason: str) -> messages.Refused:
+def _refusal(message: messages.ClientMessage, reason: str) -> messages.Refused:
     text = sentence(refusal_template(Code.BAD_MESSAGE, {}), {"reason": reason})
     return messages.Refused(Code.BAD_MESSAGE, text, getattr(message, "id", None), about={"reason": reason})
 
 
 @contextlib.asynccontextmanager
-async def lent_seat(name: str, address: Address, move_seconds: float) -> AsyncIterator[tuple[LentSeat, str]]:
+async def lent_seat(
+    name: str, address: ServerAddress, move_seconds: float
+) -> AsyncIterator[tuple[LentSeat, str]]:
     """Return a seat still to be taken, and the URL where its player finds it; raises ConnectFailed."""
     server, welcome = await open_websocket(address, Timeouts())
     seat = LentSeat(name, server, welcome, move_seconds)

@@ -18,8 +18,8 @@ from client.bots.arena.lending import LentSeat, lent_seat
 from client.bots.brain import BrainFailed, Forfeit
 from client.bots.processes import ProcessesLost, in_process
 from client.bots.runner import BotOptions, run_bots
-from client.language import _, describe_reason, speaking, spoken
-from client.network.transport import Address, RequestRefused
+from client.language import _, current_language, describe_reason, speaking
+from client.network.transport import RequestRefused, ServerAddress
 from engine.events import GameEnded
 from protocol import messages
 from protocol.messages import NEW
@@ -42,7 +42,7 @@ class OverTheWire:
         self,
         schedule: Schedule,
         programs: Mapping[str, Sequence[str]],
-        address: Address,
+        address: ServerAddress,
         *,
         records: bool = False,
     ) -> None:
@@ -93,7 +93,7 @@ class OverTheWire:
         if (words := self._programs.get(name)) is None:
             player = asyncio.create_task(self._run_brain(name, seat, about))
         else:
-            player = asyncio.create_task(_run_program(seat, _filled(words, about)))
+            player = asyncio.create_task(_run_program(seat, _fill_words(words, about)))
         try:
             yield
             if seat.result.done() and seat.result.exception() is None:
@@ -106,14 +106,14 @@ class OverTheWire:
         url, table, seed = about
         options = BotOptions(url, table, (name,), seed=int(seed), traces=True)
         try:
-            told = await in_process(_played, options, spoken(), limiter=self._limiter)
+            told = await in_process(_play_with_brain, options, current_language(), limiter=self._limiter)
         except ProcessesLost:
             told = _("The process of {name} ended again and again.").format(name=name)
         text, _line, trace = told.strip().partition("\n")
         seat.forfeit(text, Forfeit.FAILED, trace)
 
 
-def _played(options: BotOptions, language: str) -> str:
+def _play_with_brain(options: BotOptions, language: str) -> str:
     """Play a game, in a process of its own; return what went wrong."""
     errors = io.StringIO()
     with speaking(language):
@@ -191,7 +191,7 @@ def _kill(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _filled(words: Sequence[str], about: tuple[str, str, str]) -> list[str]:
+def _fill_words(words: Sequence[str], about: tuple[str, str, str]) -> list[str]:
     """Return the words that start a program, with where it plays and its seed in their places."""
     if not any(TABLE in word for word in words):
         words = [*words, SERVER, TABLE]

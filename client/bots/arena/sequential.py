@@ -22,7 +22,7 @@ _HALVINGS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TestVerdict:
     """What is known of the first two players: `better` is None while it is undecided.
 
     The `difference` is in Elo with its 95% interval. `ratio` is the logarithm of how much more likely the
@@ -52,7 +52,7 @@ class SequentialTest:
         self._games, self._elo = schedule.games_per_deal, elo
         self._open: dict[int, list[float]] = {}  # by deal, how often the first player is ahead in each game
         self._scores: list[float] = []
-        self.verdict: Verdict | None = None  # None before the first deal is complete
+        self.verdict: TestVerdict | None = None  # None before the first deal is complete
 
     def add(self, outcome: GameOutcome) -> bool:
         """Count a game; return whether the test has ended."""
@@ -63,13 +63,13 @@ class SequentialTest:
             self.verdict = self._judge(self._scores)
         return self.decided
 
-    def _judge(self, scores: Sequence[float]) -> Verdict:
+    def _judge(self, scores: Sequence[float]) -> TestVerdict:
         share = statistics.fmean(scores)
         reach = Z * statistics.stdev(scores) / math.sqrt(len(scores)) if len(scores) > 1 else 1.0
         interval = _elo(share - reach), _elo(share + reach)
         # How often a player is ahead of another that is weaker by so many Elo.
         expected = 1 / (1 + 10 ** (-self._elo / 400))
-        return Verdict(self._elo, len(scores), _ratio(scores, expected), _elo(share), interval)
+        return TestVerdict(self._elo, len(scores), _ratio(scores, expected), _elo(share), interval)
 
     @property
     def decided(self) -> bool:

@@ -20,7 +20,7 @@ from client.bots.shares import WinShare, Z
 from client.language import _, counted
 
 
-def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[PlackettLuceRating]:
+def ratings_after(entrants: int, outcomes: Iterable[GameOutcome]) -> list[PlackettLuceRating]:
     """Return the rating of each brain after the games, in the order of the outcomes."""
     model = PlackettLuce(tau=0.0)
     ratings = [model.rating() for _ in range(entrants)]
@@ -68,7 +68,7 @@ def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome
     in_order = sorted(outcomes, key=lambda outcome: outcome.number)
     found = [
         BrainStanding(name, [WinShare() for _ in range(players)], rating)
-        for name, rating in zip(names, rated(len(names), in_order), strict=True)
+        for name, rating in zip(names, ratings_after(len(names), in_order), strict=True)
     ]
     for outcome in in_order:
         for number, own in enumerate(outcome.seats):

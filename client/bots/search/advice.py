@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from client.bots.search.brain import SearchBrain
-from client.bots.search.tree import Search
-from client.bots.search.worlds import MOTIVES, Worlds, told
+from client.bots.search.tree import TreeSearch
+from client.bots.search.worlds import MOTIVES, Worlds, clues_in
 from client.records import Better, Captives, Chances, Contest, Reason
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import LAUREL_WORTH, PEOPLES
@@ -42,7 +42,7 @@ def shares_of_wins(view: View, simulations: int, seed: str) -> Shares:
     rng = random.Random(seed)
     wins = [1.0 / view.seats] * view.seats  # one more game, in which everybody is as good
     for _search in range(_SEARCHES):
-        Search(view, rng, wins).run(simulations // _SEARCHES)
+        TreeSearch(view, rng, wins).run(simulations // _SEARCHES)
     return _parts(wins)
 
 
@@ -106,10 +106,10 @@ class _Outlook:
         return sum(self.chances) / len(self.chances)
 
 
-def advised(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
+def advise(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
     """Return the best move of the seat on turn and the next best, and how much better it is, if it is."""
     best, other, *_others = candidates(own, seat, simulations, seed)
-    return best, other, compared(own, best, other, simulations, seed)
+    return best, other, compare_moves(own, best, other, simulations, seed)
 
 
 def better(own: View, played: Place, simulations: int, seed: str) -> Better | None:
@@ -117,7 +117,7 @@ def better(own: View, played: Place, simulations: int, seed: str) -> Better | No
     best, *_others = candidates(own, played.seat, simulations, seed)
     if best.piece.kind is played.piece.kind:  # so that people and wolf do not differ without need
         best = Place(best.seat, played.piece, best.field)
-    return None if best == played else compared(own, best, played, simulations, seed)
+    return None if best == played else compare_moves(own, best, played, simulations, seed)
 
 
 def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place]:
@@ -129,7 +129,7 @@ def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place
     return [Place(seat, pieces[move.kind], FIELDS[move.field]) for move in ranked]
 
 
-def compared(
+def compare_moves(
     own: View, move: Place, other: Place, simulations: int, seed: str, *, surely: bool = True
 ) -> Better | None:
     """Return how much better the move is than the other; None if they are about equal.
@@ -161,17 +161,17 @@ def _mean(numbers: Sequence[float]) -> float:
 
 def _outlooks(own: View, moves: tuple[Place, Place], simulations: int, seed: str) -> list[_Outlook]:
     """Return what comes of each move in the same worlds; in fewer if the first one promises nothing."""
-    promised, rng = told(own), random.Random(f"{seed} worlds")
+    promised, rng = clues_in(own), random.Random(f"{seed} worlds")
     sure = [tuple(float(each is motive) for each in MOTIVES) for motive in _BELIEVED]
     worlds = [Worlds(own), *(Worlds(own, promised, [belief] * own.seats) for belief in sure)]
     outlooks = [_Outlook(move, [], []) for move in moves]
     simulations = round(simulations * _EACH)
     for number in range(_WORLDS * BELIEFS):
-        there = _opened(own, worlds[number % BELIEFS].draw(rng).board)
+        there = _open_view(own, worlds[number % BELIEFS].draw(rng).board)
         for outlook in outlooks:  # with the same seed, so that chance helps none of them
             view, ends = after(there, outlook.move), list[list[Occupant]]()
             wins = [1.0 / view.seats] * view.seats
-            Search(view, random.Random(f"{seed} {number}"), wins, ends=ends).run(simulations)
+            TreeSearch(view, random.Random(f"{seed} {number}"), wins, ends=ends).run(simulations)
             outlook.chances.append(chances_in(view, _parts(wins))[outlook.move.seat])
             outlook.ends.extend(ends[len(ends) // 2 :: _ENDS_BETWEEN])
         if number + 1 == _PROMISING * BELIEFS and outlooks[0].chance - outlooks[1].chance < _LEAST_GAIN:
@@ -179,7 +179,7 @@ def _outlooks(own: View, moves: tuple[Place, Place], simulations: int, seed: str
     return outlooks
 
 
-def _opened(own: View, board: Sequence[Occupant]) -> View:
+def _open_view(own: View, board: Sequence[Occupant]) -> View:
     """Return the view of somebody who sees everything, in a world with this board."""
     placed: dict[Field, Piece | Wolf] = {
         field: Piece.of(
@@ -215,7 +215,7 @@ def _reasons(own: View, best: _Outlook, other: _Outlook) -> Iterator[Reason]:
 def _differences(own: View, best: _Outlook, other: _Outlook) -> Iterator[tuple[float, Reason]]:
     """Yield what differs, and what that is worth to the player, in points ahead of the others."""
     seat, others = best.move.seat, [Seat(each) for each in range(own.seats) if each != best.move.seat]
-    one, two = _tallied(own, best.ends), _tallied(own, other.ends)
+    one, two = _tally_ends(own, best.ends), _tally_ends(own, other.ends)
     for hill in TILES:
         more = {each: one[hill, each] - two[hill, each] for each in (seat, *others)}
         sign = math.copysign(1.0, more[seat] - sum(more[each] for each in others) / len(others))
@@ -233,7 +233,7 @@ def _differences(own: View, best: _Outlook, other: _Outlook) -> Iterator[tuple[f
             yield each * (often - instead), Captives(captor, owner, often, instead)
 
 
-def _tallied(own: View, ends: Sequence[list[Occupant]]) -> Counter[tuple[Tile | Seat, Seat]]:
+def _tally_ends(own: View, ends: Sequence[list[Occupant]]) -> Counter[tuple[Tile | Seat, Seat]]:
     """Return how often each seat takes each laurel (by hill and seat), and pieces (by captor and owner)."""
     tally = Counter[tuple[Tile | Seat, Seat]]()
     for end in ends:

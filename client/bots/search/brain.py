@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.greedy import greedy
-from client.bots.search.tree import Move, Search, Visited, Visits, utilities
-from client.bots.search.worlds import STEPS, Beliefs, Worlds, gain_of_next, learned
+from client.bots.search.tree import Move, TreeSearch, Visited, Visits, utilities
+from client.bots.search.worlds import STEPS, Beliefs, Worlds, beliefs_after, gain_of_next
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -47,7 +47,7 @@ class Ending:
         totals = [0.0] * len(self._free)
         weights = 0.0
         kinds = []
-        for weight, world in self._worlds.weighted():
+        for weight, world in self._worlds.all_weighted():
             if time.monotonic() >= until:
                 return None
             order = [(self._seat + ply) % self._seats for ply in range(self._left)]
@@ -57,13 +57,13 @@ class Ending:
             board = list(world.board)
             for index, field in enumerate(self._free):
                 board[field] = occupants[0]
-                totals[index] += weight * self._replied(board, occupants[1:])[self._seat]
+                totals[index] += weight * self._best_reply(board, occupants[1:])[self._seat]
                 board[field] = EMPTY
         return {
             Move(kinds[0], field): total / weights for field, total in zip(self._free, totals, strict=True)
         }
 
-    def _replied(self, board: list[Occupant], pieces: list[Occupant]) -> list[float]:
+    def _best_reply(self, board: list[Occupant], pieces: list[Occupant]) -> list[float]:
         """Return what the end is worth to each seat if each of these is placed where it is best for its seat.
 
         Of equal fields it is the worst for the seat that asks.
@@ -76,7 +76,7 @@ class Ending:
         for field in self._free:
             if board[field] == EMPTY:
                 board[field] = placed
-                worth = self._replied(board, others)
+                worth = self._best_reply(board, others)
                 board[field] = EMPTY
                 if best is None or (worth[seat], best[self._seat]) > (best[seat], worth[self._seat]):
                     best = worth
@@ -123,16 +123,16 @@ class SearchBrain:
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         if not isinstance(legal, LegalPlaces):
             return greedy(view, legal, rng)
-        return self.chosen(view, legal, [self.visits(view, seed_from(rng))], rng)
+        return self.choose_place(view, legal, [self.visits(view, seed_from(rng))], rng)
 
     def game_over(self, view: View, /) -> "SearchBrain":
         """Return the brain for another game with the same players, who have shown their motives."""
-        return replace(self, beliefs=learned(view, self.beliefs))
+        return replace(self, beliefs=beliefs_after(view, self.beliefs))
 
     def visits(self, view: View, seed: int) -> Visits:
         """Return what came of the moves: exactly in an ending with few boards, else of simulations."""
         until = time.monotonic() + self.seconds
-        search = Search(view, random.Random(seed), beliefs=self.beliefs)
+        search = TreeSearch(view, random.Random(seed), beliefs=self.beliefs)
         ending = Ending(view, search.worlds)
         least = _LAST_SIMULATIONS if view.to_place <= _LAST_PLACEMENTS else 0
         simulations = max(self.simulations, least)
@@ -142,7 +142,9 @@ class SearchBrain:
         exact = ending.values(until if sampled else math.inf)
         return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
 
-    def chosen(self, view: View, legal: LegalPlaces, searches: Sequence[Visits], rng: random.Random) -> Place:
+    def choose_place(
+        self, view: View, legal: LegalPlaces, searches: Sequence[Visits], rng: random.Random
+    ) -> Place:
         """Return the move that independent searches visited most, or the lie that is nearly as good.
 
         Their visits are added up: root parallelization (Chaslot, Winands and van den Herik, "Parallel

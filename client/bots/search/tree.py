@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from client.bots.search.worlds import Beliefs, World, Worlds, told
+from client.bots.search.worlds import Beliefs, PossibleWorld, Worlds, clues_in
 from engine.board import FIELDS
 from engine.pieces import Kind
 from engine.position import Hand
@@ -172,7 +172,7 @@ class _Node:
         return max(possible, key=values.__getitem__, default=-1)
 
 
-class Search:
+class TreeSearch:
     """A search for the seat on turn of `view`, in the placing phase.
 
     When all pieces are placed it is nobody's turn: then the worlds alone differ.
@@ -191,7 +191,7 @@ class Search:
         self._wins, self._ends = wins, ends
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
-        self.worlds = Worlds(view, told(view), beliefs)
+        self.worlds = Worlds(view, clues_in(view), beliefs)
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._seats = view.seats
         self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]
@@ -221,7 +221,7 @@ class Search:
             for (_, field, kind), count, total in zip(root.moves, root.counts, root.totals, strict=True)
         }
 
-    def _simulate(self, world: World) -> None:
+    def _simulate(self, world: PossibleWorld) -> None:
         board, hands = list(world.board), list(world.hands)
         path: list[tuple[_Node, int]] = []
         node: _Node | None = self._root

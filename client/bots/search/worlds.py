@@ -66,30 +66,30 @@ INFERENCE: Final = 10.0  # gains in utility, as the search has found them so far
 MOST_INFERRED: Final = 1.0
 
 
-class Told(NamedTuple):
+class Clues(NamedTuple):
     """What the placements so far tell all who cannot see the wolves' kinds."""
 
     gains: Mapping[int, float]  # by field number: how many points more a wolf promised its owner as a farmer
     best: Sequence[Sequence[tuple[bool, bool]]]  # by seat: whether its placements promised most; see `MOVES`
 
 
-def told(view: View) -> Told:
+def clues_in(view: View) -> Clues:
     """Return what the placements tell of hidden wolves, and of the seats whose secrets `view` does not know.
 
     What is hidden from a piece's owner counts as unknown, and the owner's own wolves before it are taken for
     what they are likelier to be, if that is clear.
     """
-    return _read(view)[0]
+    return _read_placements(view)[0]
 
 
 def gain_of_next(view: View, seat: Seat) -> Callable[[Field], float]:
     """Return what the others will think of a wolf that `seat` places next, as a function of its field."""
     public = snapshot(view, SPECTATOR)
-    outlook = Outlook(_Moment.of(public, seat, _read(public)[1]).view, seat)
+    outlook = Outlook(_Moment.of(public, seat, _read_placements(public)[1]).view, seat)
     return lambda field: outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
 
 
-def _read(view: View) -> tuple[Told, dict[Field, Piece]]:
+def _read_placements(view: View) -> tuple[Clues, dict[Field, Piece]]:
     """Return what the placements tell, and the wolves whose kind they make clear."""
     gains: dict[int, float] = {}
     best: list[list[tuple[bool, bool]]] = [[] for _ in range(view.seats)]
@@ -99,8 +99,10 @@ def _read(view: View) -> tuple[Told, dict[Field, Piece]]:
     for field, piece in view.placed.items():
         owner = view.owners[field]
         if owner not in view.eyes:
-            gain, good = _judged(_Moment.of(seen, owner, guesses), owner, field, piece)
-            best[owner].append((good, _judged(_Moment.of(seen, owner, contrary), owner, field, piece)[1]))
+            gain, good = _judge_placement(_Moment.of(seen, owner, guesses), owner, field, piece)
+            best[owner].append(
+                (good, _judge_placement(_Moment.of(seen, owner, contrary), owner, field, piece)[1])
+            )
             if isinstance(piece, Wolf):
                 gains[NUMBERS[field]] = gain
                 if abs(gain) >= CLEAR_GAIN:
@@ -108,7 +110,7 @@ def _read(view: View) -> tuple[Told, dict[Field, Piece]]:
                     guesses[field], contrary[field] = (farmer, merchant) if gain > 0 else (merchant, farmer)
         seen.placed[field], seen.owners[field] = piece, owner
         seen.remaining[owner] -= 1
-    return Told(gains, best), guesses
+    return Clues(gains, best), guesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class _Moment:
 
 
 @functools.lru_cache(maxsize=512)  # so that a player looks at each placement once
-def _judged(moment: _Moment, seat: Seat, field: Field, piece: Piece | Wolf) -> tuple[float, bool]:
+def _judge_placement(moment: _Moment, seat: Seat, field: Field, piece: Piece | Wolf) -> tuple[float, bool]:
     """Return a wolf's gain, and whether no other field promised more for some kind that the piece can be."""
     after = Outlook(moment.view, seat).after
     kinds = (piece.kind,) if isinstance(piece, Piece) else WOLVES
@@ -144,7 +146,7 @@ def _judged(moment: _Moment, seat: Seat, field: Field, piece: Piece | Wolf) -> t
     return promised[0] - promised[-1], good
 
 
-def learned(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
+def beliefs_after(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
     """Return what to believe of each seat after a game, whose end `view` shows, and the beliefs before it."""
     found = list(beliefs or [PRIOR] * view.seats)
     hidden = {
@@ -152,7 +154,7 @@ def learned(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
         for field, piece in view.placed.items()
     }
     before = replace(view, placed=hidden)
-    moves = told(before)
+    moves = clues_in(before)
     for group in Worlds(before, moves).groups:
         kinds = [view.placed[FIELDS[field]] for field in group.fields]
         farmers = tuple(piece == Piece.of(piece.people, Kind.FARMER, wolf=True) for piece in kinds)
@@ -167,7 +169,7 @@ def learned(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
     )
 
 
-def _after_moves(beliefs: Beliefs, told: Told, seat: int) -> Beliefs:
+def _after_moves(beliefs: Beliefs, told: Clues, seat: int) -> Beliefs:
     """Return what to believe of the seat, given how many of its placements promised most."""
     best = told.best[seat] if told.best else ()
     return _product(beliefs, *([rates[one][other] for rates in MOVES] for one, other in best))
@@ -182,11 +184,11 @@ def _product(beliefs: Sequence[float], *likelihoods: Sequence[float]) -> Beliefs
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.
 Means: TypeAlias = Sequence[Sequence[float]]
 
-_NOTHING_TOLD: Final = Told(MappingProxyType({}), ())
+_NO_CLUES: Final = Clues(MappingProxyType({}), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class WolfKinds:
     """One way in which a people's wolves can be: their kinds, and which wolf pieces are left in hand."""
 
     farmers: tuple[bool, ...]  # by field
@@ -201,12 +203,12 @@ class Group:
 
     seat: Seat
     fields: tuple[int, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[WolfKinds, ...]
     odds: tuple[float, ...]  # of the ways, before the search infers more
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class PossibleWorld:
     """One way in which everything can be: the board, and all hands."""
 
     board: tuple[Occupant, ...]
@@ -219,7 +221,7 @@ class Worlds:
     Without `beliefs`, by seat, nothing was known of the players before the game.
     """
 
-    def __init__(self, view: View, told: Told = _NOTHING_TOLD, beliefs: Sequence[Beliefs] = ()) -> None:
+    def __init__(self, view: View, told: Clues = _NO_CLUES, beliefs: Sequence[Beliefs] = ()) -> None:
         self.board = [EMPTY] * len(FIELDS)
         wolves: dict[People, list[int]] = {}
         for number, field in enumerate(FIELDS):
@@ -236,7 +238,7 @@ class Worlds:
                 belief = _after_moves(beliefs[seat] if beliefs else PRIOR, told, seat)
                 self.groups += _groups(view, Seat(seat), wolves, told.gains, belief)
         self.cumulative = [list(itertools.accumulate(group.odds)) for group in self.groups]
-        self._built: dict[tuple[int, ...], World] = {}
+        self._built: dict[tuple[int, ...], PossibleWorld] = {}
 
     @property
     def hidden(self) -> list[int]:
@@ -258,13 +260,13 @@ class Worlds:
     def count(self) -> int:
         return math.prod(len(group.ways) for group in self.groups)
 
-    def weighted(self) -> Iterator[tuple[float, World]]:
+    def all_weighted(self) -> Iterator[tuple[float, PossibleWorld]]:
         """Yield every world after how likely it is, up to a factor."""
         weights = [[high - low for low, high in itertools.pairwise((0.0, *each))] for each in self.cumulative]
         for chosen in itertools.product(*(range(len(group.ways)) for group in self.groups)):
             yield math.prod(each[way] for each, way in zip(weights, chosen, strict=True)), self._world(chosen)
 
-    def draw(self, rng: random.Random) -> World:
+    def draw(self, rng: random.Random) -> PossibleWorld:
         ways = []
         for cumulative in self.cumulative:
             way = 0
@@ -279,7 +281,7 @@ class Worlds:
             world = self._built[chosen] = self._world(chosen)
         return world
 
-    def _world(self, chosen: tuple[int, ...]) -> World:
+    def _world(self, chosen: tuple[int, ...]) -> PossibleWorld:
         board = self.board.copy()
         counts = [each.copy() for each in self.counts]
         for group, index in zip(self.groups, chosen, strict=True):
@@ -289,7 +291,7 @@ class Worlds:
             counts[group.seat][0] += way.merchants_left
             counts[group.seat][1] += way.farmers_left
         hands = (hand_of_kinds(seat, *each, self._soldierless_at) for seat, each in enumerate(counts))
-        return World(tuple(board), tuple(hands))
+        return PossibleWorld(tuple(board), tuple(hands))
 
 
 def _known_counts(view: View, seat: Seat) -> list[int]:
@@ -319,7 +321,7 @@ def _groups(
 
 def _ways(
     dealt: Mapping[Piece, int], people: People, fields: list[int], gains: Mapping[int, float]
-) -> tuple[Way, ...]:
+) -> tuple[WolfKinds, ...]:
     merchants = dealt.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
     farmers = dealt.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
     read = {
@@ -335,5 +337,5 @@ def _ways(
                 odds * math.prod(motive[step][farmer == kinds[at]] for at, (step, farmer) in read.items())
                 for motive in MOTIVES
             )
-            ways.append(Way(kinds, merchants - len(kinds) + placed, farmers - placed, likelihoods))
+            ways.append(WolfKinds(kinds, merchants - len(kinds) + placed, farmers - placed, likelihoods))
     return tuple(ways)

@@ -13,9 +13,9 @@ from client.records import Suggestion
 from client.tables.table import (
     Back,
     Closed,
+    ConnectionLost,
     Happened,
-    Heard,
-    Lost,
+    HeardRemark,
     NoticesChanged,
     Refreshed,
     TableChanged,
@@ -142,7 +142,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             if ui.entry is None and _asks_more(state, before):
                 ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
             return _come_or_gone(ui, describe_changes(state, before))
-        case Heard():
+        case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
         case Online(people, more):
@@ -159,7 +159,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return logged(ui, [describe_notices(notices)])
         case TableClosed(refused):
             return logged(replace(ui, busy=False), [describe_refusal(refused)])
-        case Lost(reason, retry_in):
+        case ConnectionLost(reason, retry_in):
             ui = ui if ui.lost is not None else logged(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)
         case Back() if ui.lost is None:  # gone on to where the table is, which is no news to the player

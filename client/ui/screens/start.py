@@ -7,11 +7,11 @@ from typing import Final, Self, TypeVar
 
 from msgspec import Struct, structs
 
-from client.finding.found import named
+from client.finding.found import server_named
 from client.language import N_, _, counted, labelled, parted
 from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
-from client.player.terminal import Notices
+from client.player.terminal import DesktopNotices
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
@@ -132,7 +132,7 @@ class Start(ListScreen):
             case Act.WINDOW_TITLE:
                 return self._set(ui, self.chosen, title=not now.title)
             case Act.NOTICES:
-                return self._set(ui, self.chosen, notices=_after(now.notices, tuple(Notices)))
+                return self._set(ui, self.chosen, notices=_after(now.notices, tuple(DesktopNotices)))
             case Act.NAME:
                 return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
             case _:
@@ -233,7 +233,7 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
         if isinstance(ui.page, Start):
             return replace(ui, name=text), None
         return replace(ui, name=text, retry=None), requests.Rename(text, ui.retry)
-    if isinstance(ui.page, Search) and (server := named(ui.page.found, text)) is not None:
+    if isinstance(ui.page, Search) and (server := server_named(ui.page.found, text)) is not None:
         return ui, requests.GoTo(server.url)
     try:
         return ui, requests.GoTo(server_url(text))
@@ -264,10 +264,10 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
 
 
 _NOTICES: Final = {
-    Notices.AUTO: N_("desktop notices"),
-    Notices.OSC9: N_("desktop notices (OSC 9)"),
-    Notices.OSC777: N_("desktop notices (OSC 777)"),
-    Notices.NONE: N_("no notices"),
+    DesktopNotices.AUTO: N_("desktop notices"),
+    DesktopNotices.OSC9: N_("desktop notices (OSC 9)"),
+    DesktopNotices.OSC777: N_("desktop notices (OSC 777)"),
+    DesktopNotices.NONE: N_("no notices"),
 }
 
 

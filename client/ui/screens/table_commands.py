@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
-from client.language import N_, _, spoken
+from client.language import N_, _, current_language
 from client.tables.table import TableModel
 from client.typed_text import BadText, policy_named
 from client.ui.requests import Misread, Request
@@ -119,7 +119,7 @@ def _notify(text: str, _state: TableState) -> Request | None:
     if text == "off":
         return CallMe(NEW)
     fits = ("@" in text or "://" in text) and len(text) <= ADDRESS_LENGTH
-    return CallMe(NEW, text, spoken()) if fits else None
+    return CallMe(NEW, text, current_language()) if fits else None
 
 
 def _title(text: str, _state: TableState) -> Request | None:

@@ -19,7 +19,7 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from client.language import _, labelled
-from client.player.terminal import Calling, Notices
+from client.player.terminal import Calling, DesktopNotices
 from client.ui.frame import Frame, cut
 from client.ui.keys import NAMED, Action, Hover, Insert, PointAt
 from client.ui.terminal.device import Device, own_device
@@ -67,9 +67,9 @@ class Caller:
             return
         title, sentence = self._clean(title), self._clean(sentence)
         match self._calling.notices:
-            case Notices.OSC9:
+            case DesktopNotices.OSC9:
                 self._write(self._passed_on(f"\x1b]9;{labelled(title, sentence)}{_END}"))
-            case Notices.OSC777:
+            case DesktopNotices.OSC777:
                 fields = (text.replace(";", ",") for text in (title, sentence))
                 self._write(self._passed_on(f"\x1b]777;notify;{';'.join(fields)}{_END}"))
             case _:

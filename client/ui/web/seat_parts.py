@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 from markupsafe import Markup
 
-from client.language import _, spoken
+from client.language import _, current_language
 from client.levels import usual_level
 from client.tables.table import TableModel, open_request
 from client.ui import at_table
@@ -187,7 +187,7 @@ class Seated:
             yield _typed(words, "digits", confirming, pattern=digits, inputmode="numeric", autocomplete="off")
         elif notices.state == "unreachable":
             yield element("p", describe_notices(notices))
-        leaving = button(_("send me a code"), messages.CallMe(NEW, "-", spoken()))
+        leaving = button(_("send me a code"), messages.CallMe(NEW, "-", current_language()))
         which = describe_addresses(self._kinds)
         yield _typed(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
 

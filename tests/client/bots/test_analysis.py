@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.bots.analysis import Effort, NothingToAnalyse, analysed, judged, moments
+from client.bots.analysis import Effort, NothingToAnalyse, judge_moment, moments, run_analysis
 from client.bots.greedy import greedy
-from client.bots.hints import reason_for, suggested
+from client.bots.hints import reason_for, suggest_move
 from client.bots.processes import ProcessesLost
 from client.bots.search.advice import BELIEFS, chances_of, holds
 from client.bots.search.tree import utilities, win_shares
@@ -52,7 +52,7 @@ def recording() -> Recording:
 
 @pytest.fixture(scope="module")
 def analysis(recording: Recording) -> Analysis:
-    return asyncio.run(analysed(recording, EFFORT, lambda _: None))
+    return asyncio.run(run_analysis(recording, EFFORT, lambda _: None))
 
 
 def test_the_chances_add_up_and_end_with_the_result(recording: Recording, analysis: Analysis) -> None:
@@ -86,7 +86,7 @@ def test_a_blunder_decides_the_game(recording: Recording, analysis: Analysis) ->
 def test_a_moment_is_judged_alike_anywhere(recording: Recording, analysis: Analysis) -> None:
     """In this process as in another one, and whatever else is judged there."""
     moment = moments(recording, analysis.result)[-3]
-    found = judged(moment, EFFORT.simulations, EFFORT.seed)
+    found = judge_moment(moment, EFFORT.simulations, EFFORT.seed)
     assert found == (analysis.moves[-3].after, analysis.moves[-3].better)
 
 
@@ -94,7 +94,7 @@ async def test_a_cancelled_analysis_leaves_no_process_and_what_there_is(recordin
     """What is there so far has been told, move by move."""
     await eventually(lambda: not search_processes())
     told: list[Analysis] = []
-    working = asyncio.create_task(analysed(recording, Effort(100), told.append))
+    working = asyncio.create_task(run_analysis(recording, Effort(100), told.append))
     await eventually(lambda: bool(told) and len(told[-1].moves) > 1)
     working.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -109,7 +109,7 @@ async def test_an_unfinished_game_is_not_analysed() -> None:
     """Its hidden pieces are still hidden from somebody."""
     game = played(GameOptions(3, random_layout=True), seed=1, commands=20)
     with pytest.raises(NothingToAnalyse):
-        await analysed(Recording.of(game.events, {}), EFFORT, lambda _: None)
+        await run_analysis(Recording.of(game.events, {}), EFFORT, lambda _: None)
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
@@ -201,7 +201,7 @@ async def test_a_hint_is_a_legal_move_and_compared_with_another(monkeypatch: pyt
     """Found in another process, as the screen goes on; without one, a simpler move is suggested."""
     monkeypatch.setattr("client.bots.hints.SIMULATIONS", 100)
     view, legal = on_turn(10)
-    suggesting = asyncio.create_task(suggested(view, legal))
+    suggesting = asyncio.create_task(suggest_move(view, legal))
     beats = 0
     while not suggesting.done():
         await asyncio.sleep(0)
@@ -215,6 +215,6 @@ async def test_a_hint_is_a_legal_move_and_compared_with_another(monkeypatch: pyt
         raise ProcessesLost
 
     monkeypatch.setattr("client.bots.hints.in_process", lost)
-    assert (await suggested(view, legal)).command in list(legal.commands())
+    assert (await suggest_move(view, legal)).command in list(legal.commands())
     view, legal = on_turn(0)
-    assert isinstance((await suggested(view, legal)).command, LayTile)
+    assert isinstance((await suggest_move(view, legal)).command, LayTile)

@@ -137,7 +137,7 @@ def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None
     for place, score in zip(places, scores, strict=True):
         index = FIELDS.index(place.field)
         quick._owners[index] = place.seat
-        assert quick._replayed(index, place.piece.kind, 0) == pytest.approx(score)  # from the first hill on
+        assert quick._replay(index, place.piece.kind, 0) == pytest.approx(score)  # from the first hill on
         quick._owners[index] = -1
 
 

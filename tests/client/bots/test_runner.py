@@ -20,7 +20,7 @@ from client.bots import brains, runner
 from client.bots.brains import at_random
 from client.bots.results import result_line
 from client.bots.runner import BotOptions, run_bots
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from engine.components import Laurel
 from engine.events import Command, DecidedBy, GameEnded, Tally
 from engine.legal import Legal
@@ -265,7 +265,10 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
         return at_random(view, legal, rng)
 
     monkeypatch.setattr(brains, "BRAINS", {"slow": choose})
-    async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+    async with (
+        running(Config()) as server,
+        open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
+    ):
         seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=1))
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             chosen = options(server, table=seated.table, brains=("slow",))
@@ -285,7 +288,10 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
 
 
 async def test_bots_end_with_a_game_that_its_host_ends() -> None:
-    async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+    async with (
+        running(Config()) as server,
+        open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
+    ):
         seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=0))
         bot = asyncio.create_task(run_to_the_end(options(server, table=seated.table)))
         await everybody_is_here(person)
@@ -308,7 +314,7 @@ async def test_bots_play_again_when_a_person_does() -> None:
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
-            async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
+            async with open_connection(chosen.url, timeouts=FAST_RETRIES) as person:
                 await person.ask(JoinTable(NEW, out.getvalue().split()[1], "ann"))
                 rng, tables = random.Random(1), set()
                 for game in range(3):
@@ -355,7 +361,10 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
 
     learner = Learner(over)
     monkeypatch.setattr(brains, "BRAINS", {"learner": learner})
-    async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as ann:
+    async with (
+        running(Config()) as server,
+        open_connection(options(server).url, timeouts=FAST_RETRIES) as ann,
+    ):
         table = (await ann.ask(OpenTable(NEW, 2, "ann", random_layout=True))).table
         bot = asyncio.create_task(
             run_to_the_end(options(server, table=table, brains=("learner",), rematch=True))
@@ -364,7 +373,7 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
         await ann.ask(StartGame(NEW))
         await play_randomly(ann, random.Random(1))
         table = (await ann.ask(Rematch(NEW))).table
-        async with connected(options(server).url, timeouts=FAST_RETRIES) as bob:
+        async with open_connection(options(server).url, timeouts=FAST_RETRIES) as bob:
             person = ann
             if newcomer is not None:
                 await ann.ask(Leave(NEW))
@@ -393,14 +402,20 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
     rng = random.Random(1)
     async with asyncio.timeout(TIMEOUT):
-        async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+        async with (
+            running(config) as server,
+            open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
+        ):
             seated = await person.ask(OpenTable(NEW, 3, "ann", random_layout=True))
             bots = asyncio.create_task(run_to_the_end(options(server, table=seated.table, seats=2)))
             await everybody_is_here(person)
             await person.ask(StartGame(NEW))
             bots.cancel()
             await asyncio.wait([bots])
-        async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+        async with (
+            running(config) as server,
+            open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
+        ):
             assert seated.token is not None
             await person.ask(Resume(NEW, seated.table, seated.token))
             await play_randomly(person, rng)

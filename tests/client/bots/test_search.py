@@ -14,10 +14,19 @@ from hypothesis import assume, given
 
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
-from client.bots.runner import searched
+from client.bots.runner import search_move
 from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain
-from client.bots.search.tree import Move, Search, Visited, utilities
-from client.bots.search.worlds import MOST_INFERRED, PRIOR, Told, World, Worlds, gain_of_next, learned, told
+from client.bots.search.tree import Move, TreeSearch, Visited, utilities
+from client.bots.search.worlds import (
+    MOST_INFERRED,
+    PRIOR,
+    Clues,
+    PossibleWorld,
+    Worlds,
+    beliefs_after,
+    clues_in,
+    gain_of_next,
+)
 from engine.board import FIELDS, Field
 from engine.components import DEALS
 from engine.events import GameEnded
@@ -52,7 +61,7 @@ def placing(players: int, placed: int = 0) -> tuple[View, LegalPlaces]:
     return snapshot(game.view, eyes_of(legal.seat)), legal
 
 
-def check_world(world: World, view: View) -> None:
+def check_world(world: PossibleWorld, view: View) -> None:
     """Compare a world with what the view shows and implies."""
     for field, piece in view.placed.items():
         found = world.board[NUMBERS[field]]
@@ -110,7 +119,7 @@ def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int)
 def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
     """Fewer only when the time is up; most of them go on with a shortlisted move."""
     view, _ = placing(players)
-    search = Search(view, random.Random(1))
+    search = TreeSearch(view, random.Random(1))
     visits = search.run(1030)
     assert search.simulations == 1030
     assert 500 < sum(visited.visits for visited in visits.values()) <= 930
@@ -125,7 +134,7 @@ def test_searches_are_added_up() -> None:
     assert {piece.wolf for piece in legal.pieces if piece.kind is Kind.FARMER} == {True, False}
     first, second, both = (Move(Kind.FARMER, field) for field in (1, 2, 3))
     searches = [{each: Visited(5, 3.0), both: Visited(4, 2.0)} for each in (first, second)]
-    place = ENDLESS.chosen(view, legal, searches, random.Random(1))
+    place = ENDLESS.choose_place(view, legal, searches, random.Random(1))
     assert (place.field, place.piece.wolf) == (FIELDS[both.field], True)
 
 
@@ -143,7 +152,7 @@ def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
         (20, 0.48, ALWAYS, best),  # too seldom to know
     ):
         searched = {best: Visited(200, 100.0), misleading: Visited(visits, visits * utility)}
-        place = SearchBrain(lies=lies).chosen(view, legal, [searched], random.Random(1))
+        place = SearchBrain(lies=lies).choose_place(view, legal, [searched], random.Random(1))
         assert (place.piece.wolf, place.field) == (True, FIELDS[expected.field])
 
 
@@ -182,8 +191,10 @@ async def test_a_process_finds_the_same_move() -> None:
     view, legal = placing(4)
     brain = SearchBrain(400, math.inf)
     here = brain(view, legal, random.Random(5))
-    assert await searched(SearchBrain(400, 60.0), view, legal, random.Random(5)) == here
-    two = [await searched(SearchBrain(400, 60.0), view, legal, random.Random(5), cores=2) for _ in range(2)]
+    assert await search_move(SearchBrain(400, 60.0), view, legal, random.Random(5)) == here
+    two = [
+        await search_move(SearchBrain(400, 60.0), view, legal, random.Random(5), cores=2) for _ in range(2)
+    ]
     assert two[0] == two[1]
     assert len(search_processes()) <= 2
 
@@ -194,8 +205,8 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
     await eventually(lambda: not search_processes())  # those of the test before have ended
     view, legal = placing(4)
     if started:  # so the next search has a process immediately
-        await searched(SearchBrain(100, 60.0), view, legal, random.Random(1))
-    search = asyncio.create_task(searched(ENDLESS, view, legal, random.Random(1)))
+        await search_move(SearchBrain(100, 60.0), view, legal, random.Random(1))
+    search = asyncio.create_task(search_move(ENDLESS, view, legal, random.Random(1)))
     await eventually(lambda: bool(search_processes()))
     if started:
         await working_process()
@@ -208,7 +219,7 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
 async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
     """It does not try for ever, and says what happened."""
     view, legal = placing(4)
-    search = asyncio.create_task(searched(ENDLESS, view, legal, random.Random(1), cores=2))
+    search = asyncio.create_task(search_move(ENDLESS, view, legal, random.Random(1), cores=2))
 
     def killed() -> bool:
         for process in search_processes():
@@ -250,12 +261,12 @@ def test_every_placement_is_judged_and_every_hidden_wolf_has_a_gain(game: Game) 
     assume(game.view.phase is Phase.PLACING)
     view = snapshot(game.view, SPECTATOR)
     before = snapshot(game.view, SPECTATOR)
-    gains, best = told(view)
+    gains, best = clues_in(view)
     assert view == before
     assert set(gains) == {NUMBERS[field] for field, piece in view.placed.items() if isinstance(piece, Wolf)}
     owners = list(view.owners.values())
     assert [len(each) for each in best] == [owners.count(Seat(seat)) for seat in range(view.seats)]
-    everything = told(game.view)  # of all eyes: nothing is hidden
+    everything = clues_in(game.view)  # of all eyes: nothing is hidden
     assert not everything.gains
     assert not any(everything.best)
 
@@ -263,8 +274,8 @@ def test_every_placement_is_judged_and_every_hidden_wolf_has_a_gain(game: Game) 
 @given(game=games())
 def test_what_placements_tell_does_not_depend_on_what_is_hidden(game: Game) -> None:
     """R4.2: they tell the same to all who do not know their owner's secrets, whatever else these see."""
-    found = told(seen(game))
-    public = told(snapshot(game.view, SPECTATOR))
+    found = clues_in(seen(game))
+    public = clues_in(snapshot(game.view, SPECTATOR))
     assert all(public.gains[field] == gain for field, gain in found.gains.items())
     assert all(
         mine == everybodys or seat == game.view.turn
@@ -282,14 +293,14 @@ def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -
         while (legal := game.legal()) is not None:
             view = snapshot(game.view, eyes_of(Seat(0)))
             game.apply(brain.choose(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
-        known = learned(snapshot(game.view, eyes_of(Seat(0))))
+        known = beliefs_after(snapshot(game.view, eyes_of(Seat(0))))
         assert known[0] == pytest.approx(PRIOR)  # of itself it has nothing to learn
         assert all(sum(each) == pytest.approx(1.0) for each in known)
         believed += [each[motive] for each in known[1:]]
-        for each in told(view).best:
+        for each in clues_in(view).best:
             best = [sum(column) for column in zip(best, *each, strict=True)]
         for again, beliefs in enumerate(((), known)):
-            worlds = Worlds(view, told(view), beliefs)
+            worlds = Worlds(view, clues_in(view), beliefs)
             boards = [worlds.draw(rng).board for _ in range(100)]
             for number in worlds.hidden:
                 piece = game.view.placed[FIELDS[number]]
@@ -311,7 +322,7 @@ def test_worlds_follow_beliefs() -> None:
     assert hidden
 
     def farmers(gain: float | None, *beliefs: float, best: Sequence[tuple[bool, bool]] = ()) -> float:
-        told = Told({} if gain is None else dict.fromkeys(hidden, gain), [best] * 2)
+        told = Clues({} if gain is None else dict.fromkeys(hidden, gain), [best] * 2)
         worlds = Worlds(view, told, [beliefs] * 2)
         drawn = [worlds.draw(rng).board[field] // FARMER for _ in range(300) for field in hidden]
         return sum(drawn) / len(drawn)
@@ -410,9 +421,9 @@ def test_inference_weighs_an_ending() -> None:
     """If wolves are better as merchants, a world is less likely the more of them are farmers."""
     _, _, view = ending(2, 1, seed=1)
     worlds = Worlds(view)
-    before = [(world.board, weight) for weight, world in worlds.weighted()]
+    before = [(world.board, weight) for weight, world in worlds.all_weighted()]
     worlds.infer([[-1.0 * (FARMER <= each < 2 * FARMER)] * len(FIELDS) for each in range(EMPTY)])
-    after = [(world.board, weight) for weight, world in worlds.weighted()]
+    after = [(world.board, weight) for weight, world in worlds.all_weighted()]
     assert len({board for board, _ in before}) == worlds.count > 1
     for (board, unweighed), (same, weighed) in zip(before, after, strict=True):
         farmers = sum(FARMER <= board[field] < 2 * FARMER for field in worlds.hidden)
@@ -448,5 +459,5 @@ def test_a_liar_does_not_lie_in_an_ending() -> None:
     _, legal, view = ending(2, 2, seed=1)
     first, *others = (Move(legal.pieces[0].kind, NUMBERS[field]) for field in legal.fields)
     searched = {first: Visited(200, 100.0), **dict.fromkeys(others, Visited(100, 50.0))}
-    place = SearchBrain(lies=ALWAYS).chosen(view, legal, [searched], random.Random(1))
+    place = SearchBrain(lies=ALWAYS).choose_place(view, legal, [searched], random.Random(1))
     assert NUMBERS[place.field] == first.field

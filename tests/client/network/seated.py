@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncIterator
 
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted
@@ -58,6 +58,6 @@ async def greet_and_wait(peer: Peer) -> None:
 @contextlib.asynccontextmanager
 async def joined(*acts: Act) -> AsyncIterator[Connection]:
     """Yield a connection to a server that follows a script, which has seated its client at table ABCD."""
-    async with scripted(*acts) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(*acts) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         yield connection

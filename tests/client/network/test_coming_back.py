@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec import structs
 
-from client.network.connection import Waiting, connected
+from client.network.connection import Waiting, open_connection
 from client.network.refusals import describe_refusal
-from client.network.transport import ConnectFailed, NoAnswer, Timeouts
-from client.tables.table import Back, Closed, Happened, Lost, TableClosed, TableModel
+from client.network.transport import ConnectFailed, RequestUnanswered, Timeouts
+from client.tables.table import Back, Closed, ConnectionLost, Happened, TableClosed, TableModel
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game
@@ -78,7 +78,7 @@ async def test_a_move_survives_a_lost_connection(game: Game) -> None:
         await connection.ask(move_message(NEW, Place(Seat(0), Piece("Em*"), Field("C4"))))
         assert sent[0] == sent[1]
         lost, back, *_ = queued_updates(connection)
-        assert isinstance(lost, Lost)
+        assert isinstance(lost, ConnectionLost)
         assert 0 < lost.retry_in <= FAST_RETRIES.longest_pause
         assert lost.reason == "The connection to the server was lost."
         assert back == Back()
@@ -101,7 +101,7 @@ async def test_a_spectator_watches_again(game: Game) -> None:
         assert watch.after == 1
         await peer.send(Watching(watch.id, "ABCD"))
 
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act, again) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(Watch(NEW, "ABCD"))
         await connection.ask(Ping(NEW))
         await next_update(connection, Back)
@@ -148,11 +148,13 @@ async def test_a_server_that_sends_everybody_away_is_left_in_peace(
 
     async with (
         scripted(seat_and_drop, *[hostile] * attempts, end) as url,
-        connected(url, timeouts=timeouts) as connection,
+        open_connection(url, timeouts=timeouts) as connection,
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         async with asyncio.timeout(TIMEOUT):
-            pauses = [update.retry_in async for update in connection.updates() if isinstance(update, Lost)]
+            pauses = [
+                update.retry_in async for update in connection.updates() if isinstance(update, ConnectionLost)
+            ]
     assert len(pauses) == attempts + 1
     assert all(0.001 * 2**number <= pause <= 0.002 * 2**number for number, pause in enumerate(pauses))
 
@@ -174,8 +176,8 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
                 Refused(Code.SERVER_STOPPING, "", (await peer.receive(OpenTable)).id, about=about)
             )
 
-        async with scripted(here) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-            with pytest.raises(NoAnswer, match="Check the list of tables"):
+        async with scripted(here) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
+            with pytest.raises(RequestUnanswered, match="Check the list of tables"):
                 await connection.ask(OpenTable(NEW, 2, "ann"))
             await next_update(connection, Back)  # there
             await next_update(connection, Back)  # and there greet_and_wait
@@ -211,9 +213,9 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
         await seat_returner(peer, seat=1)
         await answer_ping(peer)
 
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act, again) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         connection._timeouts = SHORT_TIMEOUTS
-        with pytest.raises(NoAnswer):
+        with pytest.raises(RequestUnanswered):
             await connection.ask(Resume(NEW, "ABCD", TOKEN))
         connection._timeouts = FAST_RETRIES
         seat_given.set()
@@ -286,9 +288,9 @@ async def test_a_lost_place_leads_to_the_lobby(first: JoinTable | Watch, code: s
         await peer.send(structs.replace(refused, id=back.id))
         await peer.send(Tables((await peer.receive(ListTables)).id, []))
 
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act, again) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(first)
-        with pytest.raises(NoAnswer) as unanswered:
+        with pytest.raises(RequestUnanswered) as unanswered:
             await connection.ask(Say(NEW, "hello"))
         assert str(unanswered.value) == describe_refusal(refused)
         assert (await next_update(connection, TableClosed)).refused.code == code
@@ -302,10 +304,10 @@ async def test_a_server_that_is_gone_for_good() -> None:
     timeouts = dataclasses.replace(FAST_RETRIES, keep_trying=0.05)
     async with contextlib.AsyncExitStack() as staying:
         async with running(Config()) as server:
-            peer = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
+            peer = open_connection(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
             connection = await staying.enter_async_context(peer)
             await connection.ask(OpenTable(NEW, 2, "ann"))
-        assert (await next_update(connection, Lost)).reason == "The server stopped."
+        assert (await next_update(connection, ConnectionLost)).reason == "The server stopped."
         with pytest.raises(ConnectFailed, match="Gave up after"):
             await connection.ask(Say(NEW, "hello"))
         assert "Gave up after 0.05 s." in (await next_update(connection, Closed)).reason

@@ -8,9 +8,9 @@ import random
 import msgpack
 import pytest
 
-from client.network.connection import connected
-from client.network.transport import ConnectFailed, NoAnswer, RequestRefused
-from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed, news_of_server
+from client.network.connection import open_connection
+from client.network.transport import ConnectFailed, RequestRefused, RequestUnanswered
+from client.tables.table import Back, Closed, ConnectionLost, Happened, HeardRemark, Refreshed, news_of_server
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game
@@ -56,7 +56,7 @@ async def test_answers_match_their_requests() -> None:
         await peer.send(messages.Pong(ping.id))
         await peer.send(messages.Tables(tables.id, [messages.TableSummary("ABCD", "ann", 2, 1, "gathering")]))
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         async with asyncio.TaskGroup() as tasks:
             tables = tasks.create_task(connection.ask(messages.ListTables(NEW)))
             tasks.create_task(connection.ask(messages.Ping(NEW)))
@@ -92,7 +92,7 @@ async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None)
         message = await peer.receive(messages.OpenTable)
         await peer.send(messages.Refused(Code.TOO_SOON, "Wait.", message.id, about={"seconds": seconds}))
 
-    async with scripted(act) as url, connected(url) as connection:
+    async with scripted(act) as url, open_connection(url) as connection:
         with pytest.raises(RequestRefused) as refusal:
             await connection.ask(messages.OpenTable(NEW, 2, "ann"))
         assert refusal.value.retry_in == waits
@@ -107,9 +107,9 @@ async def test_a_request_without_an_answer_times_out() -> None:
         again = await peer.receive(messages.Ping)
         await peer.send(messages.Pong(ping.id), messages.Pong(again.id))
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         connection._timeouts = SHORT_TIMEOUTS
-        with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 s"):
+        with pytest.raises(RequestUnanswered, match=r"did not answer within 0\.05 s"):
             await connection.ask(messages.Ping(NEW))
         connection._timeouts = FAST_RETRIES
         await connection.ask(messages.Ping(NEW))
@@ -123,7 +123,7 @@ async def test_a_request_can_be_cancelled() -> None:
         await peer.receive(messages.Ping)
         asking.cancel()
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         asking = asyncio.create_task(connection.ask(messages.Ping(NEW)))
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -149,7 +149,7 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes, told: str) 
         await peer.socket.send(nonsense)
         await peer.socket.wait_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         connection._last_id = LARGEST_ID - 1
         with pytest.raises(ConnectFailed, match=told):
             await connection.ask(messages.Ping(NEW))
@@ -192,7 +192,7 @@ async def test_errors_inside_the_context_are_not_changed() -> None:
 
     async with scripted(greet_and_wait) as url:
         with pytest.raises(ZeroDivisionError):
-            async with connected(url, timeouts=FAST_RETRIES):
+            async with open_connection(url, timeouts=FAST_RETRIES):
                 raise ZeroDivisionError
 
 
@@ -234,7 +234,7 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
     async with joined(act, again) as connection:
         connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS
         seated.set()
-        lost = await next_update(connection, Lost)
+        lost = await next_update(connection, ConnectionLost)
         assert lost.reason.startswith("The server did not send the missing moves")
         connection._timeouts = FAST_RETRIES
         await next_update(connection, Back)
@@ -256,7 +256,7 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
         updates = queued_updates(connection)
         assert len(updates) <= 1024
         assert updates[0] == Refreshed()
-        assert updates[-1] == Heard(Seat(1), str(many - 1))
+        assert updates[-1] == HeardRemark(Seat(1), str(many - 1))
 
 
 @pytest.mark.parametrize("breaks", [0.0, 0.5])
@@ -268,7 +268,9 @@ async def test_a_game_on_a_real_server(breaks: float) -> None:
         asyncio.timeout(TIMEOUT),
     ):
         url = f"ws://127.0.0.1:{server.port}"
-        clients = [await stack.enter_async_context(connected(url, timeouts=FAST_RETRIES)) for _ in range(4)]
+        clients = [
+            await stack.enter_async_context(open_connection(url, timeouts=FAST_RETRIES)) for _ in range(4)
+        ]
         host, *others, spectator = clients
         code = (await host.ask(messages.OpenTable(NEW, 3, "ann", starting=0))).table
         for client, name in zip(others, ("bob", "cat"), strict=True):
@@ -331,10 +333,13 @@ async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice()
         await peer.receive(messages.SayInLobby)
         peer.drop()
 
-    async with scripted(first, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with (
+        scripted(first, greet_and_wait) as url,
+        open_connection(url, timeouts=FAST_RETRIES) as connection,
+    ):
         await connection.ask(messages.EnterLobby(NEW, "Ann", ["made up"]))
         assert connection.listed_as == "Ann"
-        with pytest.raises(NoAnswer, match="may not have heard"):
+        with pytest.raises(RequestUnanswered, match="may not have heard"):
             await connection.ask(messages.SayInLobby(NEW, "hello"))
         assert connection.listed_as is None
         await next_update(connection, Back)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from client.network.connection import connected
+from client.network.connection import open_connection
 from client.network.transport import ConnectFailed, Timeouts, why_not
 from protocol.codec import encode
 from protocol.codes import FULL
@@ -24,7 +24,7 @@ async def test_hello_and_welcome() -> None:
         hello = await peer.welcome()
         assert (hello.versions, hello.client) == (list(VERSIONS), "a test")
 
-    async with scripted(act) as url, connected(url, client="a test") as connection:
+    async with scripted(act) as url, open_connection(url, client="a test") as connection:
         assert connection.online
         assert connection.server == "a script"
 
@@ -43,7 +43,7 @@ def test_a_name_that_is_not_found(number: int, said: str) -> None:
 
 async def connection_failure(url: str, timeouts: Timeouts = FAST_RETRIES) -> ConnectFailed:
     with pytest.raises(ConnectFailed) as failed:
-        async with connected(url, timeouts=timeouts):
+        async with open_connection(url, timeouts=timeouts):
             pass
     return failed.value
 

@@ -8,15 +8,15 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from client.network.connection import connected
+from client.network.connection import open_connection
 from client.network.transport import (
     AT_ONCE,
     NEXT_ROUND,
     WITHIN_A_ROUND,
-    Access,
-    Address,
     ConnectFailed,
     Elsewhere,
+    ServerAccess,
+    ServerAddress,
     ServerAddresses,
     may_follow,
 )
@@ -34,7 +34,7 @@ LOST = ConnectFailed("lost")
 
 def ways(*others: str, given: str = GIVEN) -> ServerAddresses:
     headers = {"Authorization": "x", "X-Forwarded-For": "y"}
-    found = ServerAddresses(Address(given, "a test", Access(headers=headers, hosts=None)))
+    found = ServerAddresses(ServerAddress(given, "a test", ServerAccess(headers=headers, hosts=None)))
     found.learn(others)
     return found
 
@@ -54,7 +54,7 @@ def test_all_addresses_are_tried_in_turn() -> None:
     first = [(NEXT_ROUND, GIVEN), (WITHIN_A_ROUND, SECOND), (WITHIN_A_ROUND, THIRD)]
     assert tried == [*first, *first]
     assert found.turn(Elsewhere("", "ws://fourth.example")) == AT_ONCE
-    found.arrived()
+    found.note_arrival()
     assert found.turn(LOST) == NEXT_ROUND
     assert found.at.url == "ws://fourth.example"
 
@@ -105,7 +105,7 @@ def test_what_is_secret_stays_with_the_server_that_gave_it() -> None:
     ],
 )
 def test_a_server_sends_clients_to_its_own_host_or_to_confirmed_ones(url: str, goes: bool) -> None:
-    given = Address(GIVEN, "a test", Access(hosts=frozenset({"confirmed.example"})))
+    given = ServerAddress(GIVEN, "a test", ServerAccess(hosts=frozenset({"confirmed.example"})))
     assert may_follow(url, given) is goes
     found = ServerAddresses(given)
     found.learn([url])
@@ -126,7 +126,7 @@ async def test_no_http_answer_leads_a_client_anywhere() -> None:
     async with serve(nobody_comes, "127.0.0.1", 0, process_request=redirect) as server:
         (listener,) = server.sockets
         with pytest.raises(ConnectFailed, match="302"):
-            async with connected(f"ws://127.0.0.1:{listener.getsockname()[1]}/here"):
+            async with open_connection(f"ws://127.0.0.1:{listener.getsockname()[1]}/here"):
                 pass
     assert asked == ["/here"]
 
@@ -139,7 +139,7 @@ def test_servers_that_send_clients_in_circles_are_asked_with_pauses() -> None:
     found = ways()
     turns = [(found.turn(Elsewhere("", url)), found.at.url) for url in (SECOND, THIRD) * 2]
     assert turns == [(AT_ONCE, SECOND), (AT_ONCE, THIRD), (NEXT_ROUND, SECOND), (NEXT_ROUND, SECOND)]
-    found.settled()
+    found.note_lasting()
     assert found.turn(Elsewhere("", SECOND)) == AT_ONCE
 
 
@@ -175,7 +175,7 @@ async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
                 await peer.send(Moved(second_url))
 
             async with scripted(first) as url:
-                connection = await staying.enter_async_context(connected(url, timeouts=FAST_RETRIES))
+                connection = await staying.enter_async_context(open_connection(url, timeouts=FAST_RETRIES))
                 await connection.ask(JoinTable(NEW, "ABCD", "ann"))
                 await next_update(connection, Back)
         await next_update(connection, Back)
@@ -206,7 +206,7 @@ async def test_a_player_who_is_sent_on_stays_a_player() -> None:
         scripted(third) as third_url,
         scripted(second, second_again) as second_url,
         scripted(first) as url,
-        connected(url, timeouts=FAST_RETRIES) as connection,
+        open_connection(url, timeouts=FAST_RETRIES) as connection,
     ):
         await connection.ask(Resume(NEW, "ABCD", TOKEN))
         await next_update(connection, Back)
@@ -232,7 +232,7 @@ async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
     async with (
         scripted(lock) as locked_url,
         scripted(first, drop, drop, return_and_pong) as url,
-        connected(url, timeouts=FAST_RETRIES) as connection,
+        open_connection(url, timeouts=FAST_RETRIES) as connection,
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await connection.ask(Ping(NEW))
@@ -252,6 +252,6 @@ async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
             await seat_joiner(peer)
             await peer.send(Moved(second_url))
 
-        async with scripted(first) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        async with scripted(first) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
             await connection.ask(JoinTable(NEW, "ABCD", "ann"))
             assert (await next_update(connection, Closed)).code == CloseCode.TAKEN_OVER

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from client.bots.runner import BotOptions, run_bots
-from client.network.connection import Connection, connected
+from client.network.connection import Connection, open_connection
 from client.tables.draws import Doubt, DrawsCheck, DrawsWitness, describe_draws, draws_in_a_word
 from client.tables.table import TableModel
 from engine.draws import (
@@ -264,7 +264,7 @@ async def test_no_share_is_shown_twice() -> None:
             await peer.send(Done(answer.id), with_fields(draw, pledges=[None, None, None]))
         assert len(shown) == 3
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+    async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(OpenTable(NEW, 3, "Ann"))
         async with asyncio.timeout(TIMEOUT):
             while connection.model.draws._broken_off < 3:  # noqa: ASYNC110 - no update tells it
@@ -278,7 +278,7 @@ async def test_no_share_is_shown_twice() -> None:
 async def two_players(server: Running) -> AsyncIterator[list[Connection]]:
     """Seat two clients at a table, and a spectator."""
     async with contextlib.AsyncExitStack() as stack:
-        line = partial(connected, f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES)
+        line = partial(open_connection, f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES)
         ann, bob, watching = [await stack.enter_async_context(line()) for _ in range(3)]
         seated = await ann.ask(OpenTable(NEW, 2, "Ann"))
         await bob.ask(JoinTable(NEW, seated.table, "Bob"))

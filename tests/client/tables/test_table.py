@@ -12,7 +12,7 @@ from client.tables.table import (
     PAST_FROM,
     Gap,
     Happened,
-    Heard,
+    HeardRemark,
     Refreshed,
     TableChanged,
     TableClosed,
@@ -257,12 +257,12 @@ def test_changes_of_the_table_and_chat_are_updates() -> None:
     (changed,) = model.take(loud)
     assert isinstance(changed, TableChanged)
     assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
-    assert model.take(Said("\x07hi", 1)) == (Heard(Seat(1), "\\x07hi"),)
-    assert model.take(Said("hi")) == (Heard(None, "hi"),)
+    assert model.take(Said("\x07hi", 1)) == (HeardRemark(Seat(1), "\\x07hi"),)
+    assert model.take(Said("hi")) == (HeardRemark(None, "hi"),)
     watched = replace(STATE, watching=[SpectatorSummary(3, "Zoe\x1b"), SpectatorSummary(4)])
     model.take(watched)
-    assert model.take(Said("hi", spectator=3)) == (Heard(None, "hi", "Zoe\\x1b", 3),)
-    assert model.take(Said("hi", spectator=4)) == (Heard(None, "hi", None, 4),)
+    assert model.take(Said("hi", spectator=3)) == (HeardRemark(None, "hi", "Zoe\\x1b", 3),)
+    assert model.take(Said("hi", spectator=4)) == (HeardRemark(None, "hi", None, 4),)
 
 
 def test_a_table_that_was_closed_is_left() -> None:

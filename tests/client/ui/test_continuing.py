@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from client.language import describe_reason
-from commands.playing.kept_games import continued, games_folder, kept_games, new_game
+from commands.playing.kept_games import games_folder, hold_game, kept_games, new_game
 from tests.client.ui.pty_terminal import Terminal
 
 GAME = ("play", "--players", "3", "--random-layout", "--starts", "me", "--name", "Ann")
@@ -108,9 +108,9 @@ def test_only_games_with_a_seat_are_kept() -> None:
     assert len(found) == 5
     assert found[0].brains == ("random", "greedy")
     assert found[0].table == "KXQT"
-    with continued(found[-1]) as game:
+    with hold_game(found[-1]) as game:
         assert [each.folder for each in kept_games().games] == [each.folder for each in found[:-1]]
-        with pytest.raises(BlockingIOError) as failure, continued(found[-1]):
+        with pytest.raises(BlockingIOError) as failure, hold_game(found[-1]):
             pass
         assert describe_reason(failure.value) == "it is in use in another window"
         seat = game.seat

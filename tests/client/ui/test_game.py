@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from client.bots.brains import at_random
-from client.network.connection import connected
+from client.network.connection import open_connection
 from client.records import Suggestion
 from client.ui import game as game_program
 from client.ui import program, requests
@@ -390,7 +390,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
     monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0.05)
     async with (
         running(Config(timers=FastClock)) as server,
-        connected(url := f"ws://127.0.0.1:{server.port}") as other,
+        open_connection(url := f"ws://127.0.0.1:{server.port}") as other,
     ):
         await other.ask(EnterLobby(NEW, "Ann"))
         ann = asyncio.create_task(run(Options(url, "Ann")))

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from client.language import LANGUAGES, _
-from client.player.preferences import Preferences, remember, remembered
+from client.player.preferences import Preferences, read_preferences, remember
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
@@ -172,15 +172,15 @@ def test_the_start_screen() -> None:
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
     """A server is recognised however it is written, and unusable files do no harm."""
     path = tmp_path / "state" / "preferences.json"
-    assert remembered(path) is None
+    assert read_preferences(path) is None
     kept = Preferences(name="Ann", players=4).joined(SERVERS[0]).joined("ws://localhost:7733")
     remember(path, kept.joined("ws://127.0.0.1:7733/"))
-    assert remembered(path) == Preferences("Ann", ("ws://127.0.0.1:7733/", SERVERS[0]), 4)
+    assert read_preferences(path) == Preferences("Ann", ("ws://127.0.0.1:7733/", SERVERS[0]), 4)
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text('{"players": 9}')
-    assert remembered(path) is None
+    assert read_preferences(path) is None
     path.write_text(f'{{"players": 5, "servers": ["ws://[", "{SERVERS[0]}", "ws://host:99999"]}}')
-    assert remembered(path) == Preferences(servers=(SERVERS[0],), players=5)
+    assert read_preferences(path) == Preferences(servers=(SERVERS[0],), players=5)
     remember(path / "under" / "a-file.json", kept)
 
 

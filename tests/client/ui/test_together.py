@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 
-from client.network.connection import connected
+from client.network.connection import open_connection
 from client.player.seats import Seats
 from client.ui import requests
 from client.ui.game import Client
@@ -95,7 +95,7 @@ async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list
             first, kept = requests.Join(code), Seats(seats, url)
             kept.keep(code, 0, names[0], peers[0].token, ()).release()
         for name in names:
-            connection = await stack.enter_async_context(connected(url))
+            connection = await stack.enter_async_context(open_connection(url))
             looking_back = LookingBack(recording_of, None, plays_on=True)
             options = Options(url, name, first, seats=kept, looking_back=looking_back)
             watcher = Watcher(Client(options, connection), group)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from client.network.transport import Access
+from client.network.transport import ServerAccess
 from commands.guests import connection
-from commands.guests.door import Server
+from commands.guests.door import GameServer
 from commands.guests.kept_seats import GuestBook
 from engine.game import GameOptions
 from engine.pieces import Seat
@@ -95,7 +95,7 @@ async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
 
     word, book = connection.new_word(), GuestBook(tmp_path / "seats")
     async with scripted(at_the_end, in_the_lobby, in_the_lobby, in_the_lobby) as url:
-        server = Server(url, url, Access())
+        server = GameServer(url, url, ServerAccess())
         book.seats(connection.of_word(word), url).keep("KXQT", 1, "anna", "a" * 43).release()
         async with door(tmp_path, server, book=book) as here:
             async with visiting(here.port, word):

@@ -20,7 +20,7 @@ from client.language import WrongUse
 from client.player.seats import EVENING
 from commands.guests import connection
 from commands.guests.kept_seats import GuestBook
-from commands.guests.limits import CpuBudget, Turns
+from commands.guests.limits import CpuBudget, FrameTurns
 from commands.guests.running import host_key
 from commands.guests.terminal import KeyReader
 
@@ -277,7 +277,7 @@ def test_who_takes_more_than_a_share_rests_for_the_others() -> None:
 def test_screens_that_nobody_waits_for_leave_most_of_the_time_to_others() -> None:
     """The slower they are drawn, the longer each waits; and nobody waits when nothing was drawn lately."""
     clock = Clock()
-    turns = Turns(clock)
+    turns = FrameTurns(clock)
     for _frame in range(100):
         turns.took(0.01)
     waits = [turns.wait() for _screen in range(100)]

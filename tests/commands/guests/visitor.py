@@ -11,8 +11,8 @@ import asyncssh
 import pyte
 
 from client.bots.greedy import greedy
-from client.network.transport import Access
-from commands.guests.door import Door, Server
+from client.network.transport import ServerAccess
+from commands.guests.door import Door, GameServer
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
 from commands.guests.running import host_key
@@ -41,7 +41,7 @@ class House:
 
 @contextlib.asynccontextmanager
 async def door(
-    folder: Path, server: Server, limits: GuestLimits = LIMITS, book: GuestBook | None = None
+    folder: Path, server: GameServer, limits: GuestLimits = LIMITS, book: GuestBook | None = None
 ) -> AsyncIterator[House]:
     """Open a door to a server for the length of the context."""
     key = host_key(folder / "host_key")
@@ -56,11 +56,11 @@ async def house(
     folder: Path, limits: GuestLimits = LIMITS, *, password: str | None = None, book: GuestBook | None = None
 ) -> AsyncIterator[House]:
     """Run a server in memory with a door for guests, for the length of the context."""
-    told: list[Server] = []
+    told: list[GameServer] = []
 
     def gateway(url: str, token: str) -> None:
-        access = Access(headers={"Authorization": f"Bearer {token}"})
-        told.append(Server(url, "ws://localhost", access))
+        access = ServerAccess(headers={"Authorization": f"Bearer {token}"})
+        told.append(GameServer(url, "ws://localhost", access))
 
     config = Config(gateway=gateway, password=password, brains={"greedy": greedy}, limits=QUICK, seed=7)
     async with running(config) as server, door(folder, told[0], limits, book) as opened:

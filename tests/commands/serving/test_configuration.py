@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from client.bots.levels import LEVELS
 from client.language import WrongUse
-from client.network.connection import connected
+from client.network.connection import open_connection
 from commands.parsing import Parser
 from commands.serving.notices import postman
-from commands.serving.options import Option, ServeOptions, options_in, printed, serve_options, settings
+from commands.serving.options import Option, ServeOptions, options_in, serve_options, settings, toml_lines
 from commands.serving.serve import add_serve
 from server.net.postman import NoticePostman, SmtpServer
 from tests.conftest import Complain, Run
@@ -94,10 +94,10 @@ def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
                     words += [f"--{option.key}={each}" for each in given]
         first = settings(command.parse_args(words), None)
         file = folder / "printed.toml"
-        file.write_text("\n".join(printed(first)), encoding="utf-8")
+        file.write_text("\n".join(toml_lines(first)), encoding="utf-8")
         second = settings(command.parse_args([]), file)
         assert absolute(first) == absolute(second)
-        file.write_text("\n".join(printed(second)), encoding="utf-8")
+        file.write_text("\n".join(toml_lines(second)), encoding="utf-8")
         assert second == settings(command.parse_args([]), file)
 
 
@@ -211,7 +211,7 @@ async def test_a_server_is_configured_by_a_file(tmp_path: Path) -> None:
     async with serving("--config", str(file)) as server:
         assert f"The configuration is from {file}." in server.announced
         assert (tmp_path / "games" / "palatinus.sqlite3").exists()
-        async with connected(f"ws://127.0.0.1:{server.port}") as client:
+        async with open_connection(f"ws://127.0.0.1:{server.port}") as client:
             assert client.levels == ()  # no bots can be seated
             assert not client.has_lobby
 

@@ -11,8 +11,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from client.network.connection import connected as client_at
-from client.network.transport import Access, RequestRefused, Timeouts
+from client.network.connection import open_connection as client_at
+from client.network.transport import RequestRefused, ServerAccess, Timeouts
 from client.ui.web.pages import WebPages
 from protocol import messages
 from protocol.codes import Code
@@ -161,7 +161,7 @@ async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: 
         await eventually(lambda: codes(two) == [code])
         ((url, token),) = told
         headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "192.0.2.7"}
-        async with client_at(url, access=Access(headers=headers), timeouts=QUICK) as guest:
+        async with client_at(url, access=ServerAccess(headers=headers), timeouts=QUICK) as guest:
             with pytest.raises(RequestRefused):
                 await guest.ask(messages.JoinTable(messages.NEW, code, "Bruno"))
     assert b"X-Forwarded-For: 192.0.2.7" in requests[0]

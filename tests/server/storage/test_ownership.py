@@ -14,8 +14,8 @@ import asyncpg
 import pytest
 from asyncpg.transaction import Transaction
 
-from client.network.connection import connected as client_at
-from client.network.transport import Access, Address, RequestRefused, Timeouts, elsewhere
+from client.network.connection import open_connection as client_at
+from client.network.transport import RequestRefused, ServerAccess, ServerAddress, Timeouts, elsewhere
 from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
@@ -413,8 +413,8 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
                     await bruno.ask(JoinTable(NEW, code, "Bruno"))
                 assert refused.value.code == Code.TABLE_ELSEWHERE
     told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
-    assert elsewhere(told, Address("wss://b.example", "test")) is None
-    assert elsewhere(told, Address("ws://b.example", "test", Access(hosts=None))) is not None
+    assert elsewhere(told, ServerAddress("wss://b.example", "test")) is None
+    assert elsewhere(told, ServerAddress("ws://b.example", "test", ServerAccess(hosts=None))) is not None
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from client.bots.arena.lending import LentSeat, lent_seat
 from client.bots.brain import BrainFailed, Forfeit
-from client.network.transport import Address
+from client.network.transport import ServerAddress
 from protocol import messages
 from protocol.codec import encode
 from protocol.messages import NEW
@@ -23,7 +23,7 @@ NOT_IN_HAND = encode(messages.PlacePiece(1, "Am", "A1"))
 async def league_game(move_seconds: float = LONG) -> AsyncIterator[tuple[list[LentSeat], list[Peer]]]:
     """Lend two seats of a table whose tiles are laid, and start its game; the first player is on turn."""
     async with memory_server() as server, contextlib.AsyncExitStack() as stack:
-        address = Address(f"ws://127.0.0.1:{server.port}", "league")
+        address = ServerAddress(f"ws://127.0.0.1:{server.port}", "league")
         lent = [await stack.enter_async_context(lent_seat(name, address, move_seconds)) for name in "AB"]
         seats = [seat for seat, _url in lent]
         opened = messages.OpenTable(NEW, 2, "A", random_layout=True, starting=0, program=True)

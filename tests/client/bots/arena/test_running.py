@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from client.bots.arena.games import GameOutcome, InProcesses, Player, Schedule, begun, play, play_all, played
+from client.bots.arena.games import (
+    ArenaPlayer,
+    GameOutcome,
+    InProcesses,
+    Schedule,
+    play,
+    play_all,
+    play_to_end,
+    start_game,
+)
 from client.bots.brain import Brain, BrainFailed, Forfeit
 from client.bots.brains import at_random
 from client.bots.processes import ProcessesLost
@@ -136,10 +145,13 @@ def no_such_piece(_view: View, legal: Legal, _rng: random.Random) -> Command:
 )
 def test_what_is_no_move_is_told(brain: Brain, told: str) -> None:
     """With the reason that a server would give."""
-    game = begun(2, random.Random(1))
-    seated = [Player("mine", brain, random.Random(1)), Player("random", at_random, random.Random(1))]
+    game = start_game(2, random.Random(1))
+    seated = [
+        ArenaPlayer("mine", brain, random.Random(1)),
+        ArenaPlayer("random", at_random, random.Random(1)),
+    ]
     with pytest.raises(BrainFailed, match=f"The brain mine {told}"):
-        played(game, seated)
+        play_to_end(game, seated)
 
 
 def test_a_brain_may_name_pieces_and_fields_by_plain_strings() -> None:
@@ -151,13 +163,16 @@ def test_a_brain_may_name_pieces_and_fields_by_plain_strings() -> None:
             return command
         return Place(command.seat, str(command.piece), str(command.field))  # type: ignore[arg-type]
 
-    seated = [Player("mine", plain, random.Random(1)), Player("random", at_random, random.Random(1))]
-    game = begun(2, random.Random(1), random_layout=True)
-    played(game, seated)
+    seated = [
+        ArenaPlayer("mine", plain, random.Random(1)),
+        ArenaPlayer("random", at_random, random.Random(1)),
+    ]
+    game = start_game(2, random.Random(1), random_layout=True)
+    play_to_end(game, seated)
     assert all(type(piece) is Piece for piece in game.view.placed.values())
-    failing = Player("mine", no_such_piece, random.Random(1))
+    failing = ArenaPlayer("mine", no_such_piece, random.Random(1))
     with pytest.raises(BrainFailed, match="There is no Xm in your hand"):
-        played(begun(2, random.Random(1), random_layout=True), [failing, failing])
+        play_to_end(start_game(2, random.Random(1), random_layout=True), [failing, failing])
 
 
 def test_brains_learn_from_game_to_game_of_a_series(module: Callable[..., Path]) -> None:
@@ -208,10 +223,10 @@ def test_brains_learn_from_the_end_of_a_game(monkeypatch: pytest.MonkeyPatch) ->
             return None if len(seen) < 2 else at_random
 
     learner, rng = Learner(), random.Random(1)
-    players = [Player("learner", learner, rng), Player("random", at_random, rng)]
+    players = [ArenaPlayer("learner", learner, rng), ArenaPlayer("random", at_random, rng)]
     for expected in (learner, at_random, at_random):
-        game = begun(2, rng, random_layout=True)
-        played(game, players)
+        game = start_game(2, rng, random_layout=True)
+        play_to_end(game, players)
         assert players[0].choose is expected
         if expected is learner:
             assert seen == [snapshot(game.view, eyes_of(Seat(0)))]
@@ -228,4 +243,4 @@ def test_brains_learn_from_the_end_of_a_game(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(Learner, "game_over", game_over)
         players[0].choose = learner
         with pytest.raises(BrainFailed, match=told):
-            played(begun(2, rng, random_layout=True), players)
+            play_to_end(start_game(2, rng, random_layout=True), players)

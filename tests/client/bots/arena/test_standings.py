@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openskill.models import PlackettLuce
 
-from client.bots.arena.games import Failure, GameOutcome, Schedule, SeatOutcome, outcome_of
+from client.bots.arena.games import GameOutcome, PlayerFailure, Schedule, SeatOutcome, outcome_of
 from client.bots.arena.sequential import SequentialTest
-from client.bots.arena.standings import as_json, rated, standings, tables
+from client.bots.arena.standings import as_json, ratings_after, standings, tables
 from client.bots.brain import BrainFailed, Forfeit
 from client.bots.shares import wilson
 
@@ -58,7 +58,7 @@ def test_forfeited_games_are_lost_and_have_no_points() -> None:
     ]
     assert found["a"].forfeits == {Forfeit.LATE: 1}
     assert (found["b"].against["a"].share, found["b"].against["c"].share) == (0.5, 0.75)
-    assert forfeited.failure == Failure(0, Forfeit.LATE, "no more", "")
+    assert forfeited.failure == PlayerFailure(0, Forfeit.LATE, "no more", "")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_ratings_are_openskills_where_every_brain_has_one_seat() -> None:
     for game in games:
         scores = [float(seat.rank[0]) for seat in game.seats]
         ratings = [rating for (rating,) in model.rate([[rating] for rating in ratings], scores=scores)]
-    for found, expected in zip(rated(3, games), ratings, strict=True):
+    for found, expected in zip(ratings_after(3, games), ratings, strict=True):
         assert (found.mu, found.sigma) == pytest.approx((expected.mu, expected.sigma))
 
 
@@ -103,7 +103,7 @@ def test_ratings_put_brains_in_order(seating: tuple[int, ...]) -> None:
         outcome(number, *[(entrant, round(rng.gauss(20 - 3 * entrant, 4))) for entrant in seating])
         for number in range(100)
     ]
-    found = rated(3, games)
+    found = ratings_after(3, games)
     played = [found[entrant] for entrant in sorted(set(seating))]
     assert played == sorted(played, key=lambda rating: -rating.mu)
     for better, worse in itertools.pairwise(played):

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from client import levels
 from client.records import PastGame, Suggestion
-from client.tables.table import Heard, TableModel
+from client.tables.table import HeardRemark, TableModel
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu
@@ -162,7 +162,11 @@ def talking() -> tuple[Ui, TableModel]:
     """Return a running game at which a player and two spectators have said something."""
     ui, model = placing()
     long = "Shall we have a remark that does not quite fit into the one line that it is given here?"
-    said = (Heard(Seat(1), long), Heard(None, "Lovely.", "Zoe", 1), Heard(None, "Indeed.", None, 7))
+    said = (
+        HeardRemark(Seat(1), long),
+        HeardRemark(None, "Lovely.", "Zoe", 1),
+        HeardRemark(None, "Indeed.", None, 7),
+    )
     for each in said:
         ui = heard(ui, each, model)
     return ui, model

@@ -11,7 +11,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
-from client.player.terminal import Calling, Notices
+from client.player.terminal import Calling, DesktopNotices
 from client.ui.frame import Line, fitted
 from client.ui.terminal.painter import Painter
 from client.ui.terminal.shell import Caller
@@ -78,13 +78,13 @@ def calling(written: Written, calling: Calling) -> Caller:
 @pytest.mark.parametrize(
     ("wanted", "sent"),
     [
-        (Calling(notices=Notices.NONE), "\a"),
-        (Calling(notices=Notices.OSC9), "\x1b]9;Palatinus: Your turn.\x1b\\\a"),
-        (Calling(notices=Notices.OSC777), "\x1b]777;notify;Palatinus;Your turn.\x1b\\\a"),
-        (Calling(bell=False, notices=Notices.OSC9), "\x1b]9;Palatinus: Your turn.\x1b\\"),
-        (Calling(bell=False, notices=Notices.NONE), ""),
+        (Calling(notices=DesktopNotices.NONE), "\a"),
+        (Calling(notices=DesktopNotices.OSC9), "\x1b]9;Palatinus: Your turn.\x1b\\\a"),
+        (Calling(notices=DesktopNotices.OSC777), "\x1b]777;notify;Palatinus;Your turn.\x1b\\\a"),
+        (Calling(bell=False, notices=DesktopNotices.OSC9), "\x1b]9;Palatinus: Your turn.\x1b\\"),
+        (Calling(bell=False, notices=DesktopNotices.NONE), ""),
         (
-            Calling(notices=Notices.OSC9, wrapped=True),
+            Calling(notices=DesktopNotices.OSC9, wrapped=True),
             "\x1bPtmux;\x1b\x1b]9;Palatinus: Your turn.\x1b\x1b\\\x1b\\\a",
         ),
     ],
@@ -101,7 +101,7 @@ def test_a_call(wanted: Calling, sent: str) -> None:
 def test_names_cannot_end_a_sequence() -> None:
     """Nothing in a title or notice is a control, a second field, or longer than a line."""
     written = Written()
-    caller = calling(written, Calling(notices=Notices.OSC777))
+    caller = calling(written, Calling(notices=DesktopNotices.OSC777))
     caller.take()
     caller.entitle("a\x1b\\b\x07c\x9cd\x1b]2;e\n")
     caller.call("one;two", "x\a\x1b\\" + "y" * 10_000)

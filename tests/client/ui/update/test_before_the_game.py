@@ -6,7 +6,7 @@ import pytest
 import segno
 from prompt_toolkit.utils import get_cwidth
 
-from client.tables.table import Heard, Lost, TableModel
+from client.tables.table import ConnectionLost, HeardRemark, TableModel
 from client.ui import requests
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
@@ -323,7 +323,7 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
     """Neither is lost, nor mixed with the other; whom the player has muted stays muted."""
     muted = after(in_lobby(*REMARKS[:2]), NOWHERE, *typed("mute Bob"))
     table = gathering(ANN, SeatSummary("Cy", here=True))
-    there = heard(muted, Heard(Seat(1), "at the table"), table)
+    there = heard(muted, HeardRemark(Seat(1), "at the table"), table)
     there = heard(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
     assert [each.text for each in there.talk.remarks] == ["at the table"]
     back = heard(there, Online(list(PEOPLE), 0), NOWHERE)
@@ -390,6 +390,6 @@ def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
 
 
 def test_nobody_is_online_while_there_is_no_connection() -> None:
-    ui = heard(in_lobby(*REMARKS), Lost("The connection was lost.", 1.0), NOWHERE)
+    ui = heard(in_lobby(*REMARKS), ConnectionLost("The connection was lost.", 1.0), NOWHERE)
     assert "Cosima" not in shown(ui)
     assert "Lovely." in shown(heard(ui, Online(list(PEOPLE), 0), NOWHERE))

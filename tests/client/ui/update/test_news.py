@@ -11,9 +11,9 @@ from client.player.preferences import Preferences
 from client.tables.table import (
     Back,
     Closed,
+    ConnectionLost,
     Happened,
-    Heard,
-    Lost,
+    HeardRemark,
     Refreshed,
     TableChanged,
     TableClosed,
@@ -194,7 +194,7 @@ def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
     back = heard(ui, Stopping(None), model)
     assert back.stops_at is None
     assert back.log[-1] == "The server will not stop after all."
-    for end in (Lost("The server stopped.", 1.0), Closed(1001, "The server stopped.")):
+    for end in (ConnectionLost("The server stopped.", 1.0), Closed(1001, "The server stopped.")):
         assert heard(ui, end, model).stops_at is None
 
 
@@ -228,8 +228,8 @@ def test_talk_stands_apart_from_the_log() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
     ui = ui_of(game, model)
-    log, zoe = ui.log, Heard(None, "hm", "Zoe", 3)
-    for said in (Heard(None, "hi"), zoe, Heard(None, "oh", None, 7), Heard(Seat(1), "ho")):
+    log, zoe = ui.log, HeardRemark(None, "hm", "Zoe", 3)
+    for said in (HeardRemark(None, "hi"), zoe, HeardRemark(None, "oh", None, 7), HeardRemark(Seat(1), "ho")):
         ui = heard(ui, said, model)
     assert ui.log == log
     speakers = [remark.speaker for remark in ui.talk.remarks]
@@ -255,13 +255,13 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
     lost = heard(Ui("Ann"), Happened(placed[:2], 13), model)  # as sent again, from event 12 on
     assert [sentence.startswith("Missed: ") for sentence in lost.log] == [False, True]
     assert not heard(Ui("Ann"), Happened(placed[-1:], 14), model).log[-1].startswith("Missed: ")
-    missed = Heard(Seat(1), "hello?", player="Bob", again=True, missed=True)
+    missed = HeardRemark(Seat(1), "hello?", player="Bob", again=True, missed=True)
     assert heard(back, missed, model).talk.remarks[-1].speaker == "Missed: Bob"
-    ui = heard(ui, Heard(Seat(1), "hi", remark=7), model)
+    ui = heard(ui, HeardRemark(Seat(1), "hi", remark=7), model)
     for said in (
-        Heard(Seat(1), "hi", remark=7, player="Bob", again=True),
-        Heard(None, "psst", "Eve", 3, 8, again=True),
-        Heard(Seat(1), "Welcome", remark=9, player="Carla", again=True),
+        HeardRemark(Seat(1), "hi", remark=7, player="Bob", again=True),
+        HeardRemark(None, "psst", "Eve", 3, 8, again=True),
+        HeardRemark(Seat(1), "Welcome", remark=9, player="Carla", again=True),
     ):
         ui = heard(ui, said, model)
     talk = [(each.speaker, each.text) for each in ui.talk.remarks]
@@ -269,33 +269,35 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
     assert ui.talk.unread == 3
     assert ui.talk.remarks[2].people is None  # she has left since, and Bob plays on
     muted = replace(ui, talk=ui.talk.after(Mute("Eve")))
-    assert heard(muted, Heard(None, "psst", "Eve", 3, 10, again=True), model).talk == muted.talk
+    assert heard(muted, HeardRemark(None, "psst", "Eve", 3, 10, again=True), model).talk == muted.talk
 
 
 def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
-    ui = heard(heard(ui_of(game, model), Heard(Seat(1), "hi"), model), Heard(None, "hm", "Ann", 3), model)
+    ui = heard(
+        heard(ui_of(game, model), HeardRemark(Seat(1), "hi"), model), HeardRemark(None, "hm", "Ann", 3), model
+    )
     assert ui.talk.unread == 2
     assert after(ui, model, "?", "escape", "c", "escape").talk.unread == 2
     assert after(ui, model, "t", "o", "escape").talk.unread == 2
     assert after(ui, model, "T").talk.unread == 0
     assert pressed(after(ui, model, "t", "o"), "enter", model)[0].talk.unread == 0
-    assert heard(after(ui, model, "T"), Heard(Seat(1), "so"), model).talk.unread == 0
-    assert heard(after(ui, model, "T", "T"), Heard(Seat(1), "so"), model).talk.unread == 1
-    assert heard(ui, Heard(Seat(0), "mine"), model).talk.unread == 0
+    assert heard(after(ui, model, "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 0
+    assert heard(after(ui, model, "T", "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 1
+    assert heard(ui, HeardRemark(Seat(0), "mine"), model).talk.unread == 0
     model.seat = None
-    assert heard(ui, Heard(None, "mine", ui.name, 4), model).talk.unread == 0
+    assert heard(ui, HeardRemark(None, "mine", ui.name, 4), model).talk.unread == 0
 
 
 def test_what_the_player_says_is_seen_at_the_table() -> None:
     """In a small window too, where only unread talk stands above the log; until the next key or an answer."""
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
-    ui = heard(ui_of(game, model), Heard(Seat(0), "That hurts!"), model)
+    ui = heard(ui_of(game, model), HeardRemark(Seat(0), "That hurts!"), model)
     assert "Ann: That hurts!" in screen_of(ui, model)
     assert "That hurts!" not in screen_of(after(ui, model, "right"), model)
-    answered = screen_of(heard(ui, Heard(Seat(1), "I know."), model), model)
+    answered = screen_of(heard(ui, HeardRemark(Seat(1), "I know."), model), model)
     assert "Bob: I know." in answered
     assert "That hurts!" not in answered
 
@@ -303,13 +305,13 @@ def test_what_the_player_says_is_seen_at_the_table() -> None:
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     game = played(GameOptions(2, random_layout=True), 1)
     model = model_of(game, 0)
-    ui = heard(ui_of(game, model), Heard(Seat(1), "hi"), model)
+    ui = heard(ui_of(game, model), HeardRemark(Seat(1), "hi"), model)
     for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
         assert after(ui, model, *keys).talk.remarks == ui.talk.remarks
     again = TableModel("ABCD", Seat(0), state=state_of(2))
     for there in (ui, followed(ui, again), followed(followed(ui, TableModel()), again)):
         assert followed(at_next_table(there, again, ui.talk), again).talk.remarks == ui.talk.remarks
-    greeted = heard(followed(ui, again), Heard(Seat(1), "once more"), again)
+    greeted = heard(followed(ui, again), HeardRemark(Seat(1), "once more"), again)
     assert [each.text for each in at_next_table(greeted, again, ui.talk).talk.remarks] == ["hi", "once more"]
     assert followed(gone_on(ui, model), TableModel()).talk == Talk()
     assert followed(after(ui, model, "T"), TableModel()).overlay is None
@@ -317,9 +319,9 @@ def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
 
 def test_a_lost_connection_is_shown_until_it_is_back() -> None:
     model = TableModel()
-    lost = heard(Ui("Ann", now=10.0), Lost("The server does not answer.", 2.5), model)
+    lost = heard(Ui("Ann", now=10.0), ConnectionLost("The server does not answer.", 2.5), model)
     assert lost.lost == Outage("The server does not answer.", 12.5)
-    again = heard(replace(lost, now=12.5), Lost("Nobody answers.", 5.0), model)
+    again = heard(replace(lost, now=12.5), ConnectionLost("Nobody answers.", 5.0), model)
     assert again.lost == Outage("Nobody answers.", 17.5)
     assert heard(again, Back(), model).lost is None
     assert heard(again, Back(), model).log == ("The server does not answer.", "The connection is back.")
@@ -335,7 +337,7 @@ def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     assert ui.scroll == 4
     for _ in range(LOG_KEPT + 5):
         ui = heard(ui, Stopping(None), model)
-        ui = heard(ui, Heard(None, "new"), model)
+        ui = heard(ui, HeardRemark(None, "new"), model)
     assert len(ui.log) == LOG_KEPT
     assert len(ui.talk.remarks) == REMARKS_KEPT
     assert ui.scroll < LOG_KEPT

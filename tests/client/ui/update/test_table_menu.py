@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from client.language import speaking
-from client.tables.table import Happened, Heard, TableChanged, TableModel
+from client.tables.table import Happened, HeardRemark, TableChanged, TableModel
 from client.typed_text import BadText
 from client.ui import requests
 from client.ui.at_table import next_vote
@@ -511,7 +511,7 @@ def test_the_log_tells_what_the_host_did() -> None:
 def test_what_muted_people_say_is_not_kept() -> None:
     """By typed line or in the menu, players by seat or name, spectators by name or all together."""
     ui, model = gathering()
-    said = (Heard(Seat(1), "hi"), Heard(None, "oh", "Zoe", 1), Heard(None, "hm", None, 7))
+    said = (HeardRemark(Seat(1), "hi"), HeardRemark(None, "oh", "Zoe", 1), HeardRemark(None, "hm", None, 7))
 
     def kept(ui: Ui) -> list[str]:
         for each in said:
