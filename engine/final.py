@@ -57,7 +57,7 @@ def scoring_outcome(events: Iterable[ScoringEvent]) -> dict[str, Any]:
 
 def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
     """Return the board, the laurels and the number of players in `line`; raises BadPosition."""
-    content = _object("position", _parsed(line), _KEYS)
+    content = _object("position", _parse(line), _KEYS)
     players = _one_of("players", content["players"], DEALS)
     layout = layout_of(_tiles(content["tiles"]))
     worths = _object("laurels", content["laurels"], TILES)
@@ -87,7 +87,7 @@ def _tiles(content: Any) -> tuple[LaidTile, ...]:
 # -- JSON, strictly -------------------------------------------------------------------------------
 
 
-def _parsed(line: str) -> Any:
+def _parse(line: str) -> Any:
     try:
         return json.loads(line, object_pairs_hook=_without_twins, parse_constant=_no_number)
     except RecursionError:

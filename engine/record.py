@@ -82,7 +82,7 @@ def replayed(text: str) -> Game:
         try:
             events = (game.taken_back(command),) if isinstance(command, int) else game.decided(command)
         except IllegalCommand as error:
-            raise reader.refused(error.text, **error.about) from error
+            raise reader.damage(error.text, **error.about) from error
         for event in events:
             game.fold(event)
         reader.prove(events)
@@ -154,7 +154,7 @@ class _Reader:
         self._line = 0
         self._lines = text.removesuffix("\n").count("\n") + 1 if text else 0
 
-    def refused(self, text: str, **about: object) -> DamagedRecord:
+    def damage(self, text: str, **about: object) -> DamagedRecord:
         """Return the refusal of the line read last."""
         return DamagedRecord(self._line, text, **about)
 
@@ -169,18 +169,18 @@ class _Reader:
                 place.isupper() or word == place for word, place in zip(words, places, strict=True)
             ):
                 return words
-        raise self.refused("found {found}, expected {expected}", found=_quote(found), expected=expected)
+        raise self.damage("found {found}, expected {expected}", found=_quote(found), expected=expected)
 
     def number(self, word: str) -> int:
         """Return `word`, from the line read last, as a number."""
         if not word.isdecimal() or len(word) > 3:
-            raise self.refused("{word} is not a number that is allowed here", word=_quote(word))
+            raise self.damage("{word} is not a number that is allowed here", word=_quote(word))
         return int(word)
 
     def bytes32(self, word: str) -> Bytes32:
         """Return `word`, from the line read last, as 32 bytes."""
         if BYTES32.fullmatch(word) is None:
-            raise self.refused("{word} is not 64 hexadecimal digits, 0-9 and a-f", word=_quote(word))
+            raise self.damage("{word} is not 64 hexadecimal digits, 0-9 and a-f", word=_quote(word))
         return Bytes32(word)
 
     def header(self) -> bool:
@@ -189,13 +189,13 @@ class _Reader:
         match found.split():
             case ["palatinus", "record", version]:
                 if version not in _VERSIONS:
-                    raise self.refused(
+                    raise self.damage(
                         "this is a record of version {version}; only versions {known} can be read",
                         version=_quote(version),
                         known=", ".join(_VERSIONS),
                     )
             case _:
-                raise self.refused(
+                raise self.damage(
                     "found {found}, but a record begins with {header}",
                     found=_quote(found),
                     header=_quote(_HEADER),
@@ -262,12 +262,12 @@ def _start(reader: _Reader, *, with_draws: bool) -> tuple[GameOptions, Draws | N
     players = reader.number(reader.words("players COUNT")[1])
     if players not in DEALS:
         text = "Palatinus is for {least} to {most} players, not {n}."
-        raise reader.refused(text, n=players, least=min(DEALS), most=max(DEALS))
+        raise reader.damage(text, n=players, least=min(DEALS), most=max(DEALS))
     forms = (f"starts SEAT {_DRAWN}", f"starts SEAT {_CHOSEN}") if with_draws else ("starts SEAT",)
     words = reader.words(*forms)
     starting = reader.number(words[1])
     if starting not in range(players):
-        raise reader.refused("Seat {seat} cannot start. Choose 0 to {last}.", seat=starting, last=players - 1)
+        raise reader.damage("Seat {seat} cannot start. Choose 0 to {last}.", seat=starting, last=players - 1)
     peoples = _peoples(reader, players)
     draws = None
     if with_draws:
@@ -290,7 +290,7 @@ def _peoples(reader: _Reader, players: int) -> tuple[tuple[People, ...], ...]:
     for seat in range(players):
         found = reader.words(f"seat {seat} PEOPLES")[2]
         if not len(found) == len(set(found)) == count or not set(found).issubset(left):
-            raise reader.refused(
+            raise reader.damage(
                 "found {found}, expected {count} of the peoples left: {left}",
                 found=_quote(found),
                 count=count,
@@ -308,7 +308,7 @@ def _command(reader: _Reader, game: Game) -> Command | Seat | None:
     if words[1:2] == ["takes"]:
         return Seat(reader.number(words[0]))
     if words != [_UNFINISHED] and (found := reader.number(words[0])) != game.view.turn:
-        raise reader.refused(
+        raise reader.damage(
             "found seat {seat}, but it is the turn of seat {turn}",
             seat=_quote(str(found)),
             turn=_quote(str(game.view.turn)),
@@ -317,13 +317,13 @@ def _command(reader: _Reader, game: Game) -> Command | Seat | None:
         case [seat, "lays", tile, position, orientation]:
             drawn = game.view.drawn
             if drawn is not None and tile != drawn:
-                raise reader.refused(
+                raise reader.damage(
                     "found tile {tile}, but {drawn} was drawn", tile=_quote(tile), drawn=drawn
                 )
             return LayTile(Seat(reader.number(seat)), reader.number(position), reader.number(orientation))
         case [seat, _, piece, field]:
             if piece not in NOTATIONS:
-                raise reader.refused(
+                raise reader.damage(
                     "{piece} is not a piece: write people, kind, and * for a wolf, like {example}",
                     piece=_quote(piece),
                     example="Em*",
@@ -354,7 +354,7 @@ class _RecordedChance:
         else:
             tile = self._reader.words("SEAT draws TILE")[2]
         if tile not in bag:
-            raise self._reader.refused(
+            raise self._reader.damage(
                 "tile {tile} cannot be drawn: the bag still holds {bag}",
                 tile=_quote(tile),
                 bag=", ".join(bag),
@@ -366,7 +366,7 @@ class _RecordedChance:
     def orientation(self, position: int) -> int:  # noqa: ARG002 - the line read last has it
         orientation = self._reader.number(self._orientation)
         if orientation not in ORIENTATIONS:
-            raise self._reader.refused(
+            raise self._reader.damage(
                 "{orientation} is not an orientation. Choose 0 to 5.", orientation=orientation
             )
         return orientation
@@ -377,7 +377,7 @@ class _RecordedChance:
         for tile in TILES:
             name = self._reader.words(f"laurel {tile} LAUREL")[2]
             if (tile == self._centre) != (name == Laurel.PALATINUS):
-                raise self._reader.refused(
+                raise self._reader.damage(
                     "{laurel} must be in the centre, on {tile}, and nowhere else",
                     laurel=Laurel.PALATINUS,
                     tile=self._centre,
@@ -385,7 +385,7 @@ class _RecordedChance:
             if tile == self._centre:
                 continue
             if name not in left:
-                raise self._reader.refused(
+                raise self._reader.damage(
                     "laurel {laurel} cannot be dealt: the ones left are {left}",
                     laurel=_quote(name),
                     left=", ".join(left),

@@ -93,7 +93,7 @@ def decode_client(frame: bytes) -> ClientMessage:
             return _MOVE.decode(frame)  # in a fifth of the time
         except ValueError:  # another message, or a wrong one
             pass
-    message: ClientMessage = _decoded(frame, CLIENT_FRAME_BYTES, _FROM_CLIENT)
+    message: ClientMessage = _decode(frame, CLIENT_FRAME_BYTES, _FROM_CLIENT)
     return message
 
 
@@ -102,11 +102,11 @@ def decode_server(frame: bytes) -> ServerMessage:
 
     Raises UnknownMessage for messages that only newer servers send, which clients ignore.
     """
-    message: ServerMessage = _decoded(frame, SERVER_FRAME_BYTES, _FROM_SERVER)
+    message: ServerMessage = _decode(frame, SERVER_FRAME_BYTES, _FROM_SERVER)
     return message
 
 
-def _decoded(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
+def _decode(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
     if len(frame) > most_bytes:
         raise BadMessage(f"the frame has {len(frame)} bytes; at most {most_bytes} are allowed")
     try:

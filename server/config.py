@@ -123,7 +123,7 @@ class Pages(Protocol):
     def full(self, language: str) -> Mapping[str, str]:
         """Return the parts of a table's page when the table has no room for a spectator."""
 
-    def gone(self, language: str) -> Mapping[str, str]:
+    def nothing(self, language: str) -> Mapping[str, str]:
         """Return the parts of a table's page when there is nothing to be seen."""
 
 

@@ -97,7 +97,7 @@ class Conversation:
     async def _greet(self) -> None:
         try:
             async with asyncio.timeout(self.limits.hello_seconds):
-                message = await self._received()
+                message = await self._next_message()
         except TimeoutError:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO) from None
         except BadMessage as error:
@@ -148,7 +148,7 @@ class Conversation:
         session = self.session
         while True:
             try:
-                message = await self._received()
+                message = await self._next_message()
             except BadMessage as error:
                 self._refuse(_not_understood(error), error.id)
                 self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
@@ -183,7 +183,7 @@ class Conversation:
         if self._bad_messages >= self.limits.bad_messages:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
-    async def _received(self) -> ClientMessage:
+    async def _next_message(self) -> ClientMessage:
         while True:
             if self.session.table is not None:
                 frame = await self.connection.recv()

@@ -12,7 +12,7 @@ from client.bots.levels import LEVELS
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of
-from server.thinking.messages import Question, framed
+from server.thinking.messages import Question, pack_frame
 from server.thinking.processes import WorkerProcess
 
 _MIB = 2**20
@@ -25,7 +25,7 @@ async def _measure() -> None:
     view = snapshot(game.view, eyes_of(legal.seat))
     print("level      first move  next move  private memory")
     for name, brain in LEVELS.items():
-        question = framed(Question(brain, view, legal, 1))
+        question = pack_frame(Question(brain, view, legal, 1))
         worker = await WorkerProcess.start()
         seconds = [(await worker.answer(question)).seconds for _ in range(2)]
         private = psutil.Process(worker.pid).memory_full_info().uss / _MIB

@@ -36,7 +36,7 @@ async def admin_server(
     """Answer requests at `endpoint` with what `do` returns, until the context ends."""
     open_now: set[asyncio.Task[None]] = set()
 
-    def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(open_now) >= _CONNECTIONS:
             writer.write(error_line(failure(FailureCode.BUSY)))
             writer.close()
@@ -46,7 +46,7 @@ async def admin_server(
         task.add_done_callback(open_now.discard)
 
     start = asyncio.start_unix_server if endpoint.token is None else asyncio.start_server
-    server = await start(accepted, sock=endpoint.socket, limit=LINE_BYTES)
+    server = await start(accept, sock=endpoint.socket, limit=LINE_BYTES)
     try:
         yield
     finally:

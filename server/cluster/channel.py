@@ -97,12 +97,12 @@ class Channel:
         However often it changes, `holding` is called only when the others are about to be told.
         """
 
-        def changed() -> None:
+        def mark_outdated() -> None:
             self._outdated[holding] = None
             self._wake.set()
 
-        changed()
-        return changed
+        mark_outdated()
+        return mark_outdated
 
     def on_change(self, kind: type[Message], changed: Callable[[], None]) -> None:
         """Call `changed` when what holds of this kind has changed."""
@@ -149,7 +149,7 @@ class Channel:
                     await self._begin(connection)
                     await self._serve(connection)
             except (*FAILED, ValueError) as error:
-                if (failures := self._failures.failed()) > 0:
+                if (failures := self._failures.add()) > 0:
                     reason = reason_of(error)
                     log.warning(
                         "nothing is heard from the other servers",
@@ -271,7 +271,7 @@ class Channel:
         self._seen = {term: last for term, last in seen.items() if term in self._others.nodes}
         for each in told:
             if (node := self._others.nodes.get(each.term)) is not None:
-                message = None if each.body is None else self._understood(node, each.body)
+                message = None if each.body is None else self._decode(node, each.body)
                 self._others.put(each.term, each.key, message)
         self._looked = now
         kinds = self._others.changes()
@@ -279,12 +279,12 @@ class Channel:
             if kind in kinds:
                 self._call(changed)
 
-    def _understood(self, node: Node, body: bytes) -> Message | None:
+    def _decode(self, node: Node, body: bytes) -> Message | None:
         """Return a message, None if it is not one that this server knows."""
         try:
             return decode(body)
         except NotUnderstood as error:
-            if (failures := self._not_understood.failed()) > 0:
+            if (failures := self._not_understood.add()) > 0:
                 log.warning(
                     "a message from another server cannot be understood",
                     extra=about(node=node.name, failures=failures, reason=str(error)),
@@ -297,5 +297,5 @@ class Channel:
             changed()
         except Exception:
             # What another server tells, which may be another version, or a stranger, ends nothing here.
-            if (failures := self._not_understood.failed()) > 0:
+            if (failures := self._not_understood.add()) > 0:
                 log.exception("a message from another server failed here", extra=about(failures=failures))

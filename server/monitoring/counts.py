@@ -31,13 +31,13 @@ class Counts:
     refusals: Counter[str] = field(default_factory=Counter)
     unreadable: RepeatedFailure = field(default_factory=RepeatedFailure)
 
-    def refused(self, code: str) -> None:
+    def count_refusal(self, code: str) -> None:
         """Count a refusal; not which rule a move broke, which may depend on a hidden hand."""
         self.refusals[code if code in _CODES else ILLEGAL_MOVE] += 1
 
     def journal_failed(self, error: JournalError) -> None:
         """Log what could not be read; the journal logs what it has not stored, or lost with the lease."""
-        if not isinstance(error, NotStored | TableLost) and (failures := self.unreadable.failed()) > 0:
+        if not isinstance(error, NotStored | TableLost) and (failures := self.unreadable.add()) > 0:
             log.error("not read", extra=about(failures=failures, reason=str(error)))
 
 

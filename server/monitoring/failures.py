@@ -30,7 +30,7 @@ class RepeatedFailure:
         self._told = 0  # how many a line has told of
         self._before = 0  # those until a line last said that it works
 
-    def failed(self, number: int = 1) -> int:
+    def add(self, number: int = 1) -> int:
         """Count so many failures; return how many to log now, 0 if there was a line lately."""
         self.count += number
         if (now := self._now()) < self._next_line:
@@ -71,10 +71,10 @@ class Tasks:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
-                await self._ended()
+                await self._wait()
         finally:
             self.cancel()
-            await self._ended()
+            await self._wait()
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         task = start_task(work, name)
@@ -84,23 +84,23 @@ class Tasks:
 
     def keep(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> asyncio.Task[None]:
         """Start a task that the server cannot do without: if it fails, it begins again a second later."""
-        return self.start(_kept(work, name), name)
+        return self.start(_keep_running(work, name), name)
 
     def cancel(self) -> None:
         for task in self._running:
             task.cancel()
 
-    async def _ended(self) -> None:
+    async def _wait(self) -> None:
         while self._running:
             await asyncio.wait(self._running)
 
 
-async def _kept(work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+async def _keep_running(work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
     failures = RepeatedFailure()
     while True:
         try:
             return await work()
         except Exception:
-            if failures.failed() > 0:
+            if failures.add() > 0:
                 log.exception("a task failed", extra=about(task=name))
         await asyncio.sleep(_SECONDS_BEFORE_RESTART)

@@ -91,7 +91,7 @@ def _step(
 
 
 @contextlib.contextmanager
-def traced(tracer: "Tracer") -> Iterator[None]:
+def trace_with(tracer: "Tracer") -> Iterator[None]:
     """Trace with `tracer` until the context ends."""
     global _tracer  # noqa: PLW0603 - as OpenTelemetry's own tracer: for the whole process
     before, _tracer = _tracer, tracer
@@ -108,7 +108,7 @@ def traced_as_asked(node: str) -> Iterator[None]:
     What cannot be done is logged: games do not depend on it.
     """
     if (tracer := _tracer_of_agent()) is not None:
-        with traced(tracer):
+        with trace_with(tracer):
             yield
         return
     try:
@@ -121,7 +121,7 @@ def traced_as_asked(node: str) -> Iterator[None]:
         return
     log.info("traces are sent", extra=about(exporters=", ".join(_exporter_names())))
     try:
-        with traced(provider.get_tracer(_NAME)):
+        with trace_with(provider.get_tracer(_NAME)):
             yield
     finally:
         # A collector that does not answer must not keep the process; the threads are daemons.

@@ -92,19 +92,19 @@ def load_certificate(file: Path, key: Path | None) -> Certificate:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
-    def encrypted() -> NoReturn:
+    def ask_for_password() -> NoReturn:
         raise StartError(
             "the key in {file} is encrypted. Decrypt it with: openssl pkey -in {file} -out NEW_FILE",
             file=key or file,
         )
 
     try:
-        context.load_cert_chain(file, key, password=encrypted)
+        context.load_cert_chain(file, key, password=ask_for_password)
     except (OSError, ssl.SSLError) as error:
         raise _why_not(file, key, error) from error
     context.options |= ssl.OP_NO_RENEGOTIATION  # each would cost as much as the handshake
     try:
-        ends = ssl.cert_time_to_seconds(str(_presented(context, file)["notAfter"]))
+        ends = ssl.cert_time_to_seconds(str(_read_certificate(context, file)["notAfter"]))
     except ssl.SSLCertVerificationError as error:
         reason = error.verify_message
         log.warning("clients refuse the certificate", extra=about(file=str(file), reason=reason))
@@ -141,7 +141,7 @@ def _why_not(file: Path, key: Path | None, error: OSError) -> StartError:
     return StartError("cannot use the certificate {file}: {reason}", file=file, reason=reason)
 
 
-def _presented(server: ssl.SSLContext, file: Path) -> "dict[str, object]":
+def _read_certificate(server: ssl.SSLContext, file: Path) -> "dict[str, object]":
     """Return what a client is told of the server's certificate, by a handshake in memory.
 
     Python reads a certificate only as one that a client trusts. Log it if its key makes handshakes slow.
@@ -149,17 +149,17 @@ def _presented(server: ssl.SSLContext, file: Path) -> "dict[str, object]":
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_mode = ssl.CERT_NONE
-    binary = _shaken_hands(client, server).getpeercert(binary_form=True)
+    binary = _shake_hands(client, server).getpeercert(binary_form=True)
     assert binary is not None  # noqa: S101 - a server always shows one
     if (found := _LONG_RSA.search(binary)) and (bits := 8 * (int.from_bytes(found[1]) - 1)) >= _SLOW_RSA:
         log.warning("the certificate's key is slow", extra=about(file=str(file), bits=bits))
     client.verify_mode = ssl.CERT_REQUIRED
     client.verify_flags = ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     client.load_verify_locations(cadata=binary)
-    return dict(_shaken_hands(client, server).getpeercert() or {})
+    return dict(_shake_hands(client, server).getpeercert() or {})
 
 
-def _shaken_hands(client: ssl.SSLContext, server: ssl.SSLContext) -> ssl.SSLObject:
+def _shake_hands(client: ssl.SSLContext, server: ssl.SSLContext) -> ssl.SSLObject:
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [client.wrap_bio(to_client, to_server), server.wrap_bio(to_server, to_client, server_side=True)]
     shaken = 0

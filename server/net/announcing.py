@@ -67,12 +67,14 @@ class Announcing:
         if not interfaces:
             raise NoMulticast(_NO_NETWORK)
 
-        def failed(error: OSError) -> None:
+        def log_failure(error: OSError) -> None:
             reason = error.strerror or str(error)
             if self._is_news(reason):
                 log.warning("multicast fails", extra=about(reason=reason))
 
-        async with announce(Service(self.announce.name, self.port, self.tls), interfaces, failed) as name:
+        async with announce(
+            Service(self.announce.name, self.port, self.tls), interfaces, log_failure
+        ) as name:
             log.info("can be found on the network", extra=about(name=name, interfaces=len(interfaces)))
             self.announce.told(name)
             self._failure = None

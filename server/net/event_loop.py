@@ -43,7 +43,7 @@ def _error_log() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
             # Not as asyncio does it, with the text of the error and the arguments of the callback.
             what = str(context.get("message", "")).partition(" in callback")[0]
             log.error("error in the event loop", extra=about(what=what), exc_info=error)
-        elif failures.failed() > 0:
+        elif failures.add() > 0:
             log.error("no more connections can be accepted", extra=about(reason=str(error.strerror)))
 
     return log_error

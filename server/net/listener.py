@@ -78,7 +78,7 @@ async def websocket_server(
 
     handshakes: FairThread[bool] = FairThread("TLS", limits.handshakes_cpu)
 
-    def accepted(*args: Any, **options: Any) -> AcceptedConnection:
+    def create_connection(*args: Any, **options: Any) -> AcceptedConnection:
         connection = LimitedConnection(connection_limits, limits, *args, **options)
         return AcceptedConnection(
             connection,
@@ -97,7 +97,7 @@ async def websocket_server(
         origins=[None],
         compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
         process_request=response,
-        create_connection=cast("type[ServerConnection]", accepted),
+        create_connection=cast("type[ServerConnection]", create_connection),
         server_header=None,
         open_timeout=limits.hello_seconds,
         ping_interval=limits.ping_seconds,

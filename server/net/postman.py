@@ -102,11 +102,11 @@ class NoticePostman:
     def kind_of(self, address: str) -> NoticeKind:
         if (mailbox := _MAILBOX.fullmatch(address)) is not None:
             if self._named.isdisjoint({"mail", f"mail:{mailbox[1].lower()}"}):
-                raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._described())
+                raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._describe_allowed())
             return "mail"
         url = _url_of(address)
         if not self._is_named(url) and not ("url" in self._named and _port_of(url) == _PORTS[url.scheme]):
-            raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._described())
+            raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._describe_allowed())
         return "url"
 
     def receiver(self, address: str) -> str:
@@ -130,7 +130,7 @@ class NoticePostman:
 
     # -- internals ----------------------------------------------------------------------------------
 
-    def _described(self) -> str:
+    def _describe_allowed(self) -> str:
         return ", ".join(sorted(self._named))
 
     def _is_named(self, url: SplitResult) -> bool:

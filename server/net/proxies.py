@@ -59,12 +59,12 @@ def _first(data: bytes) -> ProxyHeader | None:
             return ProxyHeader(size, None)
         case [_, b"TCP4" | b"TCP6" as family, source, destination, port, other_port]:
             version = int(family[-1:])
-            _checked(destination, other_port, version)
-            return ProxyHeader(size, _checked(source, port, version))
+            _address_and_port(destination, other_port, version)
+            return ProxyHeader(size, _address_and_port(source, port, version))
     raise BadProxyHeader
 
 
-def _checked(address: bytes, port: bytes, version: int) -> tuple[str, int]:
+def _address_and_port(address: bytes, port: bytes, version: int) -> tuple[str, int]:
     try:
         found = ipaddress.ip_address(address.decode("ascii"))
     except ValueError as error:

@@ -26,7 +26,7 @@ _SHORT_HEADS: Final = [bytes((_BINARY_FRAME, size)) for size in range(_SHORT + 1
 _IDS: Final = itertools.count()
 
 
-def framed(message: ServerMessage) -> bytes:
+def build_frame(message: ServerMessage) -> bytes:
     """Return the message as one websocket frame, the same bytes for all its readers: none is masked."""
     payload = encode(message)
     if len(payload) <= _SHORT:  # most are; their header is two bytes
@@ -92,8 +92,8 @@ class Session:
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Refused):
-            self.counts.refused(message.code)
-        self.post(framed(message))
+            self.counts.count_refusal(message.code)
+        self.post(build_frame(message))
 
     def post(self, frame: bytes) -> None:
         """Hand a whole frame to the network without waiting; a client that reads too slowly is dropped."""
@@ -156,6 +156,6 @@ class Clients:
         self._sessions.pop(session, None)
 
     def broadcast(self, message: ServerMessage) -> None:
-        frame = framed(message)
+        frame = build_frame(message)
         for session in self:
             session.post(frame)

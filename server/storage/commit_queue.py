@@ -68,7 +68,7 @@ class Health:
         """Count requests that could not be stored; `told` if the log says already why."""
         if told:
             self._failures.count += number
-        elif (failures := self._failures.failed(number)) > 0:
+        elif (failures := self._failures.add(number)) > 0:
             log.error("not stored", extra=about(failures=failures, reason=reason))
 
     async def answers(self) -> bool:

@@ -143,7 +143,7 @@ class Records:
                     continue
 
     def _fail(self, path: Path, error: OSError) -> None:
-        if (failures := self._failures.failed()) > 0:
+        if (failures := self._failures.add()) > 0:
             log.error(
                 "the record could not be written",
                 extra=about(path=str(path), failures=failures, reason=error.strerror or str(error)),

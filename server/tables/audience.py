@@ -26,7 +26,7 @@ from protocol.messages import (
     Substitute,
     TableRemark,
 )
-from server.net.session import Session, framed
+from server.net.session import Session, build_frame
 
 _Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spectators
 
@@ -119,13 +119,13 @@ class Audience:
 
     def broadcast(self, message: ServerMessage) -> None:
         """Send everyone the same message."""
-        frame = framed(message)
+        frame = build_frame(message)
         for session in self:
             session.post(frame)
 
     def broadcast_to_spectators(self, message: ServerMessage) -> None:
         """Send every spectator the same message, and no seat anything."""
-        frame = framed(message)
+        frame = build_frame(message)
         for session in self.spectators:
             session.post(frame)
 
@@ -163,10 +163,10 @@ class Audience:
             answers = move if session is mover else None
             if may is not None or answers is not None or maps is not public:
                 moves = None if may is None else legal_message(may)
-                session.post(framed(Events(first, maps, turn, moves, answers, by, clock)))
+                session.post(build_frame(Events(first, maps, turn, moves, answers, by, clock)))
                 continue
             if shared is None:
-                shared = framed(Events(first, public, turn, None, None, by, clock))
+                shared = build_frame(Events(first, public, turn, None, None, by, clock))
             session.post(shared)
 
 

@@ -37,7 +37,7 @@ class Thought(NamedTuple):
     seconds: float
 
 
-def framed(content: Question | Thought) -> bytes:
+def pack_frame(content: Question | Thought) -> bytes:
     """Return a frame; raises what pickling raises."""
     import pickle  # noqa: PLC0415 - 0.4 MiB, for the first bot that searches
 

@@ -59,7 +59,7 @@ class WorkerProcess:
         length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
         if length > MOST_BYTES:
             raise ValueError(f"an answer of {length} bytes")
-        import pickle  # noqa: PLC0415 - see `framed`
+        import pickle  # noqa: PLC0415 - see `pack_frame`
 
         answer = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
         if not (isinstance(answer, Thought) and isinstance(answer.seconds, float)):
@@ -187,5 +187,5 @@ class ThinkingProcesses:
         return None
 
     def _warn(self, error: Exception) -> None:
-        if self._replaced.failed() > 0:
+        if self._replaced.add() > 0:
             log.warning("a process in which bots think is replaced", extra=about(reason=type(error).__name__))

@@ -14,7 +14,7 @@ import time
 from typing import IO, Final
 
 from engine.events import Command, LayTile, Place
-from server.thinking.messages import FRAME_HEAD, Thought, framed
+from server.thinking.messages import FRAME_HEAD, Thought, pack_frame
 
 _NICE: Final = 10  # below the server, which then never waits for this process to have the processor
 
@@ -28,10 +28,10 @@ def main() -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, questions), daemon=True).start()
     used = 0.0
     while True:
-        command, error = _thought(questions.get())
+        command, error = _think(questions.get())
         before, used = used, time.process_time()
         try:
-            answers.write(framed(Thought(command, error, used - before)))
+            answers.write(pack_frame(Thought(command, error, used - before)))
             answers.flush()
         except OSError:
             os._exit(0)
@@ -51,7 +51,7 @@ def _read(frames: IO[bytes], questions: "queue.SimpleQueue[bytes]") -> None:
     os._exit(0)
 
 
-def _thought(content: bytes) -> tuple[Command | None, str]:
+def _think(content: bytes) -> tuple[Command | None, str]:
     """Return the command that a brain chooses, and which error there was instead."""
     try:
         choose, view, legal, seed, earlier = pickle.loads(content)  # noqa: S301 - from the server alone

@@ -161,12 +161,12 @@ class LivePage:
     def add(self, session: PageSession, language: str) -> None:
         """Show the page to one more browser."""
         self._viewers[session] = _Viewer(language, _NOTHING)
-        self.changed()
+        self.mark_changed()
 
     def remove(self, session: PageSession) -> None:
         self._viewers.pop(session, None)
 
-    def changed(self) -> None:
+    def mark_changed(self) -> None:
         """Record that the subject may look different now."""
         self._changed.set()
 

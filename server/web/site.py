@@ -190,7 +190,7 @@ class Site:
                 self.tasks,
                 self.limits.outgoing_bytes,
                 self.counts,
-                changed=page.changed,
+                changed=page.mark_changed,
                 page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
@@ -219,14 +219,14 @@ class Site:
             self.tasks,
             self.limits.outgoing_bytes,
             self.counts,
-            changed=lambda: page.changed(),  # noqa: PLW0108 - there is no page yet
+            changed=lambda: page.mark_changed(),  # noqa: PLW0108 - there is no page yet
             refusal=partial(self.pages.refusal, language),
         )
         lobby = self.lobby
         subject = PlayedTable(
             session, self.levels, lobby.public, self.pages, self._part_in_evening, kinds=lobby.notice_kinds
         )
-        page = LivePage(PLAY, subject, partial(self._draw, asker=session.address), self.pages.gone)
+        page = LivePage(PLAY, subject, partial(self._draw, asker=session.address), self.pages.nothing)
         task = self.tasks.keep(page.run, "drawing a page")
         page.add(session, language)
         try:
@@ -259,7 +259,7 @@ class Site:
         if again and self.lobby.public.shared:
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False
-        session.show(page_frame(self.pages.gone(language)))
+        session.show(page_frame(self.pages.nothing(language)))
         session.end(CloseCode.NORMAL_CLOSURE)
         return False
 
@@ -272,7 +272,7 @@ class Site:
                 subject = WatchedTable(code, self.lobby.public, self.pages)
             elif name == TV:
                 subject = Television(self.lobby.public, self.pages, self._evening)
-            page = LivePage(name, subject, partial(self._draw, asker=(name,)), self.pages.gone)
+            page = LivePage(name, subject, partial(self._draw, asker=(name,)), self.pages.nothing)
             shared = self._live[name] = _Shared(page, self.tasks.keep(page.run, "drawing a page"))
         shared.users += 1
         try:

@@ -219,7 +219,7 @@ class Television:
         for code, table in tables.items():
             with contextlib.suppress(Refusal):  # it is being closed
                 states[code] = public_state(table.as_seen(), self.tables)
-        running = dict(self._seen(tables, states))
+        running = dict(self._running_tables(tables, states))
         large = self._look_at_large(running)
         others = [each for code, each in running.items() if self._large is None or code != self._large.code]
         small = others[:SMALL_TABLES]
@@ -258,7 +258,7 @@ class Television:
         if self._large is not None and self._looks - self._stepped >= self._needed:
             self._large.advance()
 
-    def _seen(
+    def _running_tables(
         self, tables: Mapping[str, Table], states: Mapping[str, TableState]
     ) -> Iterator[tuple[str, _Running]]:
         """Yield the running tables by their codes; one that looks as before is the same object."""
@@ -335,7 +335,7 @@ class PlayedTable(WatchedTable):
                     self._session.choice = Choice()
                 self.code = table.code
                 return self._sight_of(table, state, eyes_of(seat), self._hand(table, seat))
-        return Sight(None, None, lambda language: (self.pages.gone(language), None))
+        return Sight(None, None, lambda language: (self.pages.nothing(language), None))
 
     def _hand(self, table: Table, seat: Seat) -> Hand:
         state = table.state

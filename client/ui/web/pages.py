@@ -249,7 +249,7 @@ class WebPages:
             between = EMPTY if shown.large else between_games(shown.waiting, shown.evening)
             return parts | {"more": str(joined(_more_tables(shown.more))), "waiting": str(between)}
 
-    def gone(self, language: str) -> dict[str, str]:
+    def nothing(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""
         with speaking(language):
             return dict.fromkeys(PARTS, "") | way_in(joins="", plays=False) | {"now": str(joined(_nothing()))}

@@ -122,10 +122,10 @@ class AcceptedConnection(asyncio.Protocol):
             return
         data = bytes(self._early)
         self._early.clear()
-        self._step = self.handshakes.do(partial(self._stepped, data), self.connection.remote.counted_as)
+        self._step = self.handshakes.do(partial(self._do_step, data), self.connection.remote.counted_as)
         self._step.add_done_callback(self._go_on)
 
-    def _stepped(self, data: bytes) -> bool:
+    def _do_step(self, data: bytes) -> bool:
         """Do a step of the handshake, in the thread for that; return whether it is complete."""
         if self._tls is None:
             assert self.context is not None  # noqa: S101 - it is TLS that is spoken

@@ -222,7 +222,7 @@ class ConnectionLimits:
             if page is not None:
                 response = page_response(connection, await page())
             elif self.site is not None and known is not None and room:
-                asked = self._asked(connection, request, known)
+                asked = self._page_request(connection, request, known)
                 response = page_response(connection, await self.site.page(asked))
             else:
                 response = upgrade_required(connection, request)
@@ -236,7 +236,7 @@ class ConnectionLimits:
         if known is None or refusal is not None:  # without anything known it is counted already, or has gone
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
         if self.site is not None and "Origin" in request.headers:
-            asked = self._asked(connection, request, known)
+            asked = self._page_request(connection, request, known)
             connection.protocol.origins = None if await self.site.admits(asked) else [None]
         return None
 
@@ -246,7 +246,7 @@ class ConnectionLimits:
             return RefusedFor.ADDRESS_FULL
         return known.refusal
 
-    def _asked(self, connection: SharingConnection, request: Request, known: _Open) -> PageRequest:
+    def _page_request(self, connection: SharingConnection, request: Request, known: _Open) -> PageRequest:
         path, _, query = request.path.partition("?")
         transport = known.transport
         host, port = (transport.get_extra_info("sockname") or ("localhost", 0))[:2]

@@ -17,7 +17,7 @@ from server.limits.fair_thread import FairThread
 from server.limits.networks import networks_in
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.thinking.messages import Question, framed
+from server.thinking.messages import Question, pack_frame
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class StandIn:
     async def _elsewhere(self, question: Question, origin: str) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
         try:
-            frame = framed(question)
+            frame = pack_frame(question)
             async with asyncio.timeout(self._seconds):
                 answer = await self._processes.ask(frame, networks_in(origin))
             if (command := _find_legal(answer.command, question.legal)) is not None:

@@ -32,7 +32,7 @@ from server.errors import JournalError, TableLost
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.session import Session, framed
+from server.net.session import Session, build_frame
 from server.net.tokens import hash_fits, token_hash
 from server.refusal import Refusal
 from server.storage import entries as stored
@@ -309,11 +309,11 @@ class Evening:
         message, now = self.message(), self._timers.time()
         here = frozenset(each.person for each in message.people if each.here)
         people = [replace(each, here=False) for each in message.people]
-        news = framed(replace(message, seconds=None if message.seconds is None else 0, people=people))
+        news = build_frame(replace(message, seconds=None if message.seconds is None else 0, people=people))
         if news == self._told and (here == self._told_here or now < self._tell_here_at):
             return math.inf if here == self._told_here else self._tell_here_at - now
         self._told, self._told_here, self._tell_here_at = news, here, now + _PRESENCE_PAUSE
-        frame = framed(message)
+        frame = build_frame(message)
         for session in self._followers:
             session.post(frame)
         return math.inf

@@ -14,7 +14,7 @@ from protocol.messages import Online
 from server.cluster.messages import PersonElsewhere
 from server.config import Timers
 from server.monitoring.failures import Tasks
-from server.net.session import Session, framed
+from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.tables.online.people import PeopleElsewhere, PeopleOnline, Person, Place
@@ -54,7 +54,7 @@ class LobbyChat:
         self._elsewhere = PeopleElsewhere()
         self._remarks = Remarks(self.timers.time, self.seed, self.most_remarks)
         self._tell_others: Callable[[], None] | None = None
-        self._list = framed(Online([]))
+        self._list = build_frame(Online([]))
         self._list_number = 1  # another one for another list
         self._list_outdated = False
         self._changed = asyncio.Event()  # since the last round began
@@ -173,7 +173,7 @@ class LobbyChat:
     def _list_people(self) -> None:
         """Rebuild the list of who is online; nobody is sent the same one again."""
         self._list_outdated = False
-        frame = framed(
+        frame = build_frame(
             self._people.list_online(self.place_of, self._elsewhere.people) if self.is_open else Online([])
         )
         if frame != self._list:

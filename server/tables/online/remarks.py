@@ -10,7 +10,7 @@ from protocol.limits import LARGEST_ID, REMARKS_REPEATED
 from protocol.messages import LobbyRemark, SaidInLobby
 from server.cluster.messages import RemarkElsewhere
 from server.limits.rate_limits import PerMinuteLimit
-from server.net.session import framed
+from server.net.session import build_frame
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -77,7 +77,7 @@ class Remarks:
         """Return the frame with all remarks after this position that are kept."""
         if (frame := self._frames.get(position)) is None:
             remarks = [said.remark for said in self._said if said.position > position]
-            frame = self._frames[position] = framed(SaidInLobby(remarks))
+            frame = self._frames[position] = build_frame(SaidInLobby(remarks))
         return frame
 
     def _learn(self, channel: "Channel") -> bool:

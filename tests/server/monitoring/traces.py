@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from server.monitoring.tracing import traced
+from server.monitoring.tracing import trace_with
 
 
 class Traces:
@@ -43,5 +43,5 @@ def traces() -> Iterator[Traces]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    with traced(provider.get_tracer("test")):
+    with trace_with(provider.get_tracer("test")):
         yield Traces(exporter)

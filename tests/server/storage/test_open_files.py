@@ -332,16 +332,16 @@ def test_a_repeated_failure_is_logged_once_a_minute() -> None:
     now = 0.0
     failure = RepeatedFailure(lambda: now)
     assert failure.works() == 0
-    assert [failure.failed(), failure.failed(), failure.failed(4)] == [1, 0, 0]
+    assert [failure.add(), failure.add(), failure.add(4)] == [1, 0, 0]
     now = 60.0
-    assert failure.failed() == 6
-    assert failure.failed() == 0
+    assert failure.add() == 6
+    assert failure.add() == 0
     assert failure.works() == 8
     assert failure.works() == 0
     for _ in range(5):
-        assert failure.failed() == 0
+        assert failure.add() == 0
         assert failure.works() == 0
     now = 120.0
-    assert failure.failed() == 6
+    assert failure.add() == 6
     assert failure.works() == 6
     assert failure.count == 14

@@ -11,7 +11,7 @@ from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces, random_command
 from engine.view import View
-from server.thinking.messages import framed
+from server.thinking.messages import pack_frame
 
 
 def steady(_view: View, legal: Legal, rng: random.Random) -> Command:
@@ -33,7 +33,7 @@ def ending(_view: View, _legal: Legal, _rng: random.Random) -> Command:
 
 def babbling(_view: View, legal: Legal, rng: random.Random) -> Command:
     """Have the process send what is no answer."""
-    sys.modules["__main__"].framed = lambda _thought: framed(5)  # type: ignore[attr-defined, arg-type]
+    sys.modules["__main__"].pack_frame = lambda _thought: pack_frame(5)  # type: ignore[attr-defined, arg-type]
     return random_command(legal, rng)
 
 

@@ -24,7 +24,7 @@ from server.config import Choose
 from server.limits.fair_thread import FairThread
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
-from server.thinking.messages import FRAME_HEAD, Question, framed
+from server.thinking.messages import FRAME_HEAD, Question, pack_frame
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from tests.client.bots.test_brains import with_swapped_wolves
 from tests.games import games, played, seeds
@@ -49,7 +49,7 @@ def ask_in(game: Game, brain: Choose, seed: int = 1) -> bytes:
     """Return the question what the seat on turn is to do."""
     legal = game.legal()
     assert legal is not None
-    return framed(Question(brain, snapshot(game.view, eyes_of(legal.seat)), legal, seed))
+    return pack_frame(Question(brain, snapshot(game.view, eyes_of(legal.seat)), legal, seed))
 
 
 @contextlib.asynccontextmanager

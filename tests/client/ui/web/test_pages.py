@@ -70,7 +70,7 @@ def test_every_page_is_well_formed_and_has_all_its_parts(language: str) -> None:
     ids = [attributes["id"] for _tag, attributes in watch.found if "id" in attributes]
     assert len(set(ids)) == len(ids)
     assert set(PARTS) <= set(ids)
-    for parts in (PAGES.gone(language), PAGES.full(language)):
+    for parts in (PAGES.nothing(language), PAGES.full(language)):
         assert set(parts) <= set(PARTS)
     assert {attributes.get("id") for _tag, attributes in front.found} >= set(listed)
     assert "data-live" not in locked
