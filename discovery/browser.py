@@ -11,7 +11,7 @@ from zeroconf.asyncio import AsyncServiceInfo
 
 from discovery.interfaces import MULTICAST_VARIABLE, Interface, own_interfaces, switched_off
 from discovery.multicast import NoMulticast, multicast
-from discovery.service import SERVICE_TYPE, Heard, server_in
+from discovery.service import SERVICE_TYPE, HeardServer, server_in
 
 MOST_SERVERS: Final = 16  # that are reported: the first ones heard
 _MOST_NAMES: Final = 64  # that are resolved; nobody has this many servers, but anybody can announce them
@@ -26,7 +26,7 @@ _SECONDS_UNTIL_ASKED_AGAIN: Final = 5.0  # a server that has not answered: its a
 class Hearing:
     """The servers heard of; `deaf` is the reason if there is no multicast, empty if there is no network."""
 
-    servers: tuple[Heard, ...] = ()
+    servers: tuple[HeardServer, ...] = ()
     deaf: str | None = None
 
 
@@ -52,7 +52,7 @@ async def _listen_on(own: tuple[Interface, ...], tell: Callable[[Hearing], None]
     parts: list[_Part] = []
 
     def tell_all() -> None:
-        by_url: dict[str, Heard] = {}
+        by_url: dict[str, HeardServer] = {}
         for server in itertools.chain.from_iterable(part.found.values() for part in parts):
             by_url.setdefault(server.urls[0], server)
         reasons = [part.deaf for part in parts if part.deaf is not None]
@@ -88,7 +88,7 @@ class _Part(ServiceListener):
     def __init__(
         self, changed: Callable[[], None], interfaces: tuple[Interface, ...], *, on_loopback: bool
     ) -> None:
-        self.found: dict[str, Heard] = {}
+        self.found: dict[str, HeardServer] = {}
         self.deaf: str | None = None
         self._changed = changed
         self._interfaces = interfaces
@@ -117,7 +117,7 @@ class _Part(ServiceListener):
         self.deaf = reason
         self._changed()
 
-    def _learn(self, name: str, server: Heard | None) -> None:
+    def _learn(self, name: str, server: HeardServer | None) -> None:
         """Take in what is known of a server; None if it has gone."""
         if server is None:
             self.found.pop(name, None)
@@ -164,7 +164,7 @@ class _Part(ServiceListener):
         del self._unanswered[name]
         self._ask(name)
 
-    async def _resolve(self, name: str) -> Heard | None:
+    async def _resolve(self, name: str) -> HeardServer | None:
         info = AsyncServiceInfo(SERVICE_TYPE, name)
         async with self._slots:
             if not await info.async_request(self._library.zeroconf, _ANSWER_MILLISECONDS):

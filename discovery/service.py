@@ -34,7 +34,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardServer:
     """A server that was heard of; `name` is empty if the one it gives cannot be shown.
 
     The `urls` are those at which it may be reached, the likeliest first.
@@ -52,7 +52,7 @@ def server_in(
     own: Iterable[Interface],
     *,
     on_loopback: bool,
-) -> Heard | None:
+) -> HeardServer | None:
     """Return the server in an announcement that came over these interfaces; None if it makes no sense."""
     scheme = properties.get(b"scheme")
     if not port or not 0 < port < 2**16 or scheme not in {b"ws", b"wss"}:
@@ -61,7 +61,7 @@ def server_in(
     hosts = [f"[{each}]" if each.version == 6 else str(each) for each in likely[:MOST_ADDRESSES]]
     if not hosts:
         return None
-    return Heard(shown_name(full_name), tuple(f"{scheme.decode()}://{host}:{port}" for host in hosts))
+    return HeardServer(shown_name(full_name), tuple(f"{scheme.decode()}://{host}:{port}" for host in hosts))
 
 
 def shown_name(full_name: str) -> str:

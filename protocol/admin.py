@@ -1,7 +1,7 @@
 """Requests and answers on the admin socket: one line of JSON each way.
 
 A request is an `Envelope`. The answer is a line `{"v": 1, "ok": ...}`, or `{"v": 1, "error": ...}` with a
-`Failure`. The bytes of the file follow the answer to `Backup`.
+`FailureReport`. The bytes of the file follow the answer to `Backup`.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -165,7 +165,7 @@ class Envelope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     token: str | None = None
 
 
-class Failure(Struct, frozen=True, omit_defaults=True):
+class FailureReport(Struct, frozen=True, omit_defaults=True):
     """Why a request was not carried out: a stable code, a sentence, and the facts in it by name."""
 
     code: str
@@ -179,7 +179,7 @@ class NodeAnswer(Struct, frozen=True, omit_defaults=True):
     node: str
     address: str
     ok: Any = None
-    error: Failure | None = None
+    error: FailureReport | None = None
 
 
 class Answered(Struct, frozen=True):
@@ -187,7 +187,7 @@ class Answered(Struct, frozen=True):
 
     v: int
     ok: Any = None
-    error: Failure | None = None
+    error: FailureReport | None = None
 
 
 class StatusReport(Struct, frozen=True, omit_defaults=True):

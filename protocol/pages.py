@@ -24,7 +24,7 @@ class NoPage(enum.Enum):
     NAME = enum.auto()
 
 
-class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class MoveChoice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a player has chosen for the next move so far, as JSON in a page's text frame.
 
     It is no message, and asks for nothing: the page is shown what would come of it. `moment` is what the
@@ -41,7 +41,7 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class PlayerHand:
     """What a page shows a player beyond what it shows everybody: the seat, and what it may do now.
 
     `levels` are those of the server's bots. The `notices` while the player is away can go to addresses of
@@ -52,7 +52,7 @@ class Hand:
 
     seat: Seat
     legal: Legal | None
-    choice: Choice
+    choice: MoveChoice
     levels: Sequence[str]
     moments: int = 0
     missed: frozenset[int] = frozenset()

@@ -33,10 +33,10 @@ from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.rows import carry_out, is_copy
 from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.stored_tables import (
-    Place,
     Row,
-    Standing,
     Stored,
+    StoredState,
+    TablePlace,
     archived_from,
     first_link,
     next_link,
@@ -52,7 +52,7 @@ class Traces:
     rows: dict[str, dict[int, set[Row]]] = field(default_factory=dict)  # by table and number
     named: set[str] = field(default_factory=set)  # tables of which an index has a row
     last: dict[str, tuple[int, int]] = field(default_factory=dict)  # by table: a commit, the length after it
-    archived: dict[str, list[tuple[Standing, int, ArchivedGame]]] = field(default_factory=dict)  # and when
+    archived: dict[str, list[tuple[StoredState, int, ArchivedGame]]] = field(default_factory=dict)  # and when
     set_aside: dict[str, Stored] = field(default_factory=dict)
     records_due: dict[str, int] = field(default_factory=dict)  # when the games ended
     journals: set[str] = field(default_factory=set)
@@ -72,7 +72,7 @@ class Traces:
         self.records_due |= view.records_due
         self.journals.add(view.journal)
 
-    def holds(self, code: str, standing: Standing) -> bool:
+    def holds(self, code: str, standing: StoredState) -> bool:
         """Return whether the entry at which a table stood is among the rows."""
         rows = self.rows.get(code, {}).get(standing.length - 1, ())
         return any(row.link == standing.link for row in rows)
@@ -91,7 +91,7 @@ class Traces:
         commit, length = self.last.get(code, (0, 0))
         return length if commit > commits else 0
 
-    def best(self, code: str, wanted: Standing | None, *, or_longer: bool = False) -> list[Row]:
+    def best(self, code: str, wanted: StoredState | None, *, or_longer: bool = False) -> list[Row]:
         """Return the longest chain of a table, or the one that ends where it is `wanted` to end.
 
         `or_longer` follows that one as far as it leads.
@@ -127,13 +127,15 @@ class Traces:
                 self.set_aside[code] = set_aside_from(row)
             case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
                 columns: list[Any] = row
-                self._add_archived(archived_from(columns), Standing(Place.ARCHIVED, columns[5], columns[6]))
+                self._add_archived(
+                    archived_from(columns), StoredState(TablePlace.ARCHIVED, columns[5], columns[6])
+                )
             case [str(code), int(ended)] if _is_code(code):
                 self.records_due[code] = ended
             case [str(journal), int()]:
                 self.journals.add(journal)
 
-    def _add_archived(self, table: Stored, standing: Standing) -> None:
+    def _add_archived(self, table: Stored, standing: StoredState) -> None:
         """Add a row of the archive, which says how the table stood whatever is left of its entries."""
         self.archived.setdefault(table.code, []).append(
             (standing, table.archived or 0, table.game or ArchivedGame("", played=True))
@@ -258,14 +260,14 @@ def _is_newer(view: ShownJournal | None, code: str, commits: int) -> bool:
 def _is_aside(code: str, known: KnownCommits, view: ShownJournal | None) -> bool:
     """Return whether a table that was set aside at some time is so still."""
     places = {None if view is None else view.place(code), getattr(known.tables.get(code), "place", None)}
-    return code not in known.gone and places <= {None, Place.SET_ASIDE}
+    return code not in known.gone and places <= {None, TablePlace.SET_ASIDE}
 
 
 def _table(
-    code: str, listed: Standing | None, traces: Traces, view: ShownJournal | None, *, traced: bool
+    code: str, listed: StoredState | None, traces: Traces, view: ShownJournal | None, *, traced: bool
 ) -> Stored:
     removed = listed is None and view is not None and view.place(code) is None
-    if listed is not None and listed.place == Place.SET_ASIDE:
+    if listed is not None and listed.place == TablePlace.SET_ASIDE:
         listed = None
     rows = traces.best(code, _shown_standing(code, view), or_longer=traced)
     if listed is not None and not leads_to(rows, listed):
@@ -284,7 +286,7 @@ def _table(
     return replace(table, shorter="" if reached and len(rows) == length else reason, length=length)
 
 
-def _shown_standing(code: str, view: ShownJournal | None) -> Standing | None:
+def _shown_standing(code: str, view: ShownJournal | None) -> StoredState | None:
     """Return where SQLite shows a whole table."""
     if view is None:
         return None
@@ -302,7 +304,7 @@ def _more(code: str, length: int, traces: Traces, view: ShownJournal | None) -> 
 
 
 def _find_archiving(
-    code: str, rows: Sequence[Row], listed: Standing | None, traces: Traces, view: ShownJournal | None
+    code: str, rows: Sequence[Row], listed: StoredState | None, traces: Traces, view: ShownJournal | None
 ) -> tuple[int | None, ArchivedGame | None]:
     """Return when a table was archived, and what decides how long it is kept; None if it is in use."""
     copies = traces.archived.get(code, [])
@@ -311,8 +313,8 @@ def _find_archiving(
         place = view.place(code) or place
     if place is None:
         ends = {standing.link for standing, _, _ in copies}
-        place = Place.ARCHIVED if rows and rows[-1].link in ends else Place.IN_USE
-    if place != Place.ARCHIVED:
+        place = TablePlace.ARCHIVED if rows and rows[-1].link in ends else TablePlace.IN_USE
+    if place != TablePlace.ARCHIVED:
         return None, None
     if not copies:
         return (rows[-1].time or 0) if rows else 0, ArchivedGame(code, played=True)

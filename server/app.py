@@ -18,7 +18,7 @@ from server.conversation import Conversation
 from server.errors import StartError, in_the_way
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.addresses import websocket_urls
 from server.net.announcing import Announcing
 from server.net.connections.connection_limits import ConnectionLimits
@@ -70,7 +70,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: "Callable[[R
     gc.freeze()  # everything loaded so far stays; collecting it again and again would stop every table
     gc.set_threshold(*_COLLECTIONS)
     sys.setswitchinterval(_SECONDS_BEFORE_GIVING_WAY)
-    access = Access.of(config)
+    access = AccessControl.of(config)
     async with contextlib.AsyncExitStack() as ends:
         listener = ends.enter_context(listening_socket(config))
         port = listener.getsockname()[1]
@@ -160,7 +160,7 @@ class Running:
     """A server's parts: those that wait for something run as `tasks`, and all end with `ends`."""
 
     config: Config
-    access: Access
+    access: AccessControl
     journal: Journal
     tasks: Tasks
     fresh: Iterator[RandomChance]
@@ -282,7 +282,7 @@ class Running:
         most = self.config.limits.outgoing_bytes
         return self._converse(Session(connection, self.tasks, most, self.counts))
 
-    def renew(self, access: Access) -> None:
+    def renew(self, access: AccessControl) -> None:
         """Use another certificate and password from the next connection on; nobody is disconnected.
 
         Raises StartError, and changes nothing, if clients could not follow.

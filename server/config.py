@@ -14,7 +14,7 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.admin import EveningPlan
 from protocol.messages import Evening, NoticeKind, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import Hand, NoPage, OnTelevision
+from protocol.pages import NoPage, OnTelevision, PlayerHand
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -103,7 +103,7 @@ class Pages(Protocol):
         events: Sequence[SeenEvent],
         step: int | None,
         *,
-        hand: Hand | None = None,
+        hand: PlayerHand | None = None,
     ) -> tuple[Mapping[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 
@@ -127,7 +127,7 @@ class Pages(Protocol):
         """Return the parts of a table's page when there is nothing to be seen."""
 
 
-class Notice(NamedTuple):
+class PlayerNotice(NamedTuple):
     """What a player who is away is told: nothing that is hidden, nor any text that people have written.
 
     `kind` says that the address is to be confirmed with `digits`, that it is the player's `turn`, that time
@@ -155,7 +155,7 @@ class Postman(Protocol):
     def receiver(self, address: str) -> str:
         """Return whom an address may annoy: a mailbox, or what a URL leads to, whatever it asks there."""
 
-    async def send(self, address: str, language: str, server: str, notice: Notice) -> str | None:
+    async def send(self, address: str, language: str, server: str, notice: PlayerNotice) -> str | None:
         """Send a notice of the table at `server`; return why it was not delivered, None if it was.
 
         The reason does not contain the address.

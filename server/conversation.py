@@ -37,7 +37,7 @@ from protocol.text import printable
 from server.config import Limits
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import AttendedTable, Clients, Session, in_frame
 from server.net.tokens import password_fits
@@ -68,7 +68,7 @@ class Conversation:
     lobby: Lobby
     clients: Clients
     _: KW_ONLY
-    access: Access
+    access: AccessControl
     limits: Limits
     levels: Sequence[str]  # of the bots that the server seats
     other_addresses: Callable[[], list[str]]  # of the servers that share the journal

@@ -20,7 +20,7 @@ from server.errors import HostError
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about, set_verbose
 from server.monitoring.tracing import traced_as_asked
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.addresses import websocket_urls
 from server.net.event_loop import make_room_for, new_loop
 
@@ -72,9 +72,9 @@ async def _serve(
 async def _renew_on(renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal]) -> None:
     """Renew the server each time `renew` is set; what cannot be used is logged, and changes nothing."""
 
-    def read() -> tuple[Renewal, Access]:
+    def read() -> tuple[Renewal, AccessControl]:
         renewal = read_again()
-        return renewal, Access.of(renewal.config)
+        return renewal, AccessControl.of(renewal.config)
 
     while True:
         await renew.wait()

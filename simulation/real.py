@@ -53,7 +53,7 @@ _LIMITS: Final = (
 )
 
 
-class Server(ServerProcess):
+class RealServer(ServerProcess):
     """A server with a folder for its records."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -77,7 +77,7 @@ class Proxy:
         self._rng = rng
 
     @contextlib.asynccontextmanager
-    async def door(self, choose: Callable[[], Server]) -> AsyncIterator[int]:
+    async def door(self, choose: Callable[[], RealServer]) -> AsyncIterator[int]:
         """Accept connections while the context lasts, each to the server that `choose` names then."""
         links: set[asyncio.Task[None]] = set()
 
@@ -95,7 +95,9 @@ class Proxy:
                 link.cancel()
             await asyncio.gather(*links, return_exceptions=True)
 
-    async def _link(self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _link(
+        self, server: RealServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         tap = Wiretap(server.starts, server.name)
         try:
             from_server, to_server = await asyncio.open_connection("127.0.0.1", server.port)
@@ -118,7 +120,7 @@ class Proxy:
                 way.cancel()
 
 
-def _itself(server: Server) -> Server:
+def _itself(server: RealServer) -> RealServer:
     return server
 
 
@@ -159,7 +161,7 @@ class Round:
         self._data = folder / "data"
         self._cluster = Cluster(folder / "postgresql") if nodes > 1 else None
         self._relays: list[DatabaseRelay] = []
-        self._servers = [Server(f"node{number}", folder) for number in range(1, nodes + 1)]
+        self._servers = [RealServer(f"node{number}", folder) for number in range(1, nodes + 1)]
 
     def records_of(self, table: str) -> list[Path]:
         return [path for server in self._servers for path in server.records.glob(f"*-{table}.txt")]
@@ -214,7 +216,7 @@ class Round:
             await server.restart()
         return await doors.enter_async_context(self._proxy.door(self._any))
 
-    def _any(self) -> Server:
+    def _any(self) -> RealServer:
         """Return where a newcomer comes to, as with a name that leads to all nodes that can be reached."""
         return self._rng.choice([server for server in self._servers if server.runs] or self._servers)
 
@@ -266,7 +268,7 @@ class Round:
             await asyncio.sleep(seconds)
             await asyncio.to_thread(cluster.start, *CARELESS)
 
-    async def _kill(self, server: Server) -> None:
+    async def _kill(self, server: RealServer) -> None:
         """Kill it, and note which tables were long: its next start lists what is left of them."""
         await server.end()
         if self._cluster is None:

@@ -29,7 +29,7 @@ from simulation.judging.tables import Tables
 from simulation.machine.disk import Disks
 from simulation.machine.entering import NAMES_A_PIECE, enter, since_the_beginning
 from simulation.machine.loop import EPOCH, Clock, Process, Stuck, Trace
-from simulation.machine.network import Connection, Network, Weather
+from simulation.machine.network import Network, NetworkConnection, Weather
 from simulation.people.evening import EveningGuest, hold_evening, judge_evening
 from simulation.people.games import Games
 from simulation.people.plan import games
@@ -184,7 +184,7 @@ class World:
     def _new_bot(self, name: str) -> Process:
         return Process(self._clock, self._network, name, f"10.0.3.{len(self._clock.processes)}", self._rng)
 
-    def _tap(self, connection: Connection) -> None:
+    def _tap(self, connection: NetworkConnection) -> None:
         host = connection.client_address[0]
         if host in {self._browser.host, _EVENING}:
             return

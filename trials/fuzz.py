@@ -69,7 +69,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         TableSummary,
         Welcome,
     )
-    from protocol.pages import Choice, Hand
+    from protocol.pages import MoveChoice, PlayerHand
     from simulation.people.random_messages import KINDS, RandomMessages
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
@@ -131,14 +131,14 @@ def read_by_screen(data: bytes) -> None:
 def read_by_page(text: bytes) -> None:
     """Read a text frame as the server does, and draw the page of the player who has chosen that."""
     try:
-        choice = msgspec.json.decode(text.decode(), type=Choice)
+        choice = msgspec.json.decode(text.decode(), type=MoveChoice)
     except (UnicodeDecodeError, msgspec.DecodeError):
         return
     seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
     for game in _games():
         eyes = eyes_of(Seat(0))
         legal = game.legal()
-        hand = Hand(Seat(0), None if legal is None else redacted_legal(legal, eyes), choice, ())
+        hand = PlayerHand(Seat(0), None if legal is None else redacted_legal(legal, eyes), choice, ())
         view = snapshot(game.view, eyes)
         PAGES.table("en", TableState("AAAA", "playing", seats, 0), view, [], None, hand=hand)
 

@@ -18,7 +18,7 @@ _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _PATIENCE: Final = 120.0  # seconds until a server that does not stop is killed
 
 
-class Server:
+class AttackedServer:
     """A running server."""
 
     def __init__(self, process: "subprocess.Popen[str]", port: int, log: Path) -> None:
@@ -57,7 +57,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(host: str, *options: str, tls: bool, key: str = "ec") -> Iterator[Server]:
+def running(host: str, *options: str, tls: bool, key: str = "ec") -> Iterator[AttackedServer]:
     """Serve while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="palatinus-attack-") as folder:
         log = Path(folder) / "log"
@@ -73,7 +73,7 @@ def running(host: str, *options: str, tls: bool, key: str = "ec") -> Iterator[Se
             try:
                 for line in process.stdout:
                     if found := re.search(r"join \S*:(\d+)$", line):
-                        yield Server(process, int(found[1]), log)
+                        yield AttackedServer(process, int(found[1]), log)
                         break
                 else:
                     raise RuntimeError("the server did not start")

@@ -145,7 +145,7 @@ async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: 
 
 if TYPE_CHECKING:
     from discovery.browser import Hearing
-    from discovery.service import Heard
+    from discovery.service import HeardServer
 
 _AT_ONCE: Final = 4  # connections that are being opened
 _FIRST_PAUSE: Final = 2.0  # seconds before a server that did not answer is asked again; then twice as long
@@ -202,8 +202,8 @@ class _Search:
         self, show: Callable[[Found], None], access: transport.ServerAccess, tasks: asyncio.TaskGroup
     ) -> None:
         self._show, self._access, self._tasks = show, access, tasks
-        self._asking: dict[Heard, asyncio.Task[None]] = {}
-        self._known: dict[Heard, FoundServer] = {}
+        self._asking: dict[HeardServer, asyncio.Task[None]] = {}
+        self._known: dict[HeardServer, FoundServer] = {}
         self._deaf: str | None = None
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -219,7 +219,7 @@ class _Search:
                 self._asking[server] = self._tasks.create_task(self._ask(server))
         self._tell()
 
-    async def _ask(self, server: "Heard") -> None:
+    async def _ask(self, server: "HeardServer") -> None:
         pause = _FIRST_PAUSE
         while True:
             for url in server.urls:
@@ -234,7 +234,7 @@ class _Search:
                     pause = min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
-    async def _ask_at(self, url: str, server: "Heard") -> Listed | Locked | None:
+    async def _ask_at(self, url: str, server: "HeardServer") -> Listed | Locked | None:
         """Show what the server says at this address, as long as it does; return the last of it."""
         last: Listed | Locked | None = None
         async with contextlib.aclosing(_answers(_address(url, self._access), _list_tables)) as told:

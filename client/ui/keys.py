@@ -66,11 +66,11 @@ class ChooseLine(Struct, frozen=True):
     number: int
 
 
-class Insert(Struct, frozen=True):
+class InsertText(Struct, frozen=True):
     text: str
 
 
-Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | Insert
+Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | InsertText
 
 
 class Key(Struct, frozen=True):

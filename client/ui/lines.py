@@ -16,7 +16,7 @@ from client.ui.at_table import request_to_answer
 from client.ui.draw.page import on_turn
 from client.ui.facts import answer, numbered
 from client.ui.frame import in_ascii
-from client.ui.keys import Act, Action, Insert, Pick
+from client.ui.keys import Act, Action, InsertText, Pick
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
@@ -212,7 +212,7 @@ class LineShell:
         ui, model, word = top.ui, top.model, text.lower()
         if ui.entry is not None:
             top.ui = replace(ui, entry=ui.entry.filled(""))
-            top.act(Insert(text))
+            top.act(InsertText(text))
             top.act(Act.CONFIRM)
         elif self._asks() and (reply := _reply(word)) is not None:
             top.act(reply)
@@ -235,7 +235,7 @@ class LineShell:
             top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
         elif word:
             top.ui = replace(ui, entry=Entry())
-            top.act(Insert(text))  # no more than can be typed
+            top.act(InsertText(text))  # no more than can be typed
             top.act(Act.CONFIRM)
             if top.ui.entry is not None and top.ui.entry.asks is None:  # it was not understood
                 top.show(replace(top.ui, entry=None))

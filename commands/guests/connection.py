@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from commands.guests.limits import GuestLimits
 from server.limits.rate_limits import RateLimiter
-from server.net.addresses import UNKNOWN, Remote, remote_of
+from server.net.addresses import UNKNOWN, RemoteEnd, remote_of
 
 _CONSONANTS: Final = "bdfgklmnprstvz"
 _VOWELS: Final = "aeiou"
@@ -71,7 +71,7 @@ class GuestTransport(asyncio.Protocol, asyncio.Transport):
         speak: Callable[["GuestTransport"], asyncssh.SSHServerConnection],
     ) -> None:
         super().__init__()
-        self.remote: Remote = UNKNOWN
+        self.remote: RemoteEnd = UNKNOWN
         self._host, self._port = "", 0
         self._limits = limits
         self._arrived, self._left, self._speak = arrived, left, speak

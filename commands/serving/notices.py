@@ -6,7 +6,7 @@ from client.language import WrongUse, _, language_among, speaking
 from client.ui.texts.times import span
 from commands.access import SMTP_PASSWORD_VARIABLE, password_of
 from commands.serving.options import ServeOptions
-from server.config import Notice, Postman
+from server.config import PlayerNotice, Postman
 
 _SMTP_PORTS = {"smtp": 587, "smtps": 465}
 _HOUR, _MINUTE = 3600, 60
@@ -35,7 +35,7 @@ def postman(chosen: ServeOptions) -> Postman | None:
     return found
 
 
-def wording(language: str, server: str, notice: Notice) -> tuple[str, str]:
+def wording(language: str, server: str, notice: PlayerNotice) -> tuple[str, str]:
     """Return subject and text of a notice in a player's language, with the command to come back."""
     with speaking(language_among([language])):
         match notice.kind:

@@ -222,11 +222,11 @@ def _convert_answer(answer: admin.NodeAnswer, kind: type[R]) -> admin.NodeAnswer
         return replace(answer, ok=msgspec.convert(answer.ok, kind))
     except msgspec.ValidationError:
         code = FailureCode.NODE_OTHER_VERSION
-        error = admin.Failure(code, code.text, {"node": answer.node})
+        error = admin.FailureReport(code, code.text, {"node": answer.node})
         return replace(answer, ok=None, error=error)
 
 
-def _failure(error: admin.Failure) -> AdminFailure:
+def _failure(error: admin.FailureReport) -> AdminFailure:
     return AdminFailure(error.code, error.text, **error.about)
 
 

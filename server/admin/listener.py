@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from protocol.admin import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
+from protocol.admin import LINE_BYTES, VERSION, FailureReport, Request, line_with, request_in
 from protocol.codec import readable
 from protocol.codes import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
@@ -112,7 +112,7 @@ async def answer_to(
 def error_line(error: AdminFailure) -> bytes:
     """Return the line that says why there is no report."""
     facts = {name: str(fact) for name, fact in error.about.items()}
-    return line_with({"v": VERSION, "error": Failure(error.code, error.text, facts)})
+    return line_with({"v": VERSION, "error": FailureReport(error.code, error.text, facts)})
 
 
 async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:

@@ -29,7 +29,7 @@ from prometheus_client.registry import Collector
 
 from protocol.messages import Stage
 from server.monitoring.counts import COMMIT_SECONDS, Counts
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.plain_http import Page
 from server.stopping import Drain
@@ -58,7 +58,7 @@ class Gauges(Collector):
     connections: ConnectionLimits
     lobby: Lobby
     _: KW_ONLY
-    access: Access
+    access: AccessControl
     drain: Drain
     takes_tables: Callable[[], bool]
     data: Path | None

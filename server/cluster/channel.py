@@ -22,7 +22,7 @@ from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import about
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
-from server.storage.postgresql.telling import READ_AT_ONCE, Node, Told
+from server.storage.postgresql.telling import READ_AT_ONCE, News, Node
 
 M = TypeVar("M", bound=Message)
 _Source: TypeAlias = Callable[[], Mapping[str, Message]]
@@ -254,7 +254,7 @@ class Channel:
         now, term = self._loop.time(), self._last_term
         anew = now > self._looked + _LONGEST_GAP
         seen = {} if anew else dict(self._seen)
-        told: list[Told] = []
+        told: list[News] = []
         while len(told) < _MOST_READ:
             news = await telling.news(connection, term, seen)
             told += news

@@ -58,7 +58,7 @@ class Certificate:
 
 
 @dataclass(slots=True)
-class Access:
+class AccessControl:
     """The certificate, None without TLS, and the password, None without one, for all new connections.
 
     `proxies` are those that name the clients they connect for.
@@ -69,7 +69,7 @@ class Access:
     proxies: TrustedProxies = field(default_factory=TrustedProxies)
 
     @classmethod
-    def of(cls, config: Config) -> "Access":
+    def of(cls, config: Config) -> "AccessControl":
         """Return what the configuration says; raises StartError if a file cannot be used. May block."""
         if config.tls_cert is None and config.tls_key is not None:
             raise StartError("--tls-key needs --tls-cert as well")
@@ -77,7 +77,7 @@ class Access:
         proxies = TrustedProxies(config.trusted_proxies, config.proxy_header)
         return cls(certificate, config.password, proxies)
 
-    def renew(self, new: "Access") -> None:
+    def renew(self, new: "AccessControl") -> None:
         """Replace everything; raises StartError and replaces nothing if clients could not follow."""
         if (self.certificate is None) is not (new.certificate is None):
             raise StartError("TLS can be turned on or off only by a restart")

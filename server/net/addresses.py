@@ -71,7 +71,7 @@ def _own_addresses() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class RemoteEnd:
     """Where a client is: what logs call it, what its address counts as, and the address if it is known."""
 
     name: str
@@ -79,7 +79,7 @@ class Remote:
     address: IpAddress | None
 
     @classmethod
-    def at(cls, host: str, port: int | None = None) -> "Remote":
+    def at(cls, host: str, port: int | None = None) -> "RemoteEnd":
         name = host if port is None else f"{host}:{port}"
         return cls(name, networks_of(host), ip_address_of(host.partition("%")[0]))
 
@@ -89,13 +89,13 @@ class Remote:
         return not outside or self.counted_as[-1] == networks_of(here)[-1]
 
 
-UNKNOWN: Final = Remote("?", ("?",), None)
+UNKNOWN: Final = RemoteEnd("?", ("?",), None)
 
 
-def remote_of(transport: asyncio.BaseTransport) -> Remote:
+def remote_of(transport: asyncio.BaseTransport) -> RemoteEnd:
     """Return where the other end is, as the system knows it."""
     address = transport.get_extra_info("peername")
-    return Remote.at(str(address[0]), address[1]) if address else UNKNOWN
+    return RemoteEnd.at(str(address[0]), address[1]) if address else UNKNOWN
 
 
 def ip_address_of(text: str) -> IpAddress | None:

@@ -17,7 +17,7 @@ from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config, Limits
 from server.errors import StartError
 from server.limits.fair_thread import FairThread
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.connections.accepting import AcceptedConnection
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
@@ -62,7 +62,7 @@ def listening_socket(config: Config) -> socket.socket:
 @contextlib.asynccontextmanager
 async def websocket_server(
     listener: socket.socket,
-    access: Access,
+    access: AccessControl,
     limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[LimitedConnection], Awaitable[None]],
@@ -129,7 +129,7 @@ async def open_gateway(
     without the token (`Authorization: Bearer`) are answered with 401.
     """
     token = secrets.token_urlsafe(32)
-    access = Access(None, None, TrustedProxies((ipaddress.ip_network(_HOST),)))
+    access = AccessControl(None, None, TrustedProxies((ipaddress.ip_network(_HOST),)))
 
     def admits(request: Request) -> bool:
         shown = request.headers.get_all("Authorization")

@@ -24,7 +24,7 @@ from urllib.parse import SplitResult, urlsplit
 from discovery.interfaces import all_interfaces, is_among
 from protocol.codes import Code
 from protocol.messages import NoticeKind
-from server.config import Notice
+from server.config import PlayerNotice
 from server.net.addresses import only_here
 from server.refusal import Refusal
 
@@ -42,7 +42,7 @@ _MAILBOX: Final = re.compile(
 _URL: Final = re.compile(r"https?://[!-~]+")
 
 # What a notice says, from a language, the server's address and the notice: a subject and a text.
-Wording = Callable[[str, str, Notice], tuple[str, str]]
+Wording = Callable[[str, str, PlayerNotice], tuple[str, str]]
 
 
 class _Undelivered(Exception):
@@ -112,7 +112,7 @@ class NoticePostman:
     def receiver(self, address: str) -> str:
         return address.casefold().partition("?")[0]
 
-    async def send(self, address: str, language: str, server: str, notice: Notice) -> str | None:
+    async def send(self, address: str, language: str, server: str, notice: PlayerNotice) -> str | None:
         subject, text = self.wording(language, server, notice)
         try:
             async with asyncio.timeout(_SECONDS), self._at_once:

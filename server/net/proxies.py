@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.config import Network
-from server.net.addresses import IpAddress, Remote, ip_address_of
+from server.net.addresses import IpAddress, RemoteEnd, ip_address_of
 
 _FIRST: Final = b"PROXY "
 _MOST_BYTES_FIRST: Final = 107  # of a line of version 1 with its end
@@ -109,7 +109,7 @@ class TrustedProxies:
     def trusts(self, address: IpAddress | None) -> bool:
         return address is not None and any(address in network for network in self.networks)
 
-    def client(self, forwarded_for: Sequence[str]) -> Remote | None:
+    def client(self, forwarded_for: Sequence[str]) -> RemoteEnd | None:
         """Return the client in a proxy's X-Forwarded-For, None if there is none.
 
         Each proxy adds where it was asked from at the end; what comes before the last address that is not
@@ -120,7 +120,7 @@ class TrustedProxies:
             address = _address_in(entry.strip())
             if address is None:
                 break
-            found = Remote.at(str(address))
+            found = RemoteEnd.at(str(address))
             if not self.trusts(address):
                 break
         return found

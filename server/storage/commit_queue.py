@@ -19,7 +19,7 @@ from server.monitoring.failures import RepeatedFailure, start_task
 from server.monitoring.logs import about
 from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.reasons import Misfit, reason_of
-from server.storage.stored_tables import IN_USE, Standing, first_link, next_link
+from server.storage.stored_tables import IN_USE, StoredState, first_link, next_link
 
 T = TypeVar("T")
 
@@ -144,14 +144,14 @@ class Batch:
 
     now: int
     appends: list[Append] = field(default_factory=list)
-    changes: dict[str, Standing | None] = field(default_factory=dict)
+    changes: dict[str, StoredState | None] = field(default_factory=dict)
     rows: list[tuple[str, int, str, int | None, bytes]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     ended: list[tuple[str, int]] = field(default_factory=list)
 
-    def add(self, append: Append, in_use: dict[str, Standing]) -> None:
+    def add(self, append: Append, in_use: dict[str, StoredState]) -> None:
         """Add what a table appends; whatever is raised, nothing is added then."""
-        changes: dict[str, Standing | None] = {}
+        changes: dict[str, StoredState | None] = {}
         rows: list[tuple[str, int, str, int | None, bytes]] = []
         forgotten = []
         for code, first, entries in append.parts:
@@ -170,7 +170,7 @@ class Batch:
                     body = entry_text(entry)
                     link = next_link(link, number, self.now, body)
                     rows.append((code, number, body, self.now, link))
-                changes[code] = Standing(IN_USE, first + len(entries), link)
+                changes[code] = StoredState(IN_USE, first + len(entries), link)
         if forgotten:
             self.rows = [row for row in self.rows if row[0] not in forgotten]
             rows = [row for row in rows if changes[row[0]] is not None]
@@ -210,7 +210,7 @@ class CommitQueue:
         self._at_work: asyncio.Future[Any] | None = None
         self._due = False  # to be settled in the next turn of the loop
         self._loop = asyncio.get_running_loop()
-        self.in_use: dict[str, Standing] = {}
+        self.in_use: dict[str, StoredState] = {}
         self.durations = Durations()
         self.jobs_begun = 0
 
@@ -243,7 +243,7 @@ class CommitQueue:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
 
-    def take_note(self, code: str, standing: Standing | None) -> None:
+    def take_note(self, code: str, standing: StoredState | None) -> None:
         """Record how a table stands by now."""
         if standing is not None and standing.place is IN_USE:
             self.in_use[code] = standing

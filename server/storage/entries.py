@@ -240,7 +240,7 @@ class OnHoliday(Struct, frozen=True, tag_field="t", tag="holiday"):
     on: bool
 
 
-class Ended(Struct, frozen=True, tag_field="t", tag="ended"):
+class EndedByHost(Struct, frozen=True, tag_field="t", tag="ended"):
     """The host ended the game without a result."""
 
 
@@ -322,7 +322,7 @@ Entry: TypeAlias = (
     | Paused
     | Unpaused
     | OnHoliday
-    | Ended
+    | EndedByHost
     | Continued
     | Forgotten
 )
@@ -410,7 +410,7 @@ def contents(entries: Iterable[Entry]) -> Contents:
                     kinds.append(kind := event.get("t"))
                     moves += kind in {"laid", "placed"}
                     moves -= len(event.get("fields", ())) if kind == "taken-back" else 0
-            case Ended():
+            case EndedByHost():
                 kinds.append("ended")
     return Contents(_stage(kinds), tuple(names.values()), moves)
 

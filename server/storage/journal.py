@@ -17,7 +17,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing
 from server.storage.entries import Entry, LiveEntries
 from server.storage.operations import Operation, Outcome
-from server.storage.stored_tables import ArchivedTable, Place, Stored
+from server.storage.stored_tables import ArchivedTable, Stored, TablePlace
 
 T = TypeVar("T")
 
@@ -182,7 +182,7 @@ class Journal(ABC):
         A damaged one is set aside, and raises TableDamaged.
         """
         table = await self._read(lambda: operations.find(code))
-        if table is None or table.place is not Place.ARCHIVED:  # another server has brought it back
+        if table is None or table.place is not TablePlace.ARCHIVED:  # another server has brought it back
             self._archive.discard(code)
             return []
         if table.damage is not None:

@@ -15,8 +15,8 @@ from server.storage.stored_tables import (
     KEPT_IN,
     ArchivedTable,
     Everything,
-    Place,
     Stored,
+    TablePlace,
     archived_from,
     link_rows,
     listed_from,
@@ -145,7 +145,7 @@ def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Ope
 def bring_back(code: str) -> Operation[Outcome]:
     """Move an archived table back to those in use; raises NotOwned or Misfit."""
     found = yield from claim(code)
-    if found is None or found.place is not Place.ARCHIVED:
+    if found is None or found.place is not TablePlace.ARCHIVED:
         raise NotOwned(f"table {code} is not archived, or another server has brought it back")
     if found.damage is not None:
         raise Misfit(f"archived table {code}: {found.damage}")
@@ -165,7 +165,7 @@ def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome
     """Set a table aside, in use or archived, whose first `whole` entries make sense; raises NotOwned."""
     found = yield from claim(code)
     found = found or Stored(code, [], [])
-    if found.place is Place.SET_ASIDE:
+    if found.place is TablePlace.SET_ASIDE:
         return {}
     rows, entries = found.rows, found.entries[:whole]
     table = Stored(code, rows, entries, damage=reason, since=now, length=max(found.length, len(rows)))
@@ -175,7 +175,7 @@ def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome
 def restore(code: str, entries: int) -> Operation[Outcome]:
     """Put the first `entries` of a table that was set aside back into use; raises NotOwned or Misfit."""
     found = yield from claim(code)
-    if found is None or found.place is not Place.SET_ASIDE:
+    if found is None or found.place is not TablePlace.SET_ASIDE:
         raise NotOwned(f"another server has just restored table {code}, or removed it")
     if len(found.entries) < entries:
         raise Misfit(f"table {code} has only {len(found.entries)} whole entries")
@@ -186,7 +186,7 @@ def restore(code: str, entries: int) -> Operation[Outcome]:
 def remove(code: str) -> Operation[Outcome]:
     """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
     found = yield from claim(code)
-    if found is None or found.place is Place.IN_USE:
+    if found is None or found.place is TablePlace.IN_USE:
         raise NotOwned(f"another server has just brought table {code} back, or removed it")
     return (yield from move(code, found, None))
 
@@ -219,7 +219,7 @@ def claim(code: str, *others: str) -> Operation[Stored | None]:
 
 
 def _intact(code: str, found: Stored | None) -> Stored:
-    if found is None or found.place is not Place.IN_USE:
+    if found is None or found.place is not TablePlace.IN_USE:
         raise NotOwned(f"table {code} has no entries, or another server has taken it up")
     if found.damage is not None:
         raise Misfit(f"table {code}: {found.damage}")

@@ -20,7 +20,7 @@ from server.storage.entries import Contents, Entry, contents, entry_of
 from server.storage.reasons import Misfit
 
 
-class Place(enum.StrEnum):
+class TablePlace(enum.StrEnum):
     """Where a table is kept; the values are those of the commit list."""
 
     IN_USE = "="
@@ -28,21 +28,21 @@ class Place(enum.StrEnum):
     SET_ASIDE = "!"
 
 
-IN_USE: Final = Place.IN_USE  # at hand: to Python 3.11 each use of an enum's name is a call
+IN_USE: Final = TablePlace.IN_USE  # at hand: to Python 3.11 each use of an enum's name is a call
 
 
-class Standing(NamedTuple):
+class StoredState(NamedTuple):
     """A table's place, the number of its entries, and the last link of their chain."""
 
-    place: Place
+    place: TablePlace
     length: int
     link: bytes
 
 
-SET_ASIDE: Final = Standing(Place.SET_ASIDE, 0, b"")
+SET_ASIDE: Final = StoredState(TablePlace.SET_ASIDE, 0, b"")
 
 # What a commit changed: tables by their codes, None for those that are gone.
-Changes: TypeAlias = Mapping[str, Standing | None]
+Changes: TypeAlias = Mapping[str, StoredState | None]
 
 
 _LINK_BYTES: Final = 8
@@ -106,16 +106,16 @@ class Stored:
     shorter: str = field(default="", compare=False)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TablePlace:
         if self.since is not None:
-            return Place.SET_ASIDE
-        return Place.IN_USE if self.archived is None else Place.ARCHIVED
+            return TablePlace.SET_ASIDE
+        return TablePlace.IN_USE if self.archived is None else TablePlace.ARCHIVED
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> StoredState:
         if self.since is not None:
             return SET_ASIDE
-        return Standing(self.place, len(self.rows), self.rows[-1].link if self.rows else b"")
+        return StoredState(self.place, len(self.rows), self.rows[-1].link if self.rows else b"")
 
     @property
     def condition(self) -> Condition:
@@ -137,7 +137,7 @@ class ArchivedTable:
 
     code: str
     archived: int
-    standing: Standing
+    standing: StoredState
     game: ArchivedGame
     opened: int | None
     changed: int | None
@@ -243,7 +243,11 @@ COLUMNS: Final = {
     "set_aside": "code, since, reason, entries, whole, length",
     "record_due": "code, ended",
 }
-KEPT_IN: Final = {Place.IN_USE: "entry", Place.ARCHIVED: "archive", Place.SET_ASIDE: "set_aside"}
+KEPT_IN: Final = {
+    TablePlace.IN_USE: "entry",
+    TablePlace.ARCHIVED: "archive",
+    TablePlace.SET_ASIDE: "set_aside",
+}
 
 
 def rows_of(table: Stored) -> tuple[str, list[tuple[Any, ...]]]:
@@ -306,7 +310,7 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
     return ArchivedTable(
         code,
         when,
-        Standing(Place.ARCHIVED, length, link),
+        StoredState(TablePlace.ARCHIVED, length, link),
         ArchivedGame(origin, bool(played)),
         opened,
         changed,

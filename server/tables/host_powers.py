@@ -14,7 +14,7 @@ from server.monitoring.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Changed, Entry, GivenToBot, Hosted
-from server.storage.entries import Ended as EndedEntry
+from server.storage.entries import EndedByHost as EndedEntry
 from server.tables.context import TableContext
 from server.tables.seats.names import check_name
 from server.tables.seats.seat_admission import SeatAdmission

@@ -19,7 +19,7 @@ from protocol.codes import Code
 from protocol.limits import NOTICE_CODE_LENGTH
 from protocol.messages import CallMe, ConfirmCall
 from protocol.messages import Notices as NoticesMessage
-from server.config import Notice
+from server.config import PlayerNotice
 from server.errors import JournalError
 from server.monitoring.logs import about
 from server.net.session import Session
@@ -120,7 +120,9 @@ class Notices:
             session.send(said)
 
     async def _send_code(self, token_hash: str, wanted: _Unconfirmed) -> None:
-        fault = await self._post(wanted.to, Notice("confirm", self.context.code, "", digits=wanted.digits))
+        fault = await self._post(
+            wanted.to, PlayerNotice("confirm", self.context.code, "", digits=wanted.digits)
+        )
         if fault is not None:
             log.info("a code was not delivered", extra=about(table=self.context.code, reason=fault))
             wanted.unreachable = True
@@ -206,14 +208,14 @@ class Notices:
             seconds = context.policy.time_left() if owed.kind in {"turn", "short"} else None
             key = notice_key(context.code, self._player(seat).token_hash, *owed)
             seconds = None if seconds is None else seconds // 1000
-            notice = Notice(owed.kind, context.code, key, seconds=seconds)
+            notice = PlayerNotice(owed.kind, context.code, key, seconds=seconds)
             self._sending[seat] = context.tasks.start(self._send(seat, owed, to, notice), "a notice")
 
-    async def _post(self, to: NoticesTo, notice: Notice) -> str | None:
+    async def _post(self, to: NoticesTo, notice: PlayerNotice) -> str | None:
         assert self.context.postman is not None  # noqa: S101 - else there are no notices
         return await self.context.postman.send(to.address, to.language, self.context.address, notice)
 
-    async def _send(self, seat: Seat, owed: _Owed, to: NoticesTo, notice: Notice) -> None:
+    async def _send(self, seat: Seat, owed: _Owed, to: NoticesTo, notice: PlayerNotice) -> None:
         fault = await self._post(to, notice)
         await self.context.deadlines.carry_out(lambda: self._note_outcome(seat, owed, fault))
 

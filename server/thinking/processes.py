@@ -75,7 +75,7 @@ class WorkerProcess:
         await self._process.wait()
 
 
-class NoAnswer(Exception):
+class ThinkingFailed(Exception):
     """The processes ended or did not answer."""
 
 
@@ -109,7 +109,7 @@ class ThinkingProcesses:
     def ask(self, question: bytes, asker: Sequence[str]) -> asyncio.Future[Thought]:
         """Queue the question, in a frame, for the asker's turn, unless the future is cancelled before that.
 
-        The future fails with NoAnswer.
+        The future fails with ThinkingFailed.
         """
         asked = _Asked(question, asyncio.get_running_loop().create_future())
         if self._closed:
@@ -183,7 +183,7 @@ class ThinkingProcesses:
                     asked.answer.set_result(answer)
                 return worker
         if not asked.answer.done():
-            asked.answer.set_exception(NoAnswer("the processes ended or did not answer"))
+            asked.answer.set_exception(ThinkingFailed("the processes ended or did not answer"))
         return None
 
     def _warn(self, error: Exception) -> None:

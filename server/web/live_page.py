@@ -15,7 +15,7 @@ from websockets.protocol import State
 
 from protocol import codes
 from protocol.messages import Moved, Notices, Refused, ServerMessage
-from protocol.pages import Choice
+from protocol.pages import MoveChoice
 from server.monitoring.logs import about
 from server.net.session import Session
 
@@ -86,7 +86,7 @@ class PlayerSession(PageSession):
     def __init__(self, *args: Any, refusal: Callable[[Refused], str], **options: Any) -> None:
         super().__init__(*args, **options)
         self._refusal = refusal
-        self.choice = Choice()
+        self.choice = MoveChoice()
         self.notices = Notices("none")
 
     def send(self, message: ServerMessage) -> None:
@@ -102,7 +102,7 @@ class PlayerSession(PageSession):
 
     def choose(self, text: str) -> bool:
         try:
-            chosen = msgspec.json.decode(text, type=Choice)
+            chosen = msgspec.json.decode(text, type=MoveChoice)
         except msgspec.DecodeError:
             return False
         news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
@@ -123,7 +123,7 @@ class Sight:
     draw: Callable[[str], Drawn]
 
 
-class Subject(Protocol):
+class PageSubject(Protocol):
     """What a page is about."""
 
     def sight(self) -> Sight | None:
@@ -146,7 +146,7 @@ class LivePage:
     """A page that goes on as its subject does, as long as there is somebody to see it."""
 
     name: str  # in the log
-    subject: Subject
+    subject: PageSubject
     draw: Callable[[Callable[[], Drawn]], Awaitable[Drawn]]
     gone: Callable[[str], Parts]
 

@@ -24,7 +24,7 @@ from server.limits.rate_limits import PerMinuteLimit
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.addresses import name_of
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
@@ -47,7 +47,7 @@ from server.web.asked import (
     table_asked,
     way_home,
 )
-from server.web.live_page import LivePage, PageSession, Parts, PlayerSession, Subject, page_frame
+from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession, page_frame
 from server.web.subjects import PlayedTable, TableList, Television, WatchedTable
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Site:
     lobby: Lobby
     clients: Clients
     _: KW_ONLY
-    access: Access
+    access: AccessControl
     limits: Limits
     tasks: Tasks
     counts: Counts
@@ -267,7 +267,7 @@ class Site:
     def _live_page(self, name: str, code: str | None) -> Iterator[LivePage]:
         """Keep a live page, of a table, the list or a television, up to date until the context ends."""
         if (shared := self._live.get(name)) is None:
-            subject: Subject = self._list
+            subject: PageSubject = self._list
             if code is not None:
                 subject = WatchedTable(code, self.lobby.public, self.pages)
             elif name == TV:

@@ -23,7 +23,7 @@ from protocol.messages import (
     SeatSummary,
     TableState,
 )
-from protocol.pages import SMALL_TABLES, Choice, Hand, OnTelevision
+from protocol.pages import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from server.config import Pages
 from server.net.session import Session
 from server.refusal import Refusal
@@ -89,7 +89,7 @@ class WatchedTable:
             else self._sight_of(table, public_state(table.as_seen(), self.tables), SPECTATOR, None)
         )
 
-    def _sight_of(self, table: Table, state: TableState, eyes: Eyes, hand: Hand | None) -> Sight:
+    def _sight_of(self, table: Table, state: TableState, eyes: Eyes, hand: PlayerHand | None) -> Sight:
         game = table.state.game
         if state.stage == "playing":
             self._playing = True
@@ -136,8 +136,8 @@ class WatchedTable:
 
 
 def _looking_back(
-    state: TableState, game: Game, hand: Hand, eyes: Eyes
-) -> tuple[Hand, Sequence[Event] | None, Eyes]:
+    state: TableState, game: Game, hand: PlayerHand, eyes: Eyes
+) -> tuple[PlayerHand, Sequence[Event] | None, Eyes]:
     """Return the hand of a player who may look back, the events until there if they do, and the eyes.
 
     Of a finished game everybody may see everything.
@@ -329,17 +329,17 @@ class PlayedTable(WatchedTable):
             with contextlib.suppress(Refusal):  # it is being closed
                 state = table.as_seen()
                 if self.code and table.code != self.code:  # the next game
-                    self._playing, self._step, self._session.choice = False, None, Choice()
+                    self._playing, self._step, self._session.choice = False, None, MoveChoice()
                     self._session.notices = Notices("none")
                 elif self._playing and state.stage == "over":
-                    self._session.choice = Choice()
+                    self._session.choice = MoveChoice()
                 self.code = table.code
                 return self._sight_of(table, state, eyes_of(seat), self._hand(table, seat))
         return Sight(None, None, lambda language: (self.pages.nothing(language), None))
 
-    def _hand(self, table: Table, seat: Seat) -> Hand:
+    def _hand(self, table: Table, seat: Seat) -> PlayerHand:
         state = table.state
-        hand = Hand(
+        hand = PlayerHand(
             seat,
             None,
             self._session.choice,

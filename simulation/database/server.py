@@ -37,10 +37,10 @@ class Line:
         self.refuses = False
         self.silent = {True: False, False: False}  # requests, and answers
         self.delay = 0.0
-        self.connections: dict[int, Connection] = {}
+        self.connections: dict[int, DatabaseConnection] = {}
         self._database = database
 
-    def carry(self, connection: "Connection", do: Callable[[], None], *, request: bool) -> None:
+    def carry(self, connection: "DatabaseConnection", do: Callable[[], None], *, request: bool) -> None:
         """Have something happen at the other end of a connection, after all that was sent there before."""
         weather, rng = self._database.weather, self._database.rng
         if connection.broken:
@@ -53,7 +53,7 @@ class Line:
         connection.waiting[request].append(do)
         self._database.clock.after(delay, partial(self._deliver, connection, request))
 
-    def _deliver(self, connection: "Connection", request: bool) -> None:
+    def _deliver(self, connection: "DatabaseConnection", request: bool) -> None:
         """Let the next thing arrive."""
         waiting = connection.waiting[request]
         if waiting and not (connection.broken or self.silent[request]):
@@ -76,7 +76,9 @@ class Line:
 class Session:
     """One connection, as the database has it."""
 
-    def __init__(self, database: "DatabaseServer", connection: "Connection", *, synchronous: bool) -> None:
+    def __init__(
+        self, database: "DatabaseServer", connection: "DatabaseConnection", *, synchronous: bool
+    ) -> None:
         self.channels: set[str] = set()
         self.dead = False
         self.synchronous = synchronous
@@ -217,7 +219,7 @@ class Session:
         connection.line.carry(connection, partial(connection.notified, channel, payload), request=False)
 
 
-class Connection:
+class DatabaseConnection:
     """What `asyncpg.connect` returns in a simulation."""
 
     def __init__(self, database: "DatabaseServer", process: Process, number: int) -> None:
@@ -233,7 +235,7 @@ class Connection:
         self._pending: asyncio.Future[None] | None = None  # until an answer comes, if anybody waits or not
         self._answer: asyncio.Future[list[tuple[Any, ...]]] | None = None
         self._listeners: dict[str, Callable[..., None]] = {}
-        self._ended: list[Callable[[Connection], None]] = []
+        self._ended: list[Callable[[DatabaseConnection], None]] = []
         process.at_end.append(self._process_ended)
 
     async def begin(self, *, synchronous: bool) -> None:
@@ -280,7 +282,7 @@ class Connection:
         await self._ask(f"LISTEN {channel}", [()])
         self._listeners[channel] = heard
 
-    def add_termination_listener(self, ended: "Callable[[Connection], None]") -> None:
+    def add_termination_listener(self, ended: "Callable[[DatabaseConnection], None]") -> None:
         self._ended.append(ended)
 
     def is_closed(self) -> bool:
@@ -389,7 +391,7 @@ class Connection:
 class _Block:
     """A transaction of the library's."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: DatabaseConnection) -> None:
         self._connection = connection
 
     async def start(self) -> None:
@@ -442,11 +444,13 @@ class DatabaseServer:
         """Return what is between a host and the database."""
         return self._lines.setdefault(host, Line(self))
 
-    async def connect(self, _url: str, *, server_settings: dict[str, str], **_options: Any) -> Connection:
+    async def connect(
+        self, _url: str, *, server_settings: dict[str, str], **_options: Any
+    ) -> DatabaseConnection:
         """Stand in for `asyncpg.connect`."""
         assert self.clock.running is not None
         self._numbers += 1
-        connection = Connection(self, self.clock.running, self._numbers)
+        connection = DatabaseConnection(self, self.clock.running, self._numbers)
         await connection.begin(synchronous=server_settings["synchronous_commit"] != "off")
         return connection
 
@@ -536,7 +540,7 @@ def _waits(table: Row) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def connection_to(database: DatabaseServer) -> AsyncIterator[Connection]:
+async def connection_to(database: DatabaseServer) -> AsyncIterator[DatabaseConnection]:
     """Lend a connection."""
     connection = await database.connect("", server_settings={"synchronous_commit": "on"})
     try:

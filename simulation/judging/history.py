@@ -26,7 +26,7 @@ from simulation.wiretap import Heard, Wiretap
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GameState:
     """How a game stands after an entry, beside its events."""
 
     clocks: Clocks
@@ -44,7 +44,7 @@ class History:
 
     def __init__(self, table: str, entries: Sequence[Entry], *, shortened: bool = False) -> None:
         self.state = PersistentState((), RandomChance(random.Random(0)))
-        self.standings: defaultdict[int, list[Standing]] = defaultdict(list)  # by the number of events
+        self.standings: defaultdict[int, list[GameState]] = defaultdict(list)  # by the number of events
         self._table = table
         self._told: defaultdict[bytes, list[int]] = defaultdict(list)
         self._kept_spectators_out = False
@@ -74,7 +74,7 @@ class History:
             self._unwatched.add(number)
         if state.game is not None:
             may_move = state.stage == "playing" and state.paused is None
-            standing = Standing(deepcopy(state.clocks), frozenset(state.bots), may_move, state.ended)
+            standing = GameState(deepcopy(state.clocks), frozenset(state.bots), may_move, state.ended)
             self.standings[len(state.game.events)].append(standing)
 
     def _may_stand_in(self, entry: StoodIn) -> bool:

@@ -19,7 +19,7 @@ from protocol.codec import encode
 from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Snapshot
 from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, events_in
-from simulation.judging.history import History, Standing
+from simulation.judging.history import GameState, History
 from simulation.people.players import Player
 from simulation.people.visitors import Seen, Spectator
 from simulation.verdict import Verdict
@@ -181,7 +181,7 @@ class Judge:
                 return set(_PIECES.findall(message.text)) <= own
         return True
 
-    def _is_told(self, message: Events, last: int, standing: Standing, eyes: Eyes) -> bool:
+    def _is_told(self, message: Events, last: int, standing: GameState, eyes: Eyes) -> bool:
         """Return whether these eyes may be told `message` while the game stands so after event `last`."""
         game = self.game(last)
         seen = [event_map(event) for event in self._seen(eyes, message.seq, last)]
@@ -191,7 +191,7 @@ class Judge:
             told = replace(told, stood_in=self._stood_in(message.seq, last))
         return encode(message) == encode(told) and _clock_is_so(message.clock, game, standing)
 
-    def _is_shown(self, message: Snapshot, standing: Standing, eyes: Eyes) -> bool:
+    def _is_shown(self, message: Snapshot, standing: GameState, eyes: Eyes) -> bool:
         if message.seq not in self._made:
             return False
         game = self.game(message.seq)
@@ -207,12 +207,12 @@ class Judge:
         return [number for number in self.history.state.stood_in if first <= number <= last]
 
 
-def _may(game: Game, standing: Standing, eyes: Eyes, clock: int | None) -> Legal | None:
+def _may(game: Game, standing: GameState, eyes: Eyes, clock: int | None) -> Legal | None:
     """Return the legal moves that these eyes may know: none once the time is up, or if nobody may move."""
     return redacted_legal(game.legal(), eyes) if standing.may_move and clock != 0 else None
 
 
-def _clock_is_so(clock: int | None, game: Game, standing: Standing) -> bool:
+def _clock_is_so(clock: int | None, game: Game, standing: GameState) -> bool:
     """Return whether a clock has no more time left than the journal leaves it.
 
     No clock runs for bots of the server.

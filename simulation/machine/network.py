@@ -99,7 +99,12 @@ class Stream(asyncio.Transport):
     """One end of a connection, of a process."""
 
     def __init__(
-        self, connection: "Connection", process: Process, protocol: asyncio.BaseProtocol, *, server: bool
+        self,
+        connection: "NetworkConnection",
+        process: Process,
+        protocol: asyncio.BaseProtocol,
+        *,
+        server: bool,
     ) -> None:
         super().__init__(
             {
@@ -210,7 +215,7 @@ class Stream(asyncio.Transport):
             self._protocol.connection_lost(error)
 
 
-class Connection:
+class NetworkConnection:
     """A connection between two processes; `sent` and `received` are told what the server sends and gets."""
 
     def __init__(self, network: "Network", number: int, client: Address, server: Address) -> None:
@@ -318,8 +323,8 @@ class Network:
         self.rng = rng
         self.weather = weather
         self.listening: dict[Address, ListeningSocket] = {}
-        self.connections: dict[int, Connection] = {}
-        self.opened: Callable[[Connection], None] = lambda _: None
+        self.connections: dict[int, NetworkConnection] = {}
+        self.opened: Callable[[NetworkConnection], None] = lambda _: None
         self.route: Callable[[Address], Address] = lambda address: address  # from a name to who has it
         self._apart: set[frozenset[str]] = set()  # pairs of hosts between which nothing arrives
         self._numbers = 0
@@ -341,7 +346,7 @@ class Network:
         number = self._numbers
         address = self.route(address)
         client = self.rng.choice(process.hosts), _FIRST_PORT + number % 20_000
-        connection = Connection(self, number, client, address)
+        connection = NetworkConnection(self, number, client, address)
         weather = self.weather
         await asyncio.sleep(self.rng.uniform(weather.least_delay, weather.most_delay))
         if self.are_apart(client[0], address[0]):
@@ -366,7 +371,7 @@ class Network:
         protocol.connection_made(ours)
         return ours, protocol
 
-    def parted(self, connection: Connection) -> bool:
+    def parted(self, connection: NetworkConnection) -> bool:
         return self.are_apart(connection.client_address[0], connection.server_address[0])
 
     def are_apart(self, one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.messages import NoticeKind
-from server.config import Notice
+from server.config import PlayerNotice
 from simulation.machine.loop import Clock, Process
 
 _FAILS: Final = 0.2
@@ -22,7 +22,7 @@ class Letter:
     at: float
     sender: Process
     address: str
-    notice: Notice
+    notice: PlayerNotice
 
 
 class Postbox:
@@ -44,7 +44,7 @@ class Postbox:
     def receiver(self, address: str) -> str:
         return address
 
-    async def send(self, address: str, language: str, server: str, notice: Notice) -> str | None:
+    async def send(self, address: str, language: str, server: str, notice: PlayerNotice) -> str | None:
         del language, server
         sender = asyncio.get_running_loop()
         assert isinstance(sender, Process)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discovery.guard import Guard
 from discovery.interfaces import listened_on
 from discovery.names import name_of_host, usable
-from discovery.service import MOST_ADDRESSES, SERVICE_TYPE, Heard, Service, server_in, shown_name
+from discovery.service import MOST_ADDRESSES, SERVICE_TYPE, HeardServer, Service, server_in, shown_name
 
 OWN = tuple(
     map(ipaddress.ip_interface, ("192.0.2.5/24", "172.17.0.1/16", "fd00::5/64", "127.0.0.1/8", "::1/128"))
@@ -60,7 +60,7 @@ def test_a_server_like_ours_is_heard() -> None:
         key.encode(): value.encode() for key, value in service.properties.items()
     }
     found = server_in(f"Anna's attic.{SERVICE_TYPE}", 7733, properties, ["192.0.2.9"], OWN, on_loopback=False)
-    assert found == Heard("Anna's attic", ("wss://192.0.2.9:7733",))
+    assert found == HeardServer("Anna's attic", ("wss://192.0.2.9:7733",))
 
 
 def test_the_likeliest_address_comes_first() -> None:

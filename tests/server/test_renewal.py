@@ -28,7 +28,7 @@ from server.config import Config
 from server.errors import StartError
 from server.monitoring.logs import describe
 from server.net import access
-from server.net.access import Access, load_certificate
+from server.net.access import AccessControl, load_certificate
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
@@ -127,7 +127,7 @@ async def test_the_metrics_have_the_certificates_end(tmp_path: Path) -> None:
             assert found
             assert abs(float(found[1]) - (datetime.now(UTC) + days * DAY).timestamp()) < TIMEOUT
             certify(tmp_path, days=200)
-            server.renew(Access.of(config))
+            server.renew(AccessControl.of(config))
 
 
 async def test_bad_files_change_nothing(tmp_path: Path) -> None:

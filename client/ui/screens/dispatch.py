@@ -7,7 +7,7 @@ from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui.keys import Act, Action, Hover, Insert, Key, PointAt, Way, action_of
+from client.ui.keys import Act, Action, Hover, InsertText, Key, PointAt, Way, action_of
 from client.ui.requests import Errand, Misread, Request
 from client.ui.screens import replay, start
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, muted
@@ -67,7 +67,7 @@ def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcom
 def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
     before, after = entry.text[: entry.at], entry.text[entry.at :]
     match action:
-        case Insert(text):
+        case InsertText(text):
             room = CHAT_LENGTH - len(entry.text)
             return entry.filled(before + "".join(filter(str.isprintable, text))[:room], after)
         case Act.ERASE:
@@ -195,7 +195,7 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
     ui = followed(ui, model)
     action = action_of(name, keys_now(ui, model))
     if action is None and ui.entry is not None and len(name) == 1 and name.isprintable():
-        action = Insert(name)
+        action = InsertText(name)
     return (replace(ui, ticks_left=None), None) if action is None else updated(ui, action, model)
 
 

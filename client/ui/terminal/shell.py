@@ -21,7 +21,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from client.language import _, labelled
 from client.player.terminal import Calling, DesktopNotices
 from client.ui.frame import Frame, cut
-from client.ui.keys import NAMED, Action, Hover, Insert, PointAt
+from client.ui.keys import NAMED, Action, Hover, InsertText, PointAt
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.painter import DEPTHS, Painter, style_for
 
@@ -282,7 +282,7 @@ class Shell:
 
     def _on_paste(self, text: str) -> None:
         if self._frame.seen:
-            self._act(Insert(text))
+            self._act(InsertText(text))
 
     def _on_mouse(self, event: MouseEvent) -> object:
         target = self._frame.action_at(*event.position)

@@ -25,7 +25,7 @@ from engine.fairness import Mismatch
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import EVENING, Hand, NoPage, OnTelevision
+from protocol.pages import EVENING, NoPage, OnTelevision, PlayerHand
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
@@ -206,7 +206,7 @@ class WebPages:
         events: Sequence[SeenEvent],
         step: int | None,
         *,
-        hand: Hand | None = None,
+        hand: PlayerHand | None = None,
     ) -> tuple[dict[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 

@@ -35,13 +35,13 @@ from engine.view import Phase, View
 from protocol import messages
 from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
 from protocol.messages import NEW
-from protocol.pages import EVENING, Choice, Hand
+from protocol.pages import EVENING, MoveChoice, PlayerHand
 
 
 class Seated:
     """A table as the player of a seat is shown it; `model` is what a client in a terminal would know."""
 
-    def __init__(self, state: messages.TableState, view: View | None, hand: Hand) -> None:
+    def __init__(self, state: messages.TableState, view: View | None, hand: PlayerHand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
         self.model.notices, self._kinds = hand.notices, hand.kinds
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
@@ -204,7 +204,7 @@ def button(words: str, message: messages.FromClient, *, main: bool = False) -> M
     return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
 
 
-def company(state: messages.TableState, hand: Hand) -> Markup:
+def company(state: messages.TableState, hand: PlayerHand) -> Markup:
     """Return who leads through the finished game, if anybody does, and the button to follow, or no longer."""
     if not (leader := who_leads(state)):
         return EMPTY
@@ -237,4 +237,4 @@ def _to(moment: int) -> dict[str, str]:
 
 def _chosen(**what: object) -> str:
     """Return what the page says if this is chosen."""
-    return msgspec.json.encode(Choice(**what)).decode()  # type: ignore[arg-type]
+    return msgspec.json.encode(MoveChoice(**what)).decode()  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ from engine.events import SeenEvent
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 from protocol.messages import SeatSummary, TableState
-from protocol.pages import Hand
+from protocol.pages import PlayerHand
 
 _MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
 _BOARD: Final = tuple(f"hex{number}" for number in range(50))  # the ground, and what stands on each hex
@@ -71,7 +71,7 @@ def table_parts(
     view: View | None,
     events: Sequence[SeenEvent],
     step: int | None,
-    hand: Hand | None = None,
+    hand: PlayerHand | None = None,
     *,
     plays: bool = False,
 ) -> tuple[dict[str, str], int | None]:
@@ -196,7 +196,7 @@ def _note(seat: SeatSummary, state: TableState) -> str:
 
 
 def _recent(
-    events: Sequence[SeenEvent], names: Sequence[str], hand: Hand | None, walking: Scene | None
+    events: Sequence[SeenEvent], names: Sequence[str], hand: PlayerHand | None, walking: Scene | None
 ) -> Markup:
     """Return the last moves, or what has happened on the hill that is being scored, the latest first."""
     told = [describe_event(event, names) for event in (events if walking is None else walking.acts)]

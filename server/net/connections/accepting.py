@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from server.config import Limits
 from server.limits.fair_thread import FairThread
-from server.net.addresses import Remote, remote_of
+from server.net.addresses import RemoteEnd, remote_of
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection, drop_traceback
 from server.net.connections.tls import Tls
@@ -101,7 +101,7 @@ class AcceptedConnection(asyncio.Protocol):
         if header is None:
             return
         if header.source is not None:
-            remote = Remote.at(*header.source)
+            remote = RemoteEnd.at(*header.source)
             if not self.connection_limits.admit_client(self.connection, remote):
                 self._transport.abort()
                 return

@@ -48,7 +48,7 @@ class SharingConnection(ServerConnection):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.remote, self.place, self.seated = UNKNOWN, 0, False
-        self.address: Address | None = None
+        self.address: AddressConnections | None = None
 
     def read_in_turn(self) -> None:
         """Read the frame that waited for its turn."""
@@ -138,7 +138,7 @@ class FairRate:
             self._wait()
 
 
-class Address:
+class AddressConnections:
     """The open connections from one address, at most `most`, those with a seat apart.
 
     Or those from a network, with the addresses or networks `inside` it by their names; `beside` are those
@@ -148,8 +148,8 @@ class Address:
     def __init__(
         self,
         name: str,
-        beside: dict[str, "Address"],
-        around: "Address | None",
+        beside: dict[str, "AddressConnections"],
+        around: "AddressConnections | None",
         *,
         most: int,
         limits: Limits,
@@ -161,7 +161,7 @@ class Address:
             burst, rate, self._loop, around.frames if around is not None else None
         )
         self.most = most
-        self.inside: dict[str, Address] = {}
+        self.inside: dict[str, AddressConnections] = {}
         self.seats_taken = self.without_seat = 0  # by connections
         self.name, self.beside, self._around = name, beside, around
         self.seats = max(most - _FOR_RETURNS, round(most * _LEAST_PART_FOR_SEATS))
@@ -172,7 +172,7 @@ class Address:
     def __len__(self) -> int:
         return self.seats_taken + self.without_seat
 
-    def and_around(self) -> Iterator["Address"]:
+    def and_around(self) -> Iterator["AddressConnections"]:
         """Yield this and the networks around it, the widest last."""
         yield self
         if self._around is not None:
@@ -204,7 +204,7 @@ class Address:
         """Return whether a connection may take a new seat; coming back to one is always allowed."""
         return all(each.seats_taken < each.seats for each in self.and_around())
 
-    def most_crowded(self) -> "Address":
+    def most_crowded(self) -> "AddressConnections":
         """Return the address inside with the most connections without a seat, or this one if it is one."""
         found = self
         while found.inside:

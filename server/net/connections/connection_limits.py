@@ -19,8 +19,8 @@ from server.config import Limits
 from server.limits.networks import Networks, shares
 from server.limits.turns import Turns
 from server.monitoring.logs import about
-from server.net.addresses import Remote, remote_of
-from server.net.connections.address import Address, SharingConnection
+from server.net.addresses import RemoteEnd, remote_of
+from server.net.connections.address import AddressConnections, SharingConnection
 from server.net.connections.plain_http import (
     Page,
     PageRequest,
@@ -62,7 +62,7 @@ class _Open:
     """
 
     transport: asyncio.Transport
-    address: Address
+    address: AddressConnections
     refusal: RefusedFor | None
     proxies: TrustedProxies | None = None  # if it comes from one that names its clients by X-Forwarded-For
     forwarded: bool = False
@@ -80,7 +80,7 @@ class ConnectionLimits:
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
         self.site: WatchedSite | None = None
         self._open: dict[SharingConnection, _Open] = {}
-        self._widest: dict[str, Address] = {}  # addresses, and networks with those inside them
+        self._widest: dict[str, AddressConnections] = {}  # addresses, and networks with those inside them
         self._ended = 0  # connections, since memory was last given back
         self._stopping = False
         self.refused: Counter[RefusedFor] = Counter()
@@ -110,7 +110,7 @@ class ConnectionLimits:
         named_later = proxies if trusted and not proxies.header else None
         return self._count(connection, transport, remote, networks=networks, most=most, proxies=named_later)
 
-    def admit_client(self, connection: SharingConnection, remote: Remote) -> bool:
+    def admit_client(self, connection: SharingConnection, remote: RemoteEnd) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `admit` does."""
         known = self._open.pop(connection)
         self._uncount(connection, known)
@@ -145,7 +145,7 @@ class ConnectionLimits:
         self,
         connection: SharingConnection,
         transport: asyncio.Transport,
-        remote: Remote,
+        remote: RemoteEnd,
         *,
         networks: Networks,
         most: int,
@@ -181,18 +181,18 @@ class ConnectionLimits:
     def _is_full(self) -> bool:
         return len(self._open) - self._told.total() >= self._limits.connections
 
-    def _address(self, networks: Networks, most: int) -> Address:
+    def _address(self, networks: Networks, most: int) -> AddressConnections:
         """Return an address with the networks around it, new ones if nobody is connected from there."""
-        address: Address | None = None
+        address: AddressConnections | None = None
         for network, share in reversed(shares(networks, most, self._limits.connections)):
             beside = self._widest if address is None else address.inside
-            address = beside.get(network) or Address(
+            address = beside.get(network) or AddressConnections(
                 network, beside, address, most=share, limits=self._limits, multiple=share / most
             )
         assert address is not None  # noqa: S101 - it counts as something
         return address
 
-    def _make_room(self, address: Address) -> None:
+    def _make_room(self, address: AddressConnections) -> None:
         """Cut a connection that another one from `address` may take the place of, if that is needed."""
         full = next((each for each in address.and_around() if len(each) >= each.most), None)
         if full is None:
@@ -262,7 +262,9 @@ class ConnectionLimits:
             counted_as=connection.remote.counted_as,
         )
 
-    def _named_by_proxy(self, connection: SharingConnection, known: _Open, request: Request) -> Remote | None:
+    def _named_by_proxy(
+        self, connection: SharingConnection, known: _Open, request: Request
+    ) -> RemoteEnd | None:
         """Return the client that a trusted proxy names in a request, None if it names none."""
         if known.proxies is None:
             return None
@@ -276,7 +278,7 @@ class ConnectionLimits:
         self.refused[RefusedFor.PROXY_HEADER] += 1
         self._complain(connection.remote, "PROXY")
 
-    def _complain(self, proxy: Remote, header: str) -> None:
+    def _complain(self, proxy: RemoteEnd, header: str) -> None:
         if header not in self._complaints:  # otherwise every connection would be a line in the log
             self._complaints.add(header)
             log.warning(

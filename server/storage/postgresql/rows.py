@@ -17,7 +17,7 @@ from server.storage.commit_queue import Batch
 from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select, is_stored
 from server.storage.postgresql.database import Connection, transaction
 from server.storage.postgresql.schema import FENCING, LOST
-from server.storage.stored_tables import COLUMNS, Place, Standing
+from server.storage.stored_tables import COLUMNS, StoredState, TablePlace
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ async def prove_term(connection: Connection, term: int) -> None:
 
 
 async def append(
-    connection: Connection, term: int, batch: Batch, in_use: Mapping[str, Standing], *, again: bool
+    connection: Connection, term: int, batch: Batch, in_use: Mapping[str, StoredState], *, again: bool
 ) -> None:
     """Store a batch, if that is not done; raises Fenced, or asyncpg.PostgresError.
 
@@ -145,7 +145,7 @@ async def change(connection: Connection, operation: Operation[Outcome], term: in
     outcome = await carry_out(connection, operation, term)
     kept = [(code, table.standing.place) for code, table in outcome.items() if table is not None]
     if kept:
-        owners = {Place.IN_USE: term}
+        owners = {TablePlace.IN_USE: term}
         await connection.executemany(_PLACE, [(code, place, owners.get(place)) for code, place in kept])
     if gone := [code for code, table in outcome.items() if table is None]:
         await connection.execute("DELETE FROM game_table WHERE code = ANY ($1)", gone)

@@ -33,7 +33,7 @@ class Node(NamedTuple):
     leaving: bool
 
 
-class Told(NamedTuple):
+class News(NamedTuple):
     """What holds at another server under a key; nothing does any longer without a `body`."""
 
     term: int
@@ -51,10 +51,10 @@ async def tell(connection: Connection, term: int, lines: Sequence[tuple[int, str
     await connection.execute(_TELL, term, numbers, keys, [None] * len(lines), bodies)
 
 
-async def news(connection: Connection, term: int, seen: Mapping[int, int]) -> list[Told]:
+async def news(connection: Connection, term: int, seen: Mapping[int, int]) -> list[News]:
     """Return what others have told after what was `seen` of each, as much as is read at once."""
     rows = await connection.fetch(_NEWS, term, list(seen), list(seen.values()), READ_AT_ONCE)
-    return [Told(*row) for row in rows]
+    return [News(*row) for row in rows]
 
 
 async def nodes(connection: Connection) -> list[Node]:

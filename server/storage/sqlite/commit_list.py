@@ -31,7 +31,7 @@ from typing import Final
 
 from server.monitoring.logs import about
 from server.storage.reasons import reason_of
-from server.storage.stored_tables import Changes, Place, Standing
+from server.storage.stored_tables import Changes, StoredState, TablePlace
 
 FILE_NAME: Final = "palatinus.commits"
 
@@ -50,7 +50,7 @@ class KnownCommits:
 
     journal: str | None = None
     commits: int = 0
-    tables: dict[str, Standing] = field(default_factory=dict)
+    tables: dict[str, StoredState] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     damaged: bool = False
     named: set[str] = field(default_factory=set)
@@ -99,14 +99,14 @@ def _words(line: bytes) -> list[str]:
     return rest.decode("ascii").split(" ")
 
 
-def _change(word: str) -> tuple[str, Standing | None]:
+def _change(word: str) -> tuple[str, StoredState | None]:
     if (parts := _WORD.fullmatch(word)) is None:
         raise ValueError("this is not what has become of a table")
     code, mark, rest = parts.groups()
     if mark == _GONE:
         return code, None
     length, _, link = rest.partition(":")
-    return code, Standing(Place(mark), int(length), bytes.fromhex(link))
+    return code, StoredState(TablePlace(mark), int(length), bytes.fromhex(link))
 
 
 def _line(text: str) -> bytes:
@@ -125,7 +125,7 @@ def _commit_line(first: int, last: int, changes: Changes) -> bytes:
     return _line(" ".join(words))
 
 
-def list_content(journal: str, commits: int, tables: Mapping[str, Standing]) -> bytes:
+def list_content(journal: str, commits: int, tables: Mapping[str, StoredState]) -> bytes:
     """Return a new commit list that says how far all `tables` have come after so many commits."""
     lines = [_line(f"{_TITLE} {journal} {commits} {len(tables)}")]
     lines += [_commit_line(commits, commits, {code: standing}) for code, standing in tables.items()]
@@ -138,12 +138,12 @@ class CommitList:
     A list that cannot be written stops no game: what it lacks is added as soon as it can be written again.
     """
 
-    def __init__(self, path: Path, journal: str, commits: int, tables: Mapping[str, Standing]) -> None:
+    def __init__(self, path: Path, journal: str, commits: int, tables: Mapping[str, StoredState]) -> None:
         self._path = path
         self._journal = journal
         self._file = -1
         self._commits = commits  # up to which the file tells
-        self._missing: dict[str, Standing | None] = dict(tables)  # what it does not tell yet
+        self._missing: dict[str, StoredState | None] = dict(tables)  # what it does not tell yet
         self._failing = False
         self._size = self._begun_with = 0
         try:
@@ -172,7 +172,7 @@ class CommitList:
         self._missing.clear()
         self._failing = False
 
-    def rewrite(self, commits: int, tables: Mapping[str, Standing]) -> None:
+    def rewrite(self, commits: int, tables: Mapping[str, StoredState]) -> None:
         """Begin the list anew with all tables, as they are after so many commits; raises OSError."""
         content = list_content(self._journal, commits, tables)
         replace_file(self._path, content)

@@ -24,7 +24,15 @@ from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.rows import carry_out, commits, is_copy
 from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, upgrade
 from server.storage.sqlite.write_ahead_log import is_intact
-from server.storage.stored_tables import SET_ASIDE, ArchivedTable, Place, Row, Standing, Stored, archived_from
+from server.storage.stored_tables import (
+    SET_ASIDE,
+    ArchivedTable,
+    Row,
+    Stored,
+    StoredState,
+    TablePlace,
+    archived_from,
+)
 
 REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
 # Asks for no lock, which cannot be had for reading; the folder is locked.
@@ -48,12 +56,12 @@ class ShownJournal:
     set_aside: dict[str, Stored]
     records_due: dict[str, int]
 
-    def place(self, code: str) -> Place | None:
+    def place(self, code: str) -> TablePlace | None:
         if code in self.set_aside:
-            return Place.SET_ASIDE
+            return TablePlace.SET_ASIDE
         if code in self.in_use:
-            return Place.IN_USE
-        return Place.ARCHIVED if code in self.archived else None
+            return TablePlace.IN_USE
+        return TablePlace.ARCHIVED if code in self.archived else None
 
     @property
     def listed(self) -> bool:
@@ -61,7 +69,7 @@ class ShownJournal:
         return not is_copy(self.journal) and self.version in {0, SCHEMA_VERSION}
 
     @property
-    def standings(self) -> dict[str, Standing]:
+    def standings(self) -> dict[str, StoredState]:
         """Where all tables are kept and how far they have come."""
         found = {code: table.standing for code, table in self.archived.items()}
         found |= {code: table.standing for code, table in self.in_use.items()}
@@ -240,8 +248,8 @@ def _not_as_listed(view: ShownJournal, known: KnownCommits) -> set[str]:
     return {code for code in found if not has_changed(view, code, known.commits)} | removed_since(view, known)
 
 
-def _as_listed(view: ShownJournal, code: str, standing: Standing) -> bool:
-    if standing.place == Place.SET_ASIDE or code in view.set_aside:
+def _as_listed(view: ShownJournal, code: str, standing: StoredState) -> bool:
+    if standing.place == TablePlace.SET_ASIDE or code in view.set_aside:
         return code in view.set_aside
     if (table := view.in_use.get(code)) is not None:
         return leads_to(table.rows, standing)
@@ -269,7 +277,7 @@ def has_changed(view: ShownJournal, code: str, commits: int) -> bool:
     return (view.added[code] if code in view.in_use else view.counted) > commits
 
 
-def leads_to(rows: Sequence[Row], standing: Standing) -> bool:
+def leads_to(rows: Sequence[Row], standing: StoredState) -> bool:
     return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
 
 
@@ -290,7 +298,7 @@ def removed_since(view: ShownJournal, known: KnownCommits) -> set[str]:
 def _table(code: str, view: ShownJournal, known: KnownCommits, archive: Mapping[str, Stored]) -> Stored:
     table = view.in_use.get(code) or archive.get(code)
     listed = known.tables.get(code)
-    if listed is not None and listed.place == Place.SET_ASIDE:
+    if listed is not None and listed.place == TablePlace.SET_ASIDE:
         listed = None
     length = 0 if listed is None else listed.length
     if table is None:

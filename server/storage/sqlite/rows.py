@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from server.storage.commit_queue import Batch
 from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList, removed_if_it_fails
-from server.storage.stored_tables import COLUMNS, SET_ASIDE, Changes, Place, Standing
+from server.storage.stored_tables import COLUMNS, SET_ASIDE, Changes, StoredState, TablePlace
 
 T = TypeVar("T")
 
@@ -68,18 +68,18 @@ def commits(database: sqlite3.Connection) -> int:
     return number
 
 
-def standings(database: sqlite3.Connection) -> dict[str, Standing]:
+def standings(database: sqlite3.Connection) -> dict[str, StoredState]:
     """Return where all tables are kept and how far they have come, without checking them."""
     found = {}
     for code, length, link in database.execute(
         "SELECT code, length, chain FROM archive ORDER BY archived, rowid"
     ):
-        found[code] = Standing(Place.ARCHIVED, length, link)
+        found[code] = StoredState(TablePlace.ARCHIVED, length, link)
     # To SQLite, `chain` is that of the row with the maximum.
     for code, length, link in database.execute(
         "SELECT code, max(number) + 1, chain FROM entry GROUP BY code"
     ):
-        found[code] = Standing(Place.IN_USE, length, link)
+        found[code] = StoredState(TablePlace.IN_USE, length, link)
     return found | dict.fromkeys(
         (code for (code,) in database.execute("SELECT code FROM set_aside")), SET_ASIDE
     )
@@ -128,14 +128,14 @@ class Ledger:
         database: sqlite3.Connection,
         data: Path,
         before_commit: Callable[[], None] = lambda: None,
-        known: Mapping[str, Standing] | None = None,
+        known: Mapping[str, StoredState] | None = None,
     ) -> None:
         self._database = database
         self._before_commit = before_commit
         self._commits = commits(database)
         journal = identity_of(database)
         known = standings(database) if known is None else known
-        self.in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
+        self.in_use = {code: each for code, each in known.items() if each.place == TablePlace.IN_USE}
         self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
 
     def append(self, batch: Batch) -> None:
@@ -188,7 +188,7 @@ class Ledger:
             [
                 (self._commits + 1, code, standing.length - 1)
                 for code, standing in changes.items()
-                if standing is not None and standing.place == Place.IN_USE
+                if standing is not None and standing.place == TablePlace.IN_USE
             ],
         )
 

@@ -18,7 +18,7 @@ from server.limits.networks import networks_in
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.thinking.messages import Question, pack_frame
-from server.thinking.processes import NoAnswer, ThinkingProcesses
+from server.thinking.processes import ThinkingFailed, ThinkingProcesses
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class StandIn:
             if (command := _find_legal(answer.command, question.legal)) is not None:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
-        except (NoAnswer, TimeoutError):
+        except (ThinkingFailed, TimeoutError):
             self._complain_of_process("no answer in time")
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
             self._complain_of_process(f"raised {type(error).__name__}")

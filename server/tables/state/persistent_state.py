@@ -417,7 +417,7 @@ class PersistentState:
                     self.agreed_pause = self.pauses.total()
             case stored.Unpaused():
                 self.asked = self.paused = self.paused_until = None
-            case stored.Ended():
+            case stored.EndedByHost():
                 self.ended = True
                 self.asked = self.paused = self.paused_until = None
             case stored.Continued(code):

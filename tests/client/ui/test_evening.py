@@ -29,7 +29,7 @@ from client.ui.web.tv_parts import between_games, call
 from engine.pieces import Seat
 from protocol.admin import EveningPlan
 from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePart
-from protocol.pages import Choice, Hand
+from protocol.pages import MoveChoice, PlayerHand
 from server.app import running
 from server.config import Config
 from tests.client.ui.keyboard import Keyboard
@@ -124,7 +124,7 @@ def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
     assert "data-go" in on_phone
     assert "Play again" in on_phone
     assert model.state is not None
-    hand = Hand(Seat(0), None, Choice(), (), of_evening=True)
+    hand = PlayerHand(Seat(0), None, MoveChoice(), (), of_evening=True)
     assert 'href="EVENING"' in Seated(model.state, model.view, hand).parts()["menu"]
 
 

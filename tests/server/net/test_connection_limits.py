@@ -16,7 +16,7 @@ from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
-from server.net.access import Access
+from server.net.access import AccessControl
 from server.net.connections import connection_limits as freeing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.event_loop import new_loop
@@ -178,7 +178,7 @@ def test_a_flood_of_connections_leaves_the_loop_time_for_all_else(
                 clients.enter_context(socket.create_connection(listener.getsockname()))
             counts = []
             async with websocket_server(
-                listener, Access(None, None), Limits(), connection_limits, converse_with_nobody
+                listener, AccessControl(None, None), Limits(), connection_limits, converse_with_nobody
             ):
                 async with asyncio.timeout(TIMEOUT):
                     while len(connection_limits) < flood:
@@ -212,7 +212,11 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
             client = clients.enter_context(socket.create_connection(listener.getsockname()))
             client.sendall(header + UPGRADE)
         async with websocket_server(
-            listener, Access(None, None, proxies), Limits(), connection_limits, ServerConnection.wait_closed
+            listener,
+            AccessControl(None, None, proxies),
+            Limits(),
+            connection_limits,
+            ServerConnection.wait_closed,
         ):
             counts = [0]
             async with asyncio.timeout(TIMEOUT):
@@ -233,7 +237,7 @@ async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
     connection_limits = ConnectionLimits(limits)
     with listening_socket(Config()) as listener:
         async with websocket_server(
-            listener, Access(None, None), limits, connection_limits, converse_with_nobody
+            listener, AccessControl(None, None), limits, connection_limits, converse_with_nobody
         ):
             connection_limits.stop()
             assert await exchange(listener.getsockname()[1]) == b""

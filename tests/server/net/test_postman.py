@@ -11,12 +11,12 @@ import trustme
 
 from commands.serving.notices import wording
 from protocol.codes import Code
-from server.config import Notice
+from server.config import PlayerNotice
 from server.net.postman import NoticePostman, is_public
 from server.refusal import Refusal
 from tests.server.net.receivers import http_receiver
 
-NOTICE = Notice("turn", "ABCD", "key")
+NOTICE = PlayerNotice("turn", "ABCD", "key")
 
 
 def postman(*allowed: str) -> NoticePostman:

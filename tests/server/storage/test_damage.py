@@ -28,7 +28,15 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.ready import make_ready
 from server.storage.sqlite.rows import write_copy
-from server.storage.stored_tables import Everything, Place, Standing, Stored, first_link, link_rows, next_link
+from server.storage.stored_tables import (
+    Everything,
+    Stored,
+    StoredState,
+    TablePlace,
+    first_link,
+    link_rows,
+    next_link,
+)
 from tests.server.peer import game, play_on
 from trials.damage import (
     DAMAGES,
@@ -431,7 +439,10 @@ async def test_with_any_size_of_the_log_every_game_is_whole_in_one_place(tmp_pat
 
 
 def test_a_commit_list_says_what_was_written_to_it() -> None:
-    tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678"), "EFGHIJKL": Standing(Place.SET_ASIDE, 0, b"")}
+    tables = {
+        "ABCD": StoredState(TablePlace.IN_USE, 17, b"12345678"),
+        "EFGHIJKL": StoredState(TablePlace.SET_ASIDE, 0, b""),
+    }
     content = list_content("feed", 12, tables)
     known = known_commits(content)
     assert (known.journal, known.commits, known.tables, known.damaged) == ("feed", 12, tables, False)
@@ -442,7 +453,7 @@ def test_a_commit_list_says_what_was_written_to_it() -> None:
 
 def test_half_a_line_does_not_stay_in_a_commit_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be written as a whole is told with the next commit."""
-    tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678")}
+    tables = {"ABCD": StoredState(TablePlace.IN_USE, 17, b"12345678")}
     commits, write = CommitList(tmp_path / LIST_NAME, "feed", 12, {}), os.write
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda file, line: write(file, line[: len(line) // 2]))

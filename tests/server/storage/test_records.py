@@ -13,7 +13,7 @@ from server.app import Running, running
 from server.config import Config
 from server.monitoring.failures import Tasks
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Ended, Opened, Played
+from server.storage.entries import EndedByHost, Opened, Played
 from server.storage.journal import NoJournal
 from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records, write_record
@@ -135,7 +135,7 @@ async def test_a_record_that_was_written_before_a_kill_is_not_written_again(tmp_
 
 def test_an_archived_game_that_cannot_be_read_costs_one_record(tmp_path: Path) -> None:
     """A later version of the program may have written it."""
-    seated, ended = Opened(2, random_layout=False, starting=None), Ended()
+    seated, ended = Opened(2, random_layout=False, starting=None), EndedByHost()
 
     async def write_missing() -> None:
         journal = SqliteJournal(tmp_path / "data")

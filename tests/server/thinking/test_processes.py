@@ -25,7 +25,7 @@ from server.limits.fair_thread import FairThread
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
 from server.thinking.messages import FRAME_HEAD, Question, pack_frame
-from server.thinking.processes import NoAnswer, ThinkingProcesses
+from server.thinking.processes import ThinkingFailed, ThinkingProcesses
 from tests.client.bots.test_brains import with_swapped_wolves
 from tests.games import games, played, seeds
 from tests.server.peer import TIMEOUT, eventually
@@ -161,7 +161,7 @@ async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
 async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
     """None of them is left, and the next question is answered."""
     async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:
-        with pytest.raises(NoAnswer):
+        with pytest.raises(ThinkingFailed):
             await thinking.ask(ask_in(GAME, brain), "a")
         await eventually(lambda: not thinkers())
         if brain is not hanging:  # else a process may take too long to start

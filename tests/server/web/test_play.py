@@ -15,7 +15,7 @@ from client.ui.web.pages import WebPages
 from engine.view import eyes_of, folded
 from protocol.events import legal_of
 from protocol.messages import CallMe, ConfirmCall, PlacePiece, Resume, Show, StartGame, TableState
-from protocol.pages import Choice, Hand
+from protocol.pages import MoveChoice, PlayerHand
 from server.app import running
 from server.config import Config
 from tests.server.peer import connected, play_on
@@ -26,11 +26,11 @@ PAGES = WebPages()
 WORD = "Aventinus"
 
 
-def drawn(page: PagePeer, language: str, choice: Choice) -> dict[str, str]:
+def drawn(page: PagePeer, language: str, choice: MoveChoice) -> dict[str, str]:
     """Return the page as it is drawn from nothing but the messages that its own connection has received."""
     state = next(each for each in reversed(page.received) if isinstance(each, TableState))
     assert page.seat is not None
-    hand = Hand(page.seat, None, choice, (), page.seq if state.stage == "playing" else 0)
+    hand = PlayerHand(page.seat, None, choice, (), page.seq if state.stage == "playing" else 0)
     view, seen = page.view, page.seen
     if hand.moment is not None:
         seen = seen[: hand.moment]
@@ -56,10 +56,10 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
         for peer in peers:
             while (await peer.until(TableState)).stage == "gathering":
                 pass
-        chosen = dict.fromkeys(pages, Choice())
-        chosen["en"] = Choice(piece="Em", field="A1", position=1, orientation=2)
+        chosen = dict.fromkeys(pages, MoveChoice())
+        chosen["en"] = MoveChoice(piece="Em", field="A1", position=1, orientation=2)
         await pages["en"].socket.send('{"piece": "Em", "field": "A1", "position": 1, "orientation": 2}')
-        chosen["it"] = Choice(moment=20)
+        chosen["it"] = MoveChoice(moment=20)
         await pages["it"].socket.send('{"moment": 20}')
         for moves in (1, 5, 1, 20, 13):  # tiles, the first pieces, most of them
             await play_on(peers, random.Random(moves), moves)

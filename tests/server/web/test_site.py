@@ -16,7 +16,7 @@ from protocol.messages import ChangeSetting, OpenTable
 from protocol.settings import Spectators
 from server.app import running
 from server.config import Config
-from server.net.addresses import Remote
+from server.net.addresses import RemoteEnd
 from tests.server.peer import connected, full_table, http_get, upgrade_status
 from tests.server.process import serving
 from tests.server.web.viewer import asked, web_server
@@ -193,7 +193,7 @@ def test_only_a_browser_with_a_public_address_elsewhere_is_not_near(
     there: str, here: str, near: bool
 ) -> None:
     """A firewall may keep strangers out of the addresses that somebody's own network has (RFC 6177)."""
-    assert Remote.at(there).near(here) == near
+    assert RemoteEnd.at(there).near(here) == near
 
 
 async def test_a_server_with_a_password_shows_no_tables() -> None:

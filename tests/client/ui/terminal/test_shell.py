@@ -11,7 +11,7 @@ from prompt_toolkit.output import DummyOutput
 from client.player.preferences import Preferences
 from client.tables.table import TableModel
 from client.ui.frame import EMPTY, Frame, Target
-from client.ui.keys import Act, Action, Hover, Insert, PointAt
+from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Choosing, Program
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
@@ -55,7 +55,7 @@ async def test_a_page_that_is_not_shown_gets_no_keys() -> None:
     """In a small window only the keys it names are passed on: the player cannot see what others do."""
     frame = Frame((EMPTY,), seen=False)
     assert await passed_on(frame, "\r \x1b[6~s\x1b[200~Ann\x1b[201~") == ["q"]
-    assert await passed_on(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", Insert("Ann"), "q"]
+    assert await passed_on(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", InsertText("Ann"), "q"]
 
 
 async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
@@ -154,7 +154,7 @@ FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(HERE)), Target(119, 6, 1, Point
         ("\x1b[24~", []),  # F12 does nothing
         ("\x1b[I", []),
         ("\x1b[O", []),
-        ("\x1b[200~Ann\x1b[201~", [Insert("Ann")]),
+        ("\x1b[200~Ann\x1b[201~", [InsertText("Ann")]),
         ("\x1b[<0;5;7M", []),  # acts on release
         ("\x1b[<0;5;7m", [PointAt(HERE)]),
         ("\x1b[<16;5;7m", [PointAt(HERE)]),  # with Ctrl

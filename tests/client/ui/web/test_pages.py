@@ -20,7 +20,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import Asked, SeatSummary, Stage, TableState, TableSummary
-from protocol.pages import Choice, Hand, NoPage
+from protocol.pages import MoveChoice, NoPage, PlayerHand
 from tests.examples import examples
 from tests.games import begun, games, played, some_command
 
@@ -142,7 +142,7 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
     view = snapshot(game.view, eyes_of(legal.seat))
     other = next(piece for piece, left in view.hands[legal.seat].items() if left and piece[1] != "s")
     for piece in (other, legal.pieces[0]):
-        hand = Hand(legal.seat, legal, Choice(piece=str(piece), field=legal.fields[0]), ())
+        hand = PlayerHand(legal.seat, legal, MoveChoice(piece=str(piece), field=legal.fields[0]), ())
         parts, _last = table_parts(table(3), view, [], None, hand)
         assert ("place" in parts["ask"]) == (piece in legal.pieces)
         assert piece in parts["ask"]
@@ -154,7 +154,7 @@ def test_a_player_is_asked_what_another_asks_for() -> None:
     state = table(3, asked=Asked("take-back", [0]), may_ask=["take-back"])
     for seat, answers in ((Seat(0), ["No"]), (Seat(1), ["Yes", "No"])):
         view = snapshot(game.view, eyes_of(seat))
-        parts, _last = table_parts(state, view, [], None, Hand(seat, None, Choice(), ()))
+        parts, _last = table_parts(state, view, [], None, PlayerHand(seat, None, MoveChoice(), ()))
         assert "P0 asks to take back" in parts["ask"]
         assert [word for word in ("Yes", "No") if f">{word}<" in parts["ask"]] == answers
 
@@ -162,7 +162,7 @@ def test_a_player_is_asked_what_another_asks_for() -> None:
 def test_a_player_reads_what_they_have_missed() -> None:
     """And which moves a bot has made; the latest move is told first."""
     game = played(GameOptions(3, random_layout=True), 1, 4)
-    hand = Hand(Seat(0), None, Choice(), (), missed=frozenset({2, 3}), by_bot=frozenset({3}))
+    hand = PlayerHand(Seat(0), None, MoveChoice(), (), missed=frozenset({2, 3}), by_bot=frozenset({3}))
     latest = [redacted(event, eyes_of(Seat(0))) for event in game.events[-4:]]
     parts, _last = table_parts(table(3), snapshot(game.view, eyes_of(Seat(0))), latest, None, hand)
     told = re.findall("<li>(.*?)</li>", parts["moves"])

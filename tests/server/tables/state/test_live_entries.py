@@ -50,7 +50,7 @@ seat_entries = st.one_of(
     st.builds(stored.PeopleChosen, seats, st.none() | st.sampled_from(People)),
     st.builds(stored.Changed, settings_made),
     st.builds(stored.Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
-    st.builds(stored.Ended),
+    st.builds(stored.EndedByHost),
     st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000)),
     st.builds(stored.Unpaused),
     st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans()),
@@ -68,7 +68,9 @@ def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> N
     assert table_facts(before) | {"entries": 0} == table_facts(after) | {"entries": 0}
     assert before.next_table == after.next_table
     # One end at most in a real journal, and three pauses of each player.
-    for_good = sum(isinstance(entry, stored.Ended | stored.Paused | stored.OnHoliday) for entry in entries)
+    for_good = sum(
+        isinstance(entry, stored.EndedByHost | stored.Paused | stored.OnHoliday) for entry in entries
+    )
     assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))
 
