@@ -1,10 +1,7 @@
 """A lock with two queues: a table's own work comes before requests."""
 
 import asyncio
-from collections import deque
-from typing import TypeAlias
-
-Waiting: TypeAlias = deque[asyncio.Future[None]]
+import bisect
 
 
 class PriorityLock:
@@ -12,8 +9,9 @@ class PriorityLock:
 
     def __init__(self) -> None:
         self._locked = False
-        self._urgent: Waiting = deque()
-        self._others: Waiting = deque()
+        self._waiting: list[
+            tuple[bool, asyncio.Future[None]]
+        ] = []  # False for urgent work, which comes first
 
     async def acquire(self, *, urgent: bool = False) -> None:
         """Wait for the lock and take it."""
@@ -21,7 +19,7 @@ class PriorityLock:
             self._locked = True
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        (self._urgent if urgent else self._others).append(waiter)
+        bisect.insort(self._waiting, (not urgent, waiter), key=lambda each: each[0])
         try:
             await waiter
         except asyncio.CancelledError:
@@ -31,13 +29,12 @@ class PriorityLock:
 
     def release(self) -> None:
         """Give the lock to the next that waits for it."""
-        for waiting in (self._urgent, self._others):
-            while waiting:
-                waiter = waiting.popleft()
-                if not waiter.cancelled():
-                    waiter.set_result(None)
-                    return
+        while self._waiting:
+            _, waiter = self._waiting.pop(0)
+            if not waiter.cancelled():
+                waiter.set_result(None)
+                return
         self._locked = False
 
     def __len__(self) -> int:
-        return sum(not waiter.cancelled() for waiter in (*self._urgent, *self._others))
+        return sum(not waiter.cancelled() for _, waiter in self._waiting)

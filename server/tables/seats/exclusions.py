@@ -6,7 +6,6 @@ that they were removed. A name alone excludes nobody, because somebody else may 
 """
 
 import math
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -39,7 +38,7 @@ class Exclusions:
         self._now = now
         self._seconds = seconds
         self._address_seconds = address_seconds
-        self._excluded: deque[_Excluded] = deque(maxlen=_MOST)
+        self._excluded: list[_Excluded] = []
 
     def add(self, session: str, address: Networks, name: str | None, *, whole_address: bool) -> None:
         """Exclude a client, and its name at its address; everybody else there too if `whole_address`.
@@ -47,6 +46,7 @@ class Exclusions:
         `session` is the id of its session, which may have ended.
         """
         self._excluded.append(_Excluded(self._now(), session, address[-1], name, whole_address))
+        del self._excluded[:-_MOST]
 
     def check(self, session: Session, name: str | None, table: str) -> None:
         """Raise Refusal if the client was removed too short a time ago, or may be one that was."""

@@ -8,7 +8,7 @@ import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Final, TypeAlias
 
 import msgspec
@@ -27,6 +27,7 @@ from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept, 
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Stage, Standing, Wish
+from protocol.settings import Setting
 from server.net.tokens import hash_fits
 from server.refusal import Refusal
 from server.storage import entries as stored
@@ -116,44 +117,47 @@ class Player:
         return entries
 
 
+@dataclass(slots=True, eq=False)
 class PersistentState:
     """The fold of a table's entries; `chance` decides what its game still has to draw if that has no seed."""
 
-    def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
-        self.chance = chance
-        self.opened = stored.Opened(2, random_layout=False, starting=None)
-        self.options = GameOptions(2)
-        self.of_evening = False
-        self.study = False
-        self.absence: Absence = WAIT
-        self.settings: dict[type[settings.Setting], settings.Setting] = {}  # those that were changed
-        self.title = ""
-        self.private = False
-        self.no_spectators = False
-        self.hints = False
-        self.quiet = False
-        self.clocks = Clocks(WAIT, 0)
-        self.bot_seats: set[Seat] = set()  # for which the stand-in plays
-        self.votes: dict[Seat, set[Seat]] = {}  # seats that agree, by the seat that a bot would play for
-        self.players: list[Player | None] = []
-        self.stood_in: list[int] = []  # the events that are moves of the stand-in, for seats of players
-        self._game: Game | None = None
-        self._packed: bytes | None = None  # the events of a finished game in place of `_game`
-        self.asked: messages.Asked | None = None  # what a player asks the others for, and their answers
-        self.paused: Seat | None = None  # the seat for whose player the game is paused
-        self.paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
-        self.agreed_pause = 0  # the number of the last pause until such a moment
-        self.pauses: Counter[Seat] = Counter()  # so far, by the players who asked for them
-        self.on_holiday: dict[Seat, int] = {}  # since when, in seconds since 1970
-        self._days_off: Counter[Seat] = Counter()  # of holidays that have ended
-        self.ended = False  # by the host, without a result
-        self.next_table: str | None = None  # where they play again
-        self.forgotten = False
-        self.entry_count = 0
-        self.ready: set[Seat] = set()  # whose players have said that they are
-        self._host: Seat | None = None  # unless it is still the lowest taken seat
-        self._movers: set[int] = set()  # seats whose players have made a move themselves
-        self.earlier: list[tuple[list[str], View]] = []  # the ends of games, with who sat where; in memory
+    entries: InitVar[Iterable[Entry]]
+    chance: Chance
+    opened: stored.Opened = field(default=stored.Opened(2, random_layout=False, starting=None))
+    options: GameOptions = field(default=GameOptions(2))
+    of_evening: bool = False
+    study: bool = False
+    absence: Absence = WAIT
+    settings: dict[type[Setting], Setting] = field(default_factory=dict)  # those changed
+    title: str = ""
+    private: bool = False
+    no_spectators: bool = False
+    hints: bool = False
+    quiet: bool = False
+    clocks: Clocks = field(default_factory=lambda: Clocks(WAIT, 0))
+    bot_seats: set[Seat] = field(default_factory=set)  # for which the stand-in plays
+    votes: dict[Seat, set[Seat]] = field(default_factory=dict)  # by the seat a bot would play for
+    players: list[Player | None] = field(default_factory=list)
+    stood_in: list[int] = field(default_factory=list)  # events: the stand-in's moves for players
+    _game: Game | None = None
+    _packed: bytes | None = None  # the events of a finished game in place of `_game`
+    asked: messages.Asked | None = None  # what a player asks the others for, and their answers
+    paused: Seat | None = None  # the seat for whose player the game is paused
+    paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
+    agreed_pause: int = 0  # the number of the last pause until such a moment
+    pauses: Counter[Seat] = field(default_factory=Counter)  # so far, by the players who asked for them
+    on_holiday: dict[Seat, int] = field(default_factory=dict)  # since when, in seconds since 1970
+    _days_off: Counter[Seat] = field(default_factory=Counter)  # of holidays that have ended
+    ended: bool = False  # by the host, without a result
+    next_table: str | None = None  # where they play again
+    forgotten: bool = False
+    entry_count: int = 0
+    ready: set[Seat] = field(default_factory=set)  # whose players have said that they are
+    _host: Seat | None = None  # unless it is still the lowest taken seat
+    _movers: set[int] = field(default_factory=set)  # seats whose players have made a move themselves
+    earlier: list[tuple[list[str], View]] = field(default_factory=list)  # ends of games; in memory
+
+    def __post_init__(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             self.fold(entry)
 
@@ -489,7 +493,7 @@ class PersistentState:
                         player.plan = None
             game.fold(event)
 
-    def _set(self, setting: settings.Setting) -> None:
+    def _set(self, setting: Setting) -> None:
         self.settings[type(setting)] = setting
         match setting:
             case settings.Title(text):
