@@ -10,7 +10,7 @@ from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
 from server.cluster import channel
-from server.storage.entries import Entry, Paused, Played, StoodIn, events_in
+from server.storage.entries import Entry, Paused, Played, StoodIn
 from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
@@ -135,7 +135,7 @@ class Week(World):
                 continue
             for kind in ("turn", "short"):
                 due[notice_key(table, held.token_hash, kind, seq)] = kind
-            began, ended = moved.get(seq - len(events_in(entry))), moved.get(seq)
+            began, ended = moved.get(seq - len(entry.events)), moved.get(seq)
             away = next((each for each in called if each.name == held.name), None)
             if away is None or began is None or ended is None or ended - began < _LONG_ENOUGH:
                 continue

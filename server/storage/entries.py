@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -33,7 +35,11 @@ from protocol.settings import Setting
 Move: TypeAlias = StartGame | Lay | PlacePiece
 
 
-class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
+class Entry(Struct, frozen=True, tag_field="t"):
+    """A fact about a table or an evening; the journal keeps it as one line of JSON."""
+
+
+class Opened(Entry, frozen=True, tag="opened"):
     """The table was opened with these options; `origin` is a pseudonym of the address it was opened from."""
 
     players: int
@@ -43,15 +49,15 @@ class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
     origin: str = ""
 
 
-class OfEvening(Struct, frozen=True, tag_field="t", tag="of-evening"):
+class OfEvening(Entry, frozen=True, tag="of-evening"):
     """The table was opened for an evening, which decides what its host would."""
 
 
-class OfStudy(Struct, frozen=True, tag_field="t", tag="of-study"):
+class OfStudy(Entry, frozen=True, tag="of-study"):
     """The table was opened to go on from a moment of a finished game, and counts for nothing."""
 
 
-class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True):
+class Taken(Entry, frozen=True, tag="taken", omit_defaults=True):
     """A player took a seat; only the token's hash is kept.
 
     A `vacant` seat of a running game has the name of the player who was removed, and no token.
@@ -65,7 +71,7 @@ class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True)
     vacant: bool = False
 
 
-class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
+class Kept(Entry, frozen=True, tag="kept", omit_defaults=True):
     """A seat is kept for a player of the game before, who takes it with the token from there."""
 
     seat: int
@@ -75,7 +81,7 @@ class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
     standing: Standing = NEWCOMER
 
 
-class BotSeated(Struct, frozen=True, tag_field="t", tag="bot-seated", omit_defaults=True):
+class BotSeated(Entry, frozen=True, tag="bot-seated", omit_defaults=True):
     """A bot of the server took a seat; no token holds it."""
 
     seat: int
@@ -84,13 +90,13 @@ class BotSeated(Struct, frozen=True, tag_field="t", tag="bot-seated", omit_defau
     standing: Standing = NEWCOMER
 
 
-class Freed(Struct, frozen=True, tag_field="t", tag="freed"):
+class Freed(Entry, frozen=True, tag="freed"):
     """A player or a bot left a seat of a table that has not begun."""
 
     seat: int
 
 
-class Played(Struct, frozen=True, tag_field="t", tag="played", omit_defaults=True):
+class Played(Entry, frozen=True, tag="played", omit_defaults=True):
     """A seat's move was accepted: all that happened, with the secret kinds; `thought` is its time in ms.
 
     `seed`, secret until the game is over, is what its draws come from, with the shares in the first event.
@@ -105,7 +111,7 @@ class Played(Struct, frozen=True, tag_field="t", tag="played", omit_defaults=Tru
     planned: bool = False
 
 
-class PlanMade(Struct, frozen=True, tag_field="t", tag="planned", omit_defaults=True):
+class PlanMade(Entry, frozen=True, tag="planned", omit_defaults=True):
     """The seat's player plans to place this when its turn comes, or nothing any more; nobody else knows."""
 
     seat: int
@@ -113,7 +119,7 @@ class PlanMade(Struct, frozen=True, tag_field="t", tag="planned", omit_defaults=
     field: str | None = None
 
 
-class StoodIn(Struct, frozen=True, tag_field="t", tag="stood-in", omit_defaults=True):
+class StoodIn(Entry, frozen=True, tag="stood-in", omit_defaults=True):
     """The stand-in moved for a seat: as for `Played`, and why."""
 
     seat: int
@@ -122,7 +128,7 @@ class StoodIn(Struct, frozen=True, tag_field="t", tag="stood-in", omit_defaults=
     thought: int = 0
 
 
-class Voted(Struct, frozen=True, tag_field="t", tag="voted"):
+class Voted(Entry, frozen=True, tag="voted"):
     """Seat `by` agreed, or no longer agrees, that a bot plays for a seat."""
 
     seat: int
@@ -130,45 +136,45 @@ class Voted(Struct, frozen=True, tag_field="t", tag="voted"):
     agree: bool
 
 
-class GivenToBot(Struct, frozen=True, tag_field="t", tag="held"):
+class GivenToBot(Entry, frozen=True, tag="held"):
     """A bot plays for the seat until its player returns."""
 
     seat: int
 
 
-class Returned(Struct, frozen=True, tag_field="t", tag="returned"):
+class Returned(Entry, frozen=True, tag="returned"):
     """The seat's player is back: no bot plays for it, and votes on that are void."""
 
     seat: int
 
 
-class TokenRevoked(Struct, frozen=True, tag_field="t", tag="token-revoked"):
+class TokenRevoked(Entry, frozen=True, tag="token-revoked"):
     """The seat was taken from its player: no token holds it, and a bot plays for it to the end."""
 
     seat: int
 
 
-class Hosted(Struct, frozen=True, tag_field="t", tag="hosted"):
+class Hosted(Entry, frozen=True, tag="hosted"):
     """The player of the seat is the host."""
 
     seat: int
 
 
-class SaidReady(Struct, frozen=True, tag_field="t", tag="ready"):
+class SaidReady(Entry, frozen=True, tag="ready"):
     """The seat's player is ready for the game, or no longer."""
 
     seat: int
     on: bool
 
 
-class PeopleChosen(Struct, frozen=True, tag_field="t", tag="people"):
+class PeopleChosen(Entry, frozen=True, tag="people"):
     """The seat's player chose a people, or None to play one that is left."""
 
     seat: int
     people: People | None
 
 
-class NoticesTo(Struct, frozen=True, tag_field="t", tag="notices-to"):
+class NoticesTo(Entry, frozen=True, tag="notices-to"):
     """The seat's player is called at this confirmed address, in this language; empty: nowhere any more."""
 
     seat: int
@@ -179,7 +185,7 @@ class NoticesTo(Struct, frozen=True, tag_field="t", tag="notices-to"):
         return f"NoticesTo(seat={self.seat}, ...)"  # the address is the player's secret
 
 
-class Noticed(Struct, frozen=True, tag_field="t", tag="noticed", omit_defaults=True):
+class Noticed(Entry, frozen=True, tag="noticed", omit_defaults=True):
     """The seat's player knows of the turn after so many events, or also that its time is `short`.
 
     They also know that the game goes on after so many `pauses`.
@@ -191,13 +197,13 @@ class Noticed(Struct, frozen=True, tag_field="t", tag="noticed", omit_defaults=T
     pauses: int = 0
 
 
-class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
+class Changed(Entry, frozen=True, tag="changed"):
     """The host changed a setting."""
 
     setting: Setting
 
 
-class Clocked(Struct, frozen=True, tag_field="t", tag="clocked", omit_defaults=True):
+class Clocked(Entry, frozen=True, tag="clocked", omit_defaults=True):
     """How long the seats have thought in this game, and of that in the turn that is under way, in ms.
 
     `reserve` is how much of the reserves of a long clock they had used before this turn.
@@ -208,31 +214,31 @@ class Clocked(Struct, frozen=True, tag_field="t", tag="clocked", omit_defaults=T
     reserve: list[int] = []
 
 
-class Wished(Struct, frozen=True, tag_field="t", tag="wished"):
+class Wished(Entry, frozen=True, tag="wished"):
     """What a player asks the others for, and their answers so far; None if nobody asks for anything."""
 
     asked: Asked | None
 
 
-class TookBack(Struct, frozen=True, tag_field="t", tag="took-back"):
+class TookBack(Entry, frozen=True, tag="took-back"):
     """A seat's last placement was taken back, with all that followed it."""
 
     seat: int
     events: list[EventMap]
 
 
-class Paused(Struct, frozen=True, tag_field="t", tag="paused", omit_defaults=True):
+class Paused(Entry, frozen=True, tag="paused", omit_defaults=True):
     """The game was paused for the player of the seat; `until` a moment, if all have agreed on one."""
 
     seat: int
     until: int | None = None
 
 
-class Unpaused(Struct, frozen=True, tag_field="t", tag="unpaused"):
+class Unpaused(Entry, frozen=True, tag="unpaused"):
     """The pause is over."""
 
 
-class OnHoliday(Struct, frozen=True, tag_field="t", tag="holiday"):
+class OnHoliday(Entry, frozen=True, tag="holiday"):
     """The seat's player began a holiday at this moment, in seconds since 1970, or ended it."""
 
     seat: int
@@ -240,24 +246,24 @@ class OnHoliday(Struct, frozen=True, tag_field="t", tag="holiday"):
     on: bool
 
 
-class EndedByHost(Struct, frozen=True, tag_field="t", tag="ended"):
+class EndedByHost(Entry, frozen=True, tag="ended"):
     """The host ended the game without a result."""
 
 
-class Continued(Struct, frozen=True, tag_field="t", tag="continued"):
+class Continued(Entry, frozen=True, tag="continued"):
     """The players of this finished game play again at the table `code`."""
 
     code: str
 
 
-class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
+class Forgotten(Entry, frozen=True, tag="forgotten"):
     """The table is closed for good."""
 
 
 EVENING: Final = "EVENING"  # where an evening's entries are kept; no table has a code with vowels
 
 
-class EveningBegun(Struct, frozen=True, tag_field="t", tag="evening", omit_defaults=True):
+class EveningBegun(Entry, frozen=True, tag="evening", omit_defaults=True):
     """An evening was opened; `seed`, if the draws of a round are the same everywhere, is that of round 1."""
 
     plan: EveningPlan
@@ -265,7 +271,7 @@ class EveningBegun(Struct, frozen=True, tag_field="t", tag="evening", omit_defau
     opened: int = 0  # in seconds since 1970
 
 
-class PersonEntered(Struct, frozen=True, tag_field="t", tag="person"):
+class PersonEntered(Entry, frozen=True, tag="person"):
     """Somebody signed up for the evening, or said how they take part from now on."""
 
     person: int
@@ -274,63 +280,30 @@ class PersonEntered(Struct, frozen=True, tag_field="t", tag="person"):
     takes_part: TakesPart
 
 
-class RoundDrawn(Struct, frozen=True, tag_field="t", tag="drawn", omit_defaults=True):
+class RoundDrawn(Entry, frozen=True, tag="drawn", omit_defaults=True):
     """Tables of the evening were opened: their codes, with who sits there; `seed` is for the next round."""
 
     tables: list[tuple[str, list[int]]]
     seed: Hex32 | None = None
 
 
-class TableResult(Struct, frozen=True, tag_field="t", tag="result"):
+class TableResult(Entry, frozen=True, tag="result"):
     """A table of the evening is over: people, their points and items; nobody, if it has no result."""
 
     code: str
     scores: list[tuple[int, int, int]]
 
 
-class EveningClosed(Struct, frozen=True, tag_field="t", tag="closed"):
+class EveningClosed(Entry, frozen=True, tag="closed"):
     """No more tables are drawn in the evening."""
 
 
 EveningEntry: TypeAlias = EveningBegun | PersonEntered | RoundDrawn | TableResult | EveningClosed
 
-Entry: TypeAlias = (
-    EveningEntry
-    | Opened
-    | OfEvening
-    | OfStudy
-    | Taken
-    | Kept
-    | BotSeated
-    | Freed
-    | Played
-    | StoodIn
-    | PlanMade
-    | Voted
-    | GivenToBot
-    | Returned
-    | TokenRevoked
-    | Hosted
-    | SaidReady
-    | PeopleChosen
-    | NoticesTo
-    | Noticed
-    | Changed
-    | Clocked
-    | Wished
-    | TookBack
-    | Paused
-    | Unpaused
-    | OnHoliday
-    | EndedByHost
-    | Continued
-    | Forgotten
-)
-
 # From all entries of a table to the numbers of those that still count.
 LiveEntries: TypeAlias = Callable[[Sequence[Entry]], list[int]]
 
-_DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(Entry)
+_DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(reduce(or_, Entry.__subclasses__()))
 
 
 def entry_text(entry: Entry) -> str:
@@ -343,16 +316,11 @@ def entry_of(text: str) -> Entry:
     return _DECODER.decode(text)
 
 
-def events_in(entry: Played | StoodIn | TookBack) -> list[Event]:
-    """Return what happened in a move; raises BadMessage if the entry has other events."""
-    return whole_events(entry.events)
-
-
 def events_of(entries: Iterable[Entry]) -> Iterator[Event]:
     """Yield the events of a game, hidden kinds included; raises BadMessage if an entry has other events."""
     for entry in entries:
         if isinstance(entry, Played | StoodIn | TookBack):
-            yield from events_in(entry)
+            yield from whole_events(entry.events)
 
 
 def played_so_far(events: Sequence[SeenEvent], host: int) -> Iterator[Played]:

@@ -18,7 +18,7 @@ from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.codec import encode
 from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Snapshot
-from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, events_in
+from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, whole_events
 from simulation.judging.history import GameState, History
 from simulation.people.players import Player
 from simulation.people.visitors import Seen, Spectator
@@ -43,7 +43,7 @@ class Judge:
         self._after: dict[int, Game] = {}
         for entry in entries:
             if isinstance(entry, Played | StoodIn | TookBack):
-                self._events += events_in(entry)
+                self._events += whole_events(entry.events)
                 self._made[len(self._events)] = entry
 
     def game(self, seq: int) -> Game:

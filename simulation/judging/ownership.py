@@ -19,7 +19,7 @@ from protocol.messages import (
     TableState,
     Watching,
 )
-from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.entries import Entry, Played, StoodIn
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, Wiretap
 
@@ -143,7 +143,7 @@ class Ownership:
             stored: float = math.inf
             if entries is not None:
                 own = entries[: had[-1].entries]
-                stored = sum(len(events_in(each)) for each in own if isinstance(each, Played | StoodIn))
+                stored = sum(len(each.events) for each in own if isinstance(each, Played | StoodIn))
             verdict.leaked += [
                 f"{table}: {tap.server} woke without it, and told seat {heard.seat}: {heard.message}"
                 for heard in tap.heard[len(before) :]

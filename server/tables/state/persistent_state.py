@@ -373,7 +373,7 @@ class PersistentState:
 
     def fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
         if isinstance(entry, stored.Played | stored.StoodIn):
-            self.fold_move(entry, stored.events_in(entry))
+            self.fold_move(entry, stored.whole_events(entry.events))
             return
         self.entry_count += 1
         match entry:
@@ -486,7 +486,7 @@ class PersistentState:
         assert game.view.turn is not None  # noqa: S101 - in a running game
         self.asked = None
         self.clocks.charge(game.view.turn, 0)
-        for event in stored.events_in(entry):
+        for event in stored.whole_events(entry.events):
             if isinstance(event, TakenBack):
                 for seat in {game.view.owners[field] for field in event.fields}:
                     if (player := self.players[seat]) is not None:
