@@ -4,6 +4,7 @@ How storage fares is observed, logged, and tried while nothing is stored.
 """
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
@@ -34,12 +35,9 @@ log = logging.getLogger(__name__)
 
 
 class Health:
-    """Counts what could not be stored, and logs it now and then; `probe` tries to store, and never fails.
+    """Counts what could not be stored, and logs it now and then; `probe` stores a batch without changes."""
 
-    It has to call `record_commit`, as every commit does.
-    """
-
-    def __init__(self, probe: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, probe: Callable[[], Storing]) -> None:
         self._probe = probe
         self._probing: asyncio.Task[None] | None = None
         self._probed_at = -math.inf
@@ -84,7 +82,8 @@ class Health:
 
     async def _run_probe(self) -> None:
         try:
-            await self._probe()
+            with contextlib.suppress(JournalError):  # it is counted
+                await self._probe()
         finally:
             self._probing = None
 
@@ -131,11 +130,10 @@ class Append(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A rarer piece of work, done after the commit, in its own transaction."""
+    """A rarer piece of work, begun on the event loop after the commit, in its own transaction."""
 
-    work: Callable[[], Any]
+    begin: Callable[[], asyncio.Future[Any]]
     done: Uninterrupted[Any]
-    begins: Callable[[], None] | None
 
 
 @dataclass(slots=True)
@@ -184,22 +182,20 @@ class Batch:
 class CommitQueue:
     """Stores what tables append, one batch after the other, and does rarer work in between.
 
-    `commit` stores a batch, and `work` does a piece of work; each returns what it has to, or a future of it.
-    `in_use` says how far the tables in use have come. `settled` is called with the number of changes after
-    each batch; `logged` says whether the log already has why nothing is stored.
+    `commit` stores a batch, or returns the future of that; one without changes is a trial. `in_use` says how
+    far the tables in use have come. `settled` is called with the number of changes after each batch; `logged`
+    says whether the log already has why nothing is stored.
     """
 
     def __init__(
         self,
         commit: Callable[[Batch], asyncio.Future[None] | None],
-        work: Callable[[Callable[[], Any]], asyncio.Future[Any]],
         health: Health,
         *,
         settled: Callable[[int], None] = lambda _: None,
         logged: Callable[[], bool] = lambda: False,
     ) -> None:
         self._commit = commit
-        self._work = work
         self._health = health
         self._settled = settled
         self._logged = logged
@@ -225,13 +221,13 @@ class CommitQueue:
         self._settle_soon()
         return result_of(stored)
 
-    async def do(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
-        """Return what `work` returns; `begins` is called on the event loop just before it."""
-        return await result_of(self.ask(work, begins))
+    async def do(self, begin: Callable[[], asyncio.Future[T]]) -> T:
+        """Return the result of what `begin` begins, once all earlier work is done."""
+        return await result_of(self.ask(begin))
 
-    def ask(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Uninterrupted[Any]:
+    def ask(self, begin: Callable[[], asyncio.Future[T]]) -> Uninterrupted[T]:
         """Ask for a piece of work, and return the future of its result."""
-        job = Job(work, Uninterrupted(loop=self._loop), begins)
+        job = Job(begin, Uninterrupted(loop=self._loop))
         self._jobs.append(job)
         self._settle_soon()
         return job.done
@@ -289,9 +285,7 @@ class CommitQueue:
                 result: Any = self._commit(item)
             else:
                 self.jobs_begun += 1
-                if item.begins is not None:
-                    item.begins()
-                result = self._work(item.work)
+                result = item.begin()
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
             self._fail(item, error)
             return
@@ -320,13 +314,14 @@ class CommitQueue:
             item.done.set_result(result)
             self._settled(1)
             return
-        self.durations.add(time.perf_counter() - began)
+        if item.changes:
+            self.durations.add(time.perf_counter() - began)
         for code, standing in item.changes.items():
             self.take_note(code, standing)
         for append in item.appends:
             append.stored.set_result(None)
         self._health.record_commit(failed=False)
-        self._settled(len(item.rows))
+        self._settled(len(item.rows) or 1)
 
     def _fail(self, item: Batch | Job, error: Exception) -> None:
         if isinstance(item, Job):

@@ -167,11 +167,12 @@ class Journal(ABC):
         """Archive a table without players; a journal without an archive forgets it."""
         displaced: list[str] = []
 
-        def begins() -> None:
+        def make() -> Operation[Outcome]:
             displaced[:] = self._archive.displaced_by(code, game, self._most_archived)
+            return operations.archive(code, game, displaced, int(time.time()))
 
         async with self._archiving:  # the next game is archived when it is known what this one has displaced
-            await self._change(lambda: operations.archive(code, game, displaced, int(time.time())), begins)
+            await self._change(make)
             self._archive.add(code, game)
             for other in displaced:
                 self._archive.discard(other)
@@ -223,14 +224,12 @@ class Journal(ABC):
     async def close(self) -> None:
         """Finish what was asked for, and close everything."""
 
-    async def _change(
-        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
-    ) -> Outcome:
+    async def _change(self, make: Callable[[], Operation[Outcome]]) -> Outcome:
         """Carry out an operation in a transaction; raises TableLost if the table is not where it has to be.
 
-        `begins` is called on the event loop when all earlier work is done, before the operation is made.
+        It is made on the event loop when all earlier work is done.
         """
-        outcome = await self._transact(make, begins)
+        outcome = await self._transact(make)
         for code, table in outcome.items():
             self._queue.take_note(code, None if table is None else table.standing)
         return outcome
@@ -240,9 +239,7 @@ class Journal(ABC):
         """Carry out an operation that only reads."""
 
     @abstractmethod
-    async def _transact(
-        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
-    ) -> Outcome: ...
+    async def _transact(self, make: Callable[[], Operation[Outcome]]) -> Outcome: ...
 
 
 class NoJournal(Journal):

@@ -4,7 +4,6 @@ Moves have a connection of their own, and so has the lease, so that neither wait
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
@@ -47,12 +46,11 @@ class PostgresJournal(Journal):
         self._archive_share = archive_share
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
-        self._health = Health(self._probe)
+        self._health = Health(lambda: self._queue.append(()))
         # Two queues, so that moves do not wait for rarer work. They hand failures on to those who wait.
         self._queue, self._rest = (
             CommitQueue(
                 lambda batch: asyncio.create_task(self._commit(batch), name="committing"),
-                lambda work: asyncio.create_task(self._work(work), name="working in the database"),
                 self._health,
             )
             for _ in range(2)
@@ -226,29 +224,27 @@ class PostgresJournal(Journal):
                 reason=reason_of(error),
             ) from error
 
+    async def _do(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Return what a rarer piece of work returns, done after those that were asked for earlier."""
+        return await self._rest.do(
+            lambda: asyncio.create_task(self._work(work), name="working in the database")
+        )
+
     async def _read_rows(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        found: T = await self._rest.do(lambda: self._lease.rest.read(work))
-        return found
+        return await self._do(lambda: self._lease.rest.read(work))
 
     async def _read(self, make: Callable[[], Operation[T]]) -> T:
         return await self._read_rows(lambda connection: stored.carry_out(connection, make()))
 
-    async def _transact(
-        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
-    ) -> Outcome:
+    async def _transact(self, make: Callable[[], Operation[Outcome]]) -> Outcome:
         attempts: list[Outcome] = []
-        outcome: Outcome = await self._rest.do(
+        outcome = await self._do(
             lambda: self._lease.rest.change(
                 lambda connection, _: stored.transact(connection, self._lease.term, make, attempts)
-            ),
-            begins,
+            )
         )
         self._archive_state = ()  # or it is as before if another server brings the table back at once
         return outcome
-
-    async def _probe(self) -> None:
-        with contextlib.suppress(JournalError):  # it is counted
-            await self._queue.append(())  # stores that nothing has changed
 
 
 def _table_lost(error: Fenced | NotOwned) -> TableLost:

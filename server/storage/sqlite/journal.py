@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from server.config import Durable
 from server.errors import JournalError, NotStored, TableLost
@@ -57,7 +57,7 @@ class SqliteJournal(Journal):
     ) -> None:
         super().__init__(most_archived, archive_share)
         self.path = data / FILE_NAME
-        self._health = Health(self._probe)
+        self._health = Health(lambda: self._queue.append(()))
         self._loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as opening:
             opening.enter_context(lock_folder(data))
@@ -79,7 +79,6 @@ class SqliteJournal(Journal):
                 raise unusable(self.path, error) from error
             self._queue = CommitQueue(
                 self._begin_commit,
-                self._begin_work,
                 self._health,
                 settled=self._checkpoints.entries_stored,
                 logged=lambda: self._files.fault is not None,
@@ -109,8 +108,7 @@ class SqliteJournal(Journal):
             raise damage_error(self.path, error) from error
 
     async def copy(self, path: Path, *, exact: bool) -> bytes:
-        frozen: tuple[sqlite3.Connection, bytes] = await self._queue.do(self._freeze)
-        database, listed = frozen
+        database, listed = await self._queue.do(lambda: self._in_thread(self._freeze))
         copying = self._loop.run_in_executor(None, partial(write_copy, database, path, exact=exact))
         try:
             await asyncio.shield(copying)
@@ -165,38 +163,37 @@ class SqliteJournal(Journal):
         self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
     async def _read(self, make: Callable[[], Operation[T]]) -> T:
-        found: T = await self._queue.do(lambda: carry_out(self._database, make()))
-        return found
+        return await self._queue.do(lambda: self._in_thread(partial(carry_out, self._database, make())))
 
-    async def _transact(
-        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
-    ) -> Outcome:
-        outcome: Outcome = await self._queue.do(lambda: self._ledger.change(make()), begins)
-        return outcome
+    async def _transact(self, make: Callable[[], Operation[Outcome]]) -> Outcome:
+        return await self._queue.do(lambda: self._in_thread(partial(self._ledger.change, make())))
 
     def _begin_commit(self, batch: Batch) -> asyncio.Future[None] | None:
         """Commit what the tables have appended, all together.
 
         Not in a thread: a commit writes to memory that the system puts on disk later, which takes some 20
         microseconds a move, and handing the interpreter to a thread and back took five times as long. What
-        waits for the disk or may take long, as removing a table does, is done in a thread; what is asked for
-        meanwhile comes after it.
+        waits for the disk or may take long, as removing a table does, and what tries the disk is done in a
+        thread; what is asked for meanwhile comes after it.
         """
         self._unchanged = None
-        if self._log_begins or self._durable == "full" or batch.forgotten:
+        if self._log_begins or self._durable == "full" or batch.forgotten or not batch.changes:
             return self._loop.run_in_executor(self._thread, self._commit, batch)
         self._commit(batch)
         return None
 
     def _commit(self, batch: Batch) -> None:
-        self._ledger.append(batch)
+        if batch.changes:
+            self._ledger.append(batch)
+        else:
+            mark(self._database)
         self._log_begins = False
 
-    def _begin_work(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+    def _in_thread(self, work: Callable[[], T]) -> asyncio.Future[T]:
         self._unchanged = None
         return self._loop.run_in_executor(self._thread, self._work, work)
 
-    def _work(self, work: Callable[[], Any]) -> Any:
+    def _work(self, work: Callable[[], T]) -> T:
         try:
             return work()
         except NotOwned as error:
@@ -205,15 +202,6 @@ class SqliteJournal(Journal):
             raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
         except ValueError as error:
             raise damage_error(self.path, error) from error
-
-    async def _probe(self) -> None:
-        try:
-            await self._queue.do(lambda: mark(self._database))
-        except JournalError:  # it is counted
-            self._health.record_commit(failed=True)
-        else:
-            self._log_begins = False
-            self._health.record_commit(failed=False)
 
     def _log_may_begin(self, wait_for_rest: bool) -> None:
         """Begin the log anew if that is possible, in the thread; let commits wait for the rest if need be."""
@@ -233,4 +221,4 @@ class SqliteJournal(Journal):
                 )
 
         self._log_begins = True
-        self._queue.ask(begin).add_done_callback(log_failure)
+        self._queue.ask(lambda: self._in_thread(begin)).add_done_callback(log_failure)

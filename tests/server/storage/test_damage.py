@@ -376,7 +376,7 @@ async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_pa
         await journal.append("USEE", 40, MANY)
         told = await everything(journal)
         if damaged:
-            await journal._queue.do(damage)
+            await journal._queue.do(lambda: journal._in_thread(damage))
         copied(data, cut)
     assert told["USEA"] == 15
     (cut / LIST_NAME).write_bytes(listed)

@@ -300,9 +300,9 @@ async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
 async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
     """A server that ends cancels its tasks; what waits for a commit cannot be cancelled, so it is told."""
     store = asyncio.get_running_loop().create_future()
-    queue = CommitQueue(lambda _: store, lambda _: store, Health(lambda: asyncio.sleep(0)))
+    queue = CommitQueue(lambda _: store, Health(lambda: asyncio.sleep(0)))
     appended = asyncio.create_task(queue.append([("KXQT", 0, [Opened(3, True, None)])]))
-    done = queue.ask(lambda: None)
+    done = queue.ask(lambda: store)
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     store.cancel()
