@@ -14,7 +14,7 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Final
 
-from server.tables.seats.names import skeleton
+from server.tables.names import skeleton
 from simulation.machine.loop import Trace
 from simulation.plan import Choice, plan_of
 from simulation.week import Week

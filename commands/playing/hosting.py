@@ -36,7 +36,7 @@ from server.config import Announce, Config
 from server.errors import JournalError, JournalInUse, StartError
 from server.net.addresses import reachable
 from server.refusal import Refusal
-from server.tables.seats.names import check_name
+from server.tables.names import check_name
 
 
 async def against_bots(options: Options, brains: tuple[str, ...], opening: Open, config: Config) -> Visit:

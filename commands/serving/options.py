@@ -35,7 +35,7 @@ from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
 from server.config import Network
 from server.refusal import Refusal
-from server.tables.seats.names import check_name
+from server.tables.names import check_name
 
 # The files with passwords, and the variables of the environment that may have them instead.
 _PASSWORDS: Final[Mapping[str, str]] = {

@@ -29,7 +29,7 @@ from server.storage.owner import describe_archived, describe_stored, replayed_ga
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.evening.evening import Evening
 from server.tables.lobby import Lobby
-from server.tables.seats.names import check_text
+from server.tables.names import check_text
 from server.tables.table import Table
 from server.version import SERVER_NAME
 

@@ -1,28 +1,33 @@
 """What a table's parts share: its persistent state, who is here, and how both are stored and sent."""
 
+import asyncio
 import math
 import time
+from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final
+from typing import Final, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
+from engine.draws import Bytes32, Share, commitment_to
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from protocol.messages import Asked, PauseSummary, Planned, SaidBefore, SeatSummary, TableState
+from protocol.messages import Asked, PauseSummary, Planned, SaidBefore, SeatSummary, StartGame, TableState
 from server.config import Limits, Postman, Timers
 from server.errors import JournalError, NotStoredNow
+from server.limits.networks import Networks
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
-from server.net.session import Session
-from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
+from server.net.session import AttendedTable, Session
+from server.storage.entries import Clocked, Entry, GivenToBot, NoticesTo, SaidReady
 from server.storage.journal import Journal
 from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, Talk, catch_up
+from server.tables.exclusions import Exclusions
 from server.tables.owner import TableOwner
 from server.tables.rates import Rates
 from server.tables.state.live_entries import live_entries
@@ -32,6 +37,55 @@ ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 LOOK_SECONDS: Final = 3600.0  # at most until it is checked whether a moment has come: clocks are set
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
+
+
+@dataclass(slots=True, eq=False)
+class Draw:
+    """A game that starts as soon as the shares are in; nothing of it is stored before.
+
+    `starter` is the host's session, None if the evening starts the game, `message` its request. The shares of
+    `awaited` seats are to come. If `subject` is no longer what it was, the draw is for another game.
+    """
+
+    starter: Session | None
+    seat: Seat
+    message: StartGame
+    subject: object
+    seed: Bytes32 = field(repr=False)
+    shares: list[Share] = field(repr=False)
+    awaited: dict[Session, tuple[Seat, str]]  # with their pledges
+
+    @property
+    def commitment(self) -> Bytes32:
+        return commitment_to(self.seed)
+
+
+class Owed(NamedTuple):
+    """A notice that a player is to get."""
+
+    kind: Literal["turn", "short", "resumed", "over"]
+    number: int  # of events so far in the game, or of the pause that has ended
+
+
+@dataclass(slots=True)
+class Unconfirmed:
+    """An address that a player has left, to which a code was sent."""
+
+    to: NoticesTo
+    digits: str
+    guesses: int = 0
+    unreachable: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Calls:
+    """The notices to a table's players: what is owed and sent, and what they know of, stored or not."""
+
+    unconfirmed: dict[str, Unconfirmed] = field(default_factory=dict)  # by the seats' token hashes
+    owed: dict[Seat, Owed] = field(default_factory=dict)
+    known: dict[Seat, Owed] = field(default_factory=dict)
+    failures: Counter[Seat] = field(default_factory=Counter)
+    sending: dict[Seat, asyncio.Task[None]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +105,7 @@ class TableContext:
     postman: Postman | None  # who calls players that are away
     address: str  # of this server, where they come back to
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
+    table: AttendedTable = field(init=False)
     deadlines: Deadlines = field(init=False)
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
@@ -59,11 +114,24 @@ class TableContext:
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
+    last_sessions: dict[str, tuple[str, Networks]] = field(
+        default_factory=dict
+    )  # by token hashes, once ended
+    exclusions: Exclusions = field(init=False)
+    # The hands that sessions have seen in the running game.
+    hands_known: WeakKeyDictionary[Session, Seat] = field(default_factory=WeakKeyDictionary)
+    host_overdue: bool = False  # the host has been away for long enough, but nobody was here to follow
+    draw: Draw | None = None
+    called_for_shares: bool = False  # at least once
+    calls: Calls = field(default_factory=Calls)
+    record: list[str] | None = None  # of the finished game, once somebody has asked for it
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
     _states: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
-        self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
+        limits = self.limits
+        self._states = RateLimiter(limits.states_at_once, _STATES_PER_SECOND)
+        self.exclusions = Exclusions(self.timers.time, limits.removed_seconds, limits.removed_address_seconds)
 
     def stop(self) -> None:
         self.deadlines.stop()
@@ -110,7 +178,7 @@ class TableContext:
             if (wait := self._states.wait(self.deadlines.time())) == 0:
                 self.send_state()
                 return
-            self.deadlines.set(Due.STATE, wait, self._send_state_late)
+            self.deadlines.set(Due.STATE, wait)
         if newcomer is not None and not at_once and not self.journal.lapsed:
             newcomer.send(self.table_state())
 
@@ -119,7 +187,7 @@ class TableContext:
         if self.audience and not self.journal.lapsed:
             self.audience.broadcast(self.table_state())
 
-    async def _send_state_late(self) -> None:
+    async def send_state_late(self) -> None:
         self.send_state()
 
     def table_state(self) -> TableState:
@@ -254,8 +322,6 @@ class TableContext:
             return False
         await self.store_or_log(*map(GivenToBot, seats))
         if left := self.policy.seats_for_bots():  # the journal could not be written
-            seat = left[0]
-            again = partial(self.policy.away_too_long, seat)
-            self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, again, seat)
+            self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, left[0])
         self.policy.reconsider()
         return True

@@ -35,11 +35,11 @@ from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
 from server.tables.evening.evening import Evening, new_seed
+from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
 from server.tables.registry.table_registry import TableRegistry
-from server.tables.seats.names import check_name
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 

@@ -6,7 +6,7 @@ admission, requests at the table to `Requests`, and the game to the moves.
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
 from engine.draws import Bytes32
@@ -22,17 +22,13 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
-from server.tables.absence.deadlines import Deadlines, Due, Work
+from server.tables import notices, requests
+from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.context import TableContext
-from server.tables.game import consent
-from server.tables.game.game_start import GameStart
-from server.tables.game.holidays import await_end
-from server.tables.game.moves import Moves
-from server.tables.notices import Notices
+from server.tables.game import consent, game_start, holidays, moves
 from server.tables.priority_lock import PriorityLock
-from server.tables.requests import Requests
-from server.tables.seats.seat_admission import SeatAdmission
+from server.tables.seats import seat_admission
 from server.tables.state.persistent_state import Player
 
 log = logging.getLogger(__name__)
@@ -40,6 +36,23 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SECONDS_UNTIL_ROOM: Final = 60
+
+# What is done when it falls due; a table that nobody attends is archived.
+_WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
+    Due.SEAT_FREE: seat_admission.free_if_away,
+    Due.AWAY_TOO_LONG: moves.away_too_long,
+    Due.NOTICE: notices.fall_due,
+    Due.HOLIDAY_OVER: holidays.end_if_over,
+    Due.HOST_AWAY: seat_admission.follow_host,
+    Due.TIME_UP: moves.end_turn,
+    Due.CLOCK: moves.save_clock,
+    Due.MOVE: moves.stand_in,
+    Due.PAUSE_OVER: consent.end_if_over,
+    Due.SHARES: game_start.begin_without,
+    Due.STATE: TableContext.send_state_late,
+    Due.NOTICE_SENT: notices.note_outcome,
+    Due.CODE_REFUSED: notices.tell_player,
+}
 
 
 class Table:
@@ -59,6 +72,7 @@ class Table:
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         self._context = context
         self.audience = context.audience
+        context.table = self
         context.deadlines = Deadlines(context.timers, context.tasks, context.counts, self._do_due)
         try:
             self._begin()
@@ -68,35 +82,17 @@ class Table:
 
     def _begin(self) -> None:
         """Set up the table's parts; raises whatever its unchecked state causes."""
-        context = self._context
-        self._moves = Moves(context)
-        # Not the moves' own methods, by which the policy would keep the table of an ended game in memory.
-        context.policy = AbsencePolicy(
-            context.state,
-            context.audience.seated,
-            context.stand_in,
-            context.deadlines,
-            away_too_long=lambda seat: self._moves.away_too_long(seat),  # noqa: PLW0108
-            stand_in_moves=lambda events: self._moves.stand_in(events),  # noqa: PLW0108
-            save_clock=lambda: self._moves.save_clock(),  # noqa: PLW0108
-        )
-        self._admission = SeatAdmission(self, context)
-        if context.state.paused is not None:
+        context, state = self._context, self.state
+        context.policy = AbsencePolicy(state, self.audience.seated, context.stand_in, context.deadlines)
+        seat_admission.watch_host(context)
+        for seat, _ in state.held:
+            seat_admission.keep_for_a_while(context, seat)
+        if state.paused is not None:
             consent.begin_pause(context)
-        for seat in context.state.on_holiday:
-            await_end(context, seat)
-        self._game_start = GameStart(self._context, self._moves)
-        self._notices = Notices(self._context)
-        self._requests = Requests(
-            self,
-            self._context,
-            admission=self._admission,
-            game_start=self._game_start,
-            moves=self._moves,
-            notices=self._notices,
-        )
+        for seat in state.on_holiday:
+            holidays.await_end(context, seat)
         self._look_who_is_here()
-        self._notices.look()
+        notices.look(context)
         self.summary()  # the list of all tables must not fail because of this one
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -106,35 +102,36 @@ class Table:
     ) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         if isinstance(message, MOVES):
-            done = self._do(lambda: self._requests.answer(session, message))
+            done = self._do(lambda context: requests.answer(context, session, message))
             return traced_move(done, type(message).__name__, None if self.state.private else self.code)
         match message:
             case messages.Rematch():
-                return self._do(lambda: self._requests.play_again(session, message), leased=True)
+                return self._do(lambda context: requests.play_again(context, session, message), leased=True)
             case messages.GetRecord():
-                return self._do(lambda: self._requests.send_record(session, message), leased=True)
+                return self._do(lambda context: requests.send_record(context, session, message), leased=True)
             case _:
-                return self._do(lambda: self._requests.answer(session, message))
+                return self._do(lambda context: requests.answer(context, session, message))
 
     async def enter(
         self, session: Session, message: messages.JoinTable | messages.Resume | messages.Watch
     ) -> None:
         """Admit the session as it asks; raises Refusal or JournalError."""
-        match message:
-            case messages.JoinTable():
-                await self._do(lambda: self._admission.join(session, message), leased=True)
-            case messages.Resume():
-                await self._do(lambda: self._resume(session, message), leased=True)
-            case messages.Watch():
-                await self._do(lambda: self._admission.watch(session, message), leased=True)
 
-    async def _resume(self, session: Session, message: messages.Resume) -> None:
-        await self._admission.resume(session, message)
-        self._notices.tell(session, newcomer=True)
+        async def admit(context: TableContext) -> None:
+            match message:
+                case messages.JoinTable():
+                    await seat_admission.join(context, session, message)
+                case messages.Resume():
+                    await seat_admission.resume(context, session, message)
+                    notices.tell(context, session, newcomer=True)
+                case messages.Watch():
+                    await seat_admission.watch(context, session, message)
+
+        await self._do(admit, leased=True)
 
     async def disconnect(self, session: Session) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self._do(lambda: self._admission.disconnect(session), urgent=True)
+            await self._do(lambda context: seat_admission.disconnect(context, session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -187,57 +184,58 @@ class Table:
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table; raises Refusal."""
         self._check_open()
-        self._admission.sit(session, Seat(0), messages.Seated(id, self.code, 0, token))
+        seat_admission.sit(self._context, session, Seat(0), messages.Seated(id, self.code, 0, token))
         self._look_who_is_here()
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self._do(lambda: self._admission.arrive(session, id, player), leased=True)
+        await self._do(lambda context: seat_admission.arrive(context, session, id, player), leased=True)
 
     async def close(self, reason: str | None) -> None:
         """Close the table for good, and give everybody the `reason`, if any.
 
         Raises Refusal or JournalError and changes nothing.
         """
-        await self._do(lambda: self._close(reason), urgent=True)
+        await self._do(lambda _: self._close(reason), urgent=True)
 
     async def remove_player(self, seat: Seat) -> bool:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
-        return await self._do(lambda: self._admission.remove_player(seat), urgent=True)
+        return await self._do(lambda context: seat_admission.remove_player(context, seat), urgent=True)
 
     async def begin_of_evening(self, seed: Bytes32 | None) -> None:
         """Begin the game for the evening, with the draws of its round if that has a seed for all its tables.
 
         Raises Refusal or JournalError.
         """
-        await self._do(lambda: self._game_start.begin_of_evening(seed), urgent=True)
+        await self._do(lambda context: game_start.begin_of_evening(context, seed), urgent=True)
 
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal, TableLost):  # it has ended already
-            await self._do_after_notices(lambda: self._archive(attended=attended))
+            await self._do_after_notices(lambda: self._archive(self._context, attended=attended))
         return self._ended
 
     async def shorten_if_long(self) -> None:
         """Drop the table's obsolete entries from the journal; raises JournalError."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime
-            await self._do(lambda: self._context.shorten_if_long(), urgent=True)  # noqa: PLW0108 - an ended table has none
+            await self._do(TableContext.shorten_if_long, urgent=True)
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         """Hand the table to another server with `give`, and send everybody there, if that succeeds."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime, or nobody knows where it is
             await self._do_after_notices(lambda: self._hand_over(give))
 
-    async def _do_after_notices(self, work: Work) -> None:
+    async def _do_after_notices(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do `work` when nobody is being called, which takes as long as a slow server: without the lock."""
 
-        async def unless_sending() -> bool:
-            if not (sending := self._notices.sending):
-                await work()
-            return not sending
+        async def unless_sending(context: TableContext) -> bool:
+            if context.calls.sending:
+                return False
+            await work()
+            return True
 
         while not self._ended:
-            await self._notices.finish()
+            await notices.finish(self._context)
             if await self._do(unless_sending, urgent=True):
                 return
 
@@ -260,12 +258,14 @@ class Table:
     def stop(self) -> None:
         """Cancel everything that would fall due: the server stops, and a lost connection is no departure."""
         if not self._ended:
-            self._game_start.break_off()
+            game_start.break_off(self._context)
             self._context.stop()
 
     # -- one thing at a time ------------------------------------------------------------------------
 
-    async def _do(self, work: Callable[[], Awaitable[T]], *, urgent: bool = False, leased: bool = False) -> T:
+    async def _do(
+        self, work: Callable[[TableContext], Awaitable[T]], *, urgent: bool = False, leased: bool = False
+    ) -> T:
         """Do `work` in its turn: no other work is under way, and the table has not ended.
 
         Urgent work comes before all requests, so that no number of them can delay the server's own. `leased`
@@ -275,14 +275,15 @@ class Table:
         await self._lock.acquire(urgent=urgent)
         try:
             self._check_open()
+            context = self._context
             if leased:
-                self._context.check_lease()
-            result = await work()
+                context.check_lease()
+            result = await work(context)
             if not (self._ended or self._is_over):
-                if self._context.state.asked is not None:
-                    await consent.grant_if_agreed(self._context)
-                if self._game_start.awaits_shares:
-                    await self._game_start.begin_if_complete()
+                if self.state.asked is not None:
+                    await consent.grant_if_agreed(context)
+                if context.draw is not None:
+                    await game_start.begin_if_complete(context)
         except (Refusal, JournalError):
             raise
         except Exception as error:  # an error at one table must not stop the others
@@ -301,11 +302,12 @@ class Table:
                     self._end()
                 else:
                     self._look_who_is_here()
-                    self._notices.look()
+                    notices.look(self._context)
 
-    async def _do_due(self, work: Work) -> None:
+    async def _do_due(self, due: Due, *about: Any) -> None:
+        work = self._archive if due is Due.UNATTENDED else _WORK[due]
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self._do(work, urgent=True)
+            await self._do(lambda context: work(context, *about), urgent=True)
 
     # -- the end ------------------------------------------------------------------------------------
 
@@ -314,7 +316,7 @@ class Table:
             self._await_return(None)
             return
         self.state.pack()
-        self._requests.forget_record()
+        self._context.record = None  # nobody is here who could ask for it
         if self.state.stage == "over":
             self._context.talk.clear()
         self._await_return(self.state.stage)
@@ -337,7 +339,7 @@ class Table:
             limits = context.limits
             seconds = limits.over_seconds if brief else limits.unattended_seconds
             if not stays:
-                context.deadlines.set(Due.UNATTENDED, seconds, self._archive)
+                context.deadlines.set(Due.UNATTENDED, seconds)
 
     @property
     def is_awaited(self) -> bool:
@@ -353,15 +355,15 @@ class Table:
         round_ago = 0 if state.game is None else len(state.game.events) - len(state.players)
         return sum(number > round_ago for number in state.stood_in) < len(state.people)
 
-    async def _archive(self, *, attended: bool = False) -> None:
+    async def _archive(self, context: TableContext, *, attended: bool = False) -> None:
         """Archive a game so that its players can come back to it, or forget a table without a game.
 
         Do nothing if somebody is here, unless `attended`.
         """
-        context, state = self._context, self.state
+        state = self.state
         if self.audience and not attended:
             return
-        if self._notices.owes and not attended:
+        if notices.owes(context) and not attended:
             self._left_at = None, False  # try again
             return
         await context.stop_clock()
@@ -408,7 +410,7 @@ class Table:
                 session.send(self._no_more().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._moves, self._game_start, self._requests, self._notices
+        del self._context
 
     @property
     def _is_over(self) -> bool:

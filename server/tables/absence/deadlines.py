@@ -2,20 +2,18 @@
 
 import enum
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from engine.pieces import Seat
 from server.config import Timer, Timers
 from server.errors import JournalError
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 
-Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 
 class Due(enum.Enum):
-    """What may fall due; of the first four, at each seat."""
+    """What a table does without being asked; of the first four, one may be pending at each seat."""
 
     SEAT_FREE = enum.auto()  # a seat was kept for long enough for a player who is away
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows
@@ -29,13 +27,18 @@ class Due(enum.Enum):
     SHARES = enum.auto()  # the clients had their time to show their shares in a draw
     UNATTENDED = enum.auto()  # nobody was here for so long that the table is archived or forgotten
     STATE = enum.auto()  # so much has changed that not everybody was sent it yet
+    NOTICE_SENT = enum.auto()  # a notice was delivered, or was not
+    CODE_REFUSED = enum.auto()  # no code could be sent to the address that a player has left
+
+
+_AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.HOLIDAY_OVER}
 
 
 class Deadlines:
-    """Hands a table's own work to `carry_out` when it falls due, each in its own task.
+    """Has `carry_out` do a table's own work when it falls due, each in its own task.
 
-    At most one of each kind is pending, or one per seat if it concerns a seat. What cannot be stored falls
-    due again.
+    It gets what is due and what that is about. At most one of each kind is pending, or one per seat if it
+    concerns a seat. What cannot be stored falls due again.
     """
 
     def __init__(
@@ -43,26 +46,30 @@ class Deadlines:
         timers: Timers,
         tasks: Tasks,
         counts: Counts,
-        carry_out: Callable[[Work], Coroutine[Any, Any, None]],
+        carry_out: Callable[..., Coroutine[Any, Any, None]],
     ) -> None:
         self.time = timers.time
         self._timers = timers
         self._tasks = tasks
         self._counts = counts
         self.carry_out = carry_out
-        self._running: dict[tuple[Due, Seat | None], Timer] = {}
+        self._running: dict[tuple[Due, object], Timer] = {}
         self.stopped = False
 
-    def set(self, due: Due, seconds: float, work: Work, seat: Seat | None = None) -> None:
-        """Have `work` done after this many seconds, in place of what is pending of its kind."""
-        self.cancel(due, seat)
+    def set(self, due: Due, seconds: float, *about: object) -> None:
+        """Have something done after this many seconds, in place of what is pending of its kind.
+
+        `about` begins with the seat if it concerns one.
+        """
+        key = due, about[0] if due in _AT_SEATS else None
+        self.cancel(*key)
         if not self.stopped:
-            self._running[due, seat] = self._timers.call_later(seconds, self._begin, due, work, seat)
+            self._running[key] = self._timers.call_later(seconds, self._begin, key, about)
 
     def is_set(self, due: Due) -> bool:
         return (due, None) in self._running
 
-    def cancel(self, due: Due, seat: Seat | None = None) -> None:
+    def cancel(self, due: Due, seat: object = None) -> None:
         """Do nothing of this kind, or of this kind about a seat."""
         if (timer := self._running.pop((due, seat), None)) is not None:
             timer.cancel()
@@ -74,13 +81,13 @@ class Deadlines:
             timer.cancel()
         self._running.clear()
 
-    def _begin(self, due: Due, work: Work, seat: Seat | None) -> None:
-        del self._running[due, seat]
-        self._tasks.start(self._do(due, work, seat), due.name)
+    def _begin(self, key: tuple[Due, object], about: tuple[object, ...]) -> None:
+        del self._running[key]
+        self._tasks.start(self._do(key[0], about), key[0].name)
 
-    async def _do(self, due: Due, work: Work, seat: Seat | None) -> None:
+    async def _do(self, due: Due, about: tuple[object, ...]) -> None:
         try:
-            await self.carry_out(work)
+            await self.carry_out(due, *about)
         except JournalError as error:
             self._counts.journal_failed(error)
-            self.set(due, RETRY_SECONDS, work, seat)
+            self.set(due, RETRY_SECONDS, *about)

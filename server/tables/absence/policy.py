@@ -3,10 +3,9 @@
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import KW_ONLY, dataclass
-from functools import partial
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
@@ -47,18 +46,14 @@ class AbsencePolicy:
     For absent programs the stand-in plays immediately. The server's bots move in the same way: they count as
     never present, and have no clock. Before and after a game nothing is done; during a pause all clocks stop,
     and nobody moves. The table calls the policy when something happens. It sets deadlines for what the table
-    does: a player is `away_too_long`, the stand-in moves in the turn after so many events, or the clock of a
-    turn that takes long is stored.
+    does: a player has been away too long, the stand-in moves in the turn after so many events, or the clock
+    of a turn that takes long is stored.
     """
 
     state: PersistentState
     seated: Mapping[Seat, Session]
     stand_in: StandIn
     deadlines: Deadlines
-    _: KW_ONLY
-    away_too_long: Callable[[Seat], Coroutine[Any, Any, None]]
-    stand_in_moves: Callable[[int], Coroutine[Any, Any, None]]
-    save_clock: Callable[[], Coroutine[Any, Any, None]]
 
     def __post_init__(self) -> None:
         self._away: dict[Seat, float] = {}  # until when the policy waits
@@ -277,18 +272,18 @@ class AbsencePolicy:
         if self._game is None or not isinstance(policy, ByVote | ByBot):
             return
         if seat not in self.seated and seat not in self._away and seat not in self.state.programs:
-            self.deadlines.set(Due.AWAY_TOO_LONG, policy.seconds, partial(self.away_too_long, seat), seat)
+            self.deadlines.set(Due.AWAY_TOO_LONG, policy.seconds, seat)
             self._away[seat] = self.deadlines.time() + policy.seconds
 
     def _run_clock(self) -> None:
         """Schedule the end of the turn for when its clock runs out."""
         if self._game is not None and self._allowance is not None and not self._clock_stands:
             seconds = (self.time_left() or 0) / 1000
-            self.deadlines.set(Due.TIME_UP, seconds, partial(self._time_up, self._turn_start))
+            self.deadlines.set(Due.TIME_UP, seconds, self._turn_start)
             if seconds > _SAVED_EVERY:
-                self.deadlines.set(Due.CLOCK, _SAVED_EVERY, self.save_clock)
+                self.deadlines.set(Due.CLOCK, _SAVED_EVERY)
 
-    async def _time_up(self, since: float) -> None:
+    def end_turn(self, since: float) -> None:
         """Make the stand-in move if the clock that has run since this moment was not set again."""
         waits = not self._stopped and self._turn_start == since and self._substitute_move is None
         if waits and self._game is not None:
@@ -321,7 +316,7 @@ class AbsencePolicy:
     def _prepare(self, move: SubstituteMove, seconds: float) -> None:
         self._stop_turn()
         self._substitute_move = move
-        self.deadlines.set(Due.MOVE, seconds, partial(self.stand_in_moves, move.events))
+        self.deadlines.set(Due.MOVE, seconds, move.events)
 
     def _among_people(self, by: str) -> bool:
         """Return whether several people see when the stand-in moves."""
@@ -331,7 +326,7 @@ class AbsencePolicy:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             among_people = self._among_people(move.by)
             pause = self.stand_in.pace.pause(self._game.view, among_people=among_people, late=True)
-            self.deadlines.set(Due.MOVE, pause, partial(self.stand_in_moves, move.events))
+            self.deadlines.set(Due.MOVE, pause, move.events)
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

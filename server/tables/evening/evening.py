@@ -50,8 +50,8 @@ from server.tables.evening.rounds import (
     standings,
     tables_now,
 )
+from server.tables.names import alike, check_name
 from server.tables.registry.table_registry import TableRegistry
-from server.tables.seats.names import alike, check_name
 from server.tables.state.live_entries import live_entries
 from server.tables.table import Table
 

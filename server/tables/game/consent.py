@@ -9,7 +9,6 @@ What cannot be done raises Refusal, IllegalCommand or JournalError.
 """
 
 import time
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -20,7 +19,7 @@ from protocol.absence import GameClock, MoveClock
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.limits import OTHERS_WAIT_SECONDS
-from protocol.messages import Asked, Wish
+from protocol.messages import Ask, Asked, AskPause, Wish
 from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal
@@ -33,18 +32,18 @@ LONGEST_PAUSE_DAYS: Final = 30  # until a moment that all have agreed on
 TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer lists of them
 
 
-async def ask(
-    context: TableContext, session: Session, what: Wish, *, on: bool, until: int | None = None
-) -> None:
+async def ask(context: TableContext, session: Session, message: Ask | AskPause) -> None:
     """Ask for something, or agree to it; or withdraw or refuse it, or end a pause.
 
     A pause may be asked for `until` a moment.
     """
     own, state = session.player_seat(), context.state
+    what: Wish = "pause" if isinstance(message, AskPause) else message.what
+    until = message.until if isinstance(message, AskPause) else None
     state.running_game()
     if own in state.programs:
         raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
-    if on:
+    if message.on:
         await _agree(context, own, what, until)
     elif what == "pause" and state.paused is not None:
         left = OTHERS_WAIT_SECONDS - int(context.deadlines.time() - context.paused_at)
@@ -175,10 +174,10 @@ def begin_pause(context: TableContext) -> None:
 
 def _await_end(context: TableContext) -> None:
     left = min(context.pause_left, LOOK_SECONDS)
-    context.deadlines.set(Due.PAUSE_OVER, left, partial(_end_if_over, context))
+    context.deadlines.set(Due.PAUSE_OVER, left)
 
 
-async def _end_if_over(context: TableContext) -> None:
+async def end_if_over(context: TableContext) -> None:
     if context.state.paused is None:
         return
     if context.pause_left >= 1:

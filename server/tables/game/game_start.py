@@ -4,8 +4,7 @@ docs/fairness.md explains the steps and what they prove.
 """
 
 import secrets
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from typing import Final
 
 from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share, commitment_to, pledge_of
@@ -20,188 +19,169 @@ from server.net.session import Session
 from server.refusal import Refusal, not_stored
 from server.storage.entries import Entry, GivenToBot, Played
 from server.tables.absence.deadlines import Due
-from server.tables.context import TableContext
-from server.tables.game.moves import Moves
+from server.tables.context import Draw, TableContext
+from server.tables.game.moves import accept
 from server.tables.state.persistent_state import PersistentState
 
 _OF_EVENING: Final = StartGame(LARGEST_ID)  # the request of nobody
 SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds up a start for longer
 
 
-@dataclass(slots=True, eq=False)
-class _Draw:
-    """A game that starts as soon as the shares are in; nothing of it is stored before.
+def break_off(context: TableContext) -> None:
+    """Wait for no more shares: those whose connections end now have not failed to show them."""
+    context.deadlines.cancel(Due.SHARES)
+    context.draw = None
 
-    `starter` is the host's session, None if the evening starts the game, `message` its request. The shares of
-    `awaited` seats are to come. If `subject` is no longer what it was, the draw is for another game.
+
+async def start(context: TableContext, session: Session, message: StartGame) -> None:
+    """Begin the game, or the draw that comes before it; the game's first events are the answer."""
+    seat, draw = session.player_seat(), context.draw
+    _check_start(context.state, seat)
+    if draw is None:
+        await _begin_draw(context, session, seat, message)
+    elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection in the meantime
+        draw.starter = session
+    else:
+        raise Refusal(Code.ALREADY_STARTED)
+
+
+async def begin_of_evening(context: TableContext, seed: Bytes32 | None) -> None:
+    """Begin a game that nobody starts; bots play for those who have not come, until they do.
+
+    With a `seed`, everything is drawn from that alone, as at the other tables of the round.
     """
+    state = context.state
+    if state.game is not None or context.draw is not None:
+        return
+    seated = context.audience.seated
+    absent = sorted(seat for seat in state.people - state.bot_seats if seat not in seated)
+    entries: list[Entry] = []
+    for seat in absent:
+        if (player := state.players[seat]) is not None and player.kept:
+            entries += replace(player, kept=False).entries(seat)
+        entries.append(GivenToBot(seat))
+    if entries:
+        await context.store(*entries)
+    host = min(seated, default=Seat(0))
+    if seed is None:
+        await _begin_draw(context, None, host, _OF_EVENING)
+        return
+    shares = [OF_ROUND] * len(state.players)
+    context.audience.broadcast(DrawBegins(commitment_to(seed), [None] * len(shares)))
+    await _begin(context, None, host, _OF_EVENING, SharedChance(seed, shares), seed=seed)
 
-    starter: Session | None
-    seat: Seat
-    message: StartGame
-    subject: object
-    seed: Bytes32 = field(repr=False)
-    shares: list[Share] = field(repr=False)
-    awaited: dict[Session, tuple[Seat, str]]  # with their pledges
 
-    @property
-    def commitment(self) -> Bytes32:
-        return commitment_to(self.seed)
+async def add_share(context: TableContext, session: Session, message: AddShare) -> None:
+    """Take the share that a client had pledged."""
+    session.player_seat()
+    session.pledge, draw = message.pledge, context.draw
+    if draw is None or draw.commitment != message.commitment or session not in draw.awaited:
+        return  # too late
+    seat, pledge = draw.awaited.pop(session)
+    share = Share(message.share)
+    if pledge_of(share) != pledge:
+        raise Refusal(Code.BAD_MESSAGE, reason="the share is not the one that was pledged")
+    draw.shares[seat] = share
 
 
-class GameStart:
-    """Starts a table's game; what cannot be done raises Refusal or JournalError."""
+def awaits_shares(context: TableContext) -> bool:
+    return context.draw is not None
 
-    def __init__(self, context: TableContext, moves: Moves) -> None:
-        self._context = context
-        self._moves = moves
-        self._draw: _Draw | None = None
-        self._called = False  # for shares, at least once
 
-    def break_off(self) -> None:
-        """Wait for no more shares: those whose connections end now have not failed to show them."""
-        self._context.deadlines.cancel(Due.SHARES)
-        self._draw = None
+async def begin_if_complete(context: TableContext) -> None:
+    """Begin the game if no share is awaited any more from anybody who is here."""
+    draw = context.draw
+    if draw is not None and draw.awaited.keys().isdisjoint(context.audience.seated.values()):
+        await _begin_or_refuse(context, draw)
 
-    async def start(self, session: Session, message: StartGame) -> None:
-        """Begin the game, or the draw that comes before it; the game's first events are the answer."""
-        seat, draw = session.player_seat(), self._draw
-        _check_start(self._context.state, seat)
-        if draw is None:
-            await self._begin_draw(session, seat, message)
-        elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection in the meantime
-            draw.starter = session
-        else:
-            raise Refusal(Code.ALREADY_STARTED)
 
-    async def begin_of_evening(self, seed: Bytes32 | None) -> None:
-        """Begin a game that nobody starts; bots play for those who have not come, until they do.
+async def begin_without(context: TableContext, draw: Draw) -> None:
+    if draw is context.draw:
+        await _begin_or_refuse(context, draw)
 
-        With a `seed`, everything is drawn from that alone, as at the other tables of the round.
-        """
-        context, state = self._context, self._context.state
-        if state.game is not None or self._draw is not None:
-            return
-        seated = context.audience.seated
-        absent = sorted(seat for seat in state.people - state.bot_seats if seat not in seated)
-        entries: list[Entry] = []
-        for seat in absent:
-            if (player := state.players[seat]) is not None and player.kept:
-                entries += replace(player, kept=False).entries(seat)
-            entries.append(GivenToBot(seat))
-        if entries:
-            await context.store(*entries)
-        host = min(seated, default=Seat(0))
-        if seed is None:
-            await self._begin_draw(None, host, _OF_EVENING)
-            return
-        shares = [OF_ROUND] * len(state.players)
-        context.audience.broadcast(DrawBegins(commitment_to(seed), [None] * len(shares)))
-        await self._begin(None, host, _OF_EVENING, SharedChance(seed, shares), seed)
 
-    def add_share(self, session: Session, message: AddShare) -> None:
-        """Take the share that a client had pledged."""
-        session.player_seat()
-        session.pledge, draw = message.pledge, self._draw
-        if draw is None or draw.commitment != message.commitment or session not in draw.awaited:
-            return  # too late
-        seat, pledge = draw.awaited.pop(session)
-        share = Share(message.share)
-        if pledge_of(share) != pledge:
-            raise Refusal(Code.BAD_MESSAGE, reason="the share is not the one that was pledged")
-        draw.shares[seat] = share
+async def _begin_draw(context: TableContext, session: Session | None, seat: Seat, message: StartGame) -> None:
+    """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
+    if not context.shares_draws:
+        await _begin(context, session, seat, message, context.state.chance)
+        return
+    seated = context.audience.seated
+    awaited = {each: (at, each.pledge) for at, each in seated.items() if each.pledge is not None}
+    shares = [NO_SHARE] * len(context.state.players)
+    pledges: list[str | None] = [None] * len(shares)
+    for each, (at, pledge) in awaited.items():
+        shares[at], pledges[at] = MISSING, pledge
+        each.pledge = None  # once shown, a share is no secret in another draw
+    seed = Bytes32(secrets.token_hex(32))
+    draw = Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
+    if (
+        awaited or context.called_for_shares
+    ):  # players who have shown their share learn that another draw begins
+        context.called_for_shares = True
+        context.audience.broadcast(DrawBegins(draw.commitment, pledges))
+    if not awaited:
+        await _begin_from(context, draw)
+        return
+    context.draw = draw
+    context.deadlines.set(Due.SHARES, SHARE_SECONDS, draw)
 
-    @property
-    def awaits_shares(self) -> bool:
-        return self._draw is not None
 
-    async def begin_if_complete(self) -> None:
-        """Begin the game if no share is awaited any more from anybody who is here."""
-        draw = self._draw
-        if draw is not None and draw.awaited.keys().isdisjoint(self._context.audience.seated.values()):
-            await self._begin_or_refuse(draw)
-
-    async def _time_is_up(self, draw: _Draw) -> None:
-        if draw is self._draw:
-            await self._begin_or_refuse(draw)
-
-    async def _begin_draw(self, session: Session | None, seat: Seat, message: StartGame) -> None:
-        """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
-        context = self._context
-        if not context.shares_draws:
-            await self._begin(session, seat, message, context.state.chance)
-            return
-        seated = context.audience.seated
-        awaited = {each: (at, each.pledge) for at, each in seated.items() if each.pledge is not None}
-        shares = [NO_SHARE] * len(context.state.players)
-        pledges: list[str | None] = [None] * len(shares)
-        for each, (at, pledge) in awaited.items():
-            shares[at], pledges[at] = MISSING, pledge
-            each.pledge = None  # once shown, a share is no secret in another draw
-        seed = Bytes32(secrets.token_hex(32))
-        draw = _Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
-        if awaited or self._called:  # players who have shown their share learn that another draw begins
-            self._called = True
-            context.audience.broadcast(DrawBegins(draw.commitment, pledges))
-        if not awaited:
-            await self._begin_from(draw)
-            return
-        self._draw = draw
-        context.deadlines.set(Due.SHARES, SHARE_SECONDS, partial(self._time_is_up, draw))
-
-    async def _begin_or_refuse(self, draw: _Draw) -> None:
-        """Begin the game of a draw, or answer the request to start it with a refusal."""
-        if not self._context.audience.seated:  # nobody is there to play, or to be answered
-            self.break_off()
-            return
-        try:
-            await self._begin_from(draw)
-        except Refusal as refusal:
-            answer = refusal.message(draw.message.id)
-            if (player := self._context.state.players[self._seat_of(draw)]) is not None:
-                player.answers.remember(draw.message, answer)
-            if draw.starter is not None:
-                draw.starter.send(answer)
-        except JournalError as error:
-            self._context.counts.journal_failed(error)
-            if draw.starter is not None:
-                draw.starter.send(not_stored(error).message(draw.message.id))
-
-    async def _begin_from(self, draw: _Draw) -> None:
-        """Begin the game of a draw, or draw again if it would be another game by now."""
-        self.break_off()
-        state, seat = self._context.state, self._seat_of(draw)
+async def _begin_or_refuse(context: TableContext, draw: Draw) -> None:
+    """Begin the game of a draw, or answer the request to start it with a refusal."""
+    if not context.audience.seated:  # nobody is there to play, or to be answered
+        break_off(context)
+        return
+    try:
+        await _begin_from(context, draw)
+    except Refusal as refusal:
+        answer = refusal.message(draw.message.id)
+        if (player := context.state.players[_seat_of(context, draw)]) is not None:
+            player.answers.remember(draw.message, answer)
         if draw.starter is not None:
-            _check_start(state, seat)
-        if draw.subject == _subject(state):
-            chance = SharedChance(draw.seed, draw.shares)
-            await self._begin(draw.starter, seat, draw.message, chance, draw.seed)
-        else:
-            await self._begin_draw(draw.starter, seat, draw.message)
+            draw.starter.send(answer)
+    except JournalError as error:
+        context.counts.journal_failed(error)
+        if draw.starter is not None:
+            draw.starter.send(not_stored(error).message(draw.message.id))
 
-    def _seat_of(self, draw: _Draw) -> Seat:
-        """Return the seat of the player who asked for the game, who may have moved in the meantime."""
-        seated = self._context.audience.seated.items()
-        return next((seat for seat, session in seated if session is draw.starter), draw.seat)
 
-    async def _begin(
-        self,
-        session: Session | None,
-        seat: Seat,
-        message: StartGame,
-        chance: Chance,
-        seed: Bytes32 | None = None,
-    ) -> None:
-        state = self._context.state
-        game = Game.new(replace(state.options, peoples=state.chosen), chance)
-        happened = tuple(game.events)
-        events = [event_map(event) for event in happened]
-        await self._moves.accept(Played(seat, message, events, seed=seed), happened, mover=session)
+async def _begin_from(context: TableContext, draw: Draw) -> None:
+    """Begin the game of a draw, or draw again if it would be another game by now."""
+    break_off(context)
+    state, seat = context.state, _seat_of(context, draw)
+    if draw.starter is not None:
+        _check_start(state, seat)
+    if draw.subject == _subject(state):
+        chance = SharedChance(draw.seed, draw.shares)
+        await _begin(context, draw.starter, seat, draw.message, chance, seed=draw.seed)
+    else:
+        await _begin_draw(context, draw.starter, seat, draw.message)
+
+
+def _seat_of(context: TableContext, draw: Draw) -> Seat:
+    """Return the seat of the player who asked for the game, who may have moved in the meantime."""
+    seated = context.audience.seated.items()
+    return next((seat for seat, session in seated if session is draw.starter), draw.seat)
+
+
+async def _begin(
+    context: TableContext,
+    session: Session | None,
+    seat: Seat,
+    message: StartGame,
+    chance: Chance,
+    *,
+    seed: Bytes32 | None = None,
+) -> None:
+    state = context.state
+    game = Game.new(replace(state.options, peoples=state.chosen), chance)
+    happened = tuple(game.events)
+    events = [event_map(event) for event in happened]
+    await accept(context, Played(seat, message, events, seed=seed), happened, mover=session)
 
 
 def _check_start(state: PersistentState, seat: Seat) -> None:
-    if state.game is not None:
-        raise Refusal(Code.ALREADY_STARTED)
+    state.check_gathering()
     if seat != state.host:
         raise Refusal(Code.NOT_THE_HOST)
     if state.free:

@@ -4,10 +4,10 @@ A holiday ends when the player says so, moves, or has no days left; each day tha
 """
 
 import time
-from functools import partial
 
 from engine.pieces import Seat
 from protocol.codes import Code
+from protocol.messages import TakeHoliday
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import OnHoliday
@@ -15,12 +15,12 @@ from server.tables.absence.deadlines import Due
 from server.tables.context import LOOK_SECONDS, TableContext
 
 
-async def take_holiday(context: TableContext, session: Session, *, on: bool) -> None:
+async def take_holiday(context: TableContext, session: Session, message: TakeHoliday) -> None:
     """Begin the holiday of the session's player, or end it; nothing changes if it is so already.
 
     Raises Refusal, IllegalCommand or JournalError.
     """
-    seat, state = session.player_seat(), context.state
+    seat, state, on = session.player_seat(), context.state, message.on
     state.running_game()
     if on and (seat in state.programs or not state.holidays_left(seat)):
         raise Refusal(Code.NO_HOLIDAYS)
@@ -40,10 +40,10 @@ async def _change(context: TableContext, seat: Seat, *, on: bool) -> None:
 def await_end(context: TableContext, seat: Seat) -> None:
     """End the seat's holiday when it has no days left."""
     left = min(context.holiday_left(seat), LOOK_SECONDS)
-    context.deadlines.set(Due.HOLIDAY_OVER, left, partial(_end_if_over, context, seat), seat)
+    context.deadlines.set(Due.HOLIDAY_OVER, left, seat)
 
 
-async def _end_if_over(context: TableContext, seat: Seat) -> None:
+async def end_if_over(context: TableContext, seat: Seat) -> None:
     if seat not in context.state.on_holiday or context.state.stage != "playing":
         return
     if context.holiday_left(seat) >= 1:

@@ -25,146 +25,145 @@ from server.tables.context import TableContext
 log = logging.getLogger(__name__)
 
 
-class Moves:
-    """Plays a table's game; what cannot be done raises Refusal, IllegalCommand or JournalError."""
+async def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> None:
+    """Play a move; its broadcast is the mover's answer."""
+    state, policy = context.state, context.policy
+    seat = session.player_seat()
+    policy.check_time(seat)
+    game = state.running_game()
+    if state.paused is not None:
+        raise Refusal(Code.PAUSED)
+    with span("decide"):
+        happened = game.decided(command_of(seat, move))
+        events = [event_map(event) for event in happened]
+    await accept(context, Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
-    def __init__(self, context: TableContext) -> None:
-        self._context = context
 
-    async def play(self, session: Session, move: Lay | PlacePiece) -> None:
-        """Play a move; its broadcast is the mover's answer."""
-        state, policy = self._context.state, self._context.policy
-        seat = session.player_seat()
-        policy.check_time(seat)
-        game = state.running_game()
-        if state.paused is not None:
-            raise Refusal(Code.PAUSED)
-        with span("decide"):
-            happened = game.decided(command_of(seat, move))
-            events = [event_map(event) for event in happened]
-        await self.accept(Played(seat, move, events, policy.time_taken()), happened, mover=session)
+async def vote(context: TableContext, session: Session, vote: Vote) -> None:
+    """Count a vote that a bot play for a seat."""
+    voter, seat = session.player_seat(), Seat(vote.seat)
+    context.policy.check_vote(voter, seat)
+    if context.policy.plays_for(seat):
+        if not vote.agree:
+            raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
+    elif vote.agree != (voter in context.state.votes.get(seat, ())):
+        await context.store(Voted(seat, voter, vote.agree))
+        await context.give_seats_to_bots()
+        context.broadcast_state()
 
-    async def vote(self, session: Session, vote: Vote) -> None:
-        """Count a vote that a bot play for a seat."""
-        context, voter, seat = self._context, session.player_seat(), Seat(vote.seat)
-        context.policy.check_vote(voter, seat)
-        if context.policy.plays_for(seat):
-            if not vote.agree:
-                raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
-        elif vote.agree != (voter in context.state.votes.get(seat, ())):
-            await context.store(Voted(seat, voter, vote.agree))
-            await context.give_seats_to_bots()
-            context.broadcast_state()
 
-    async def away_too_long(self, seat: Seat) -> None:
-        """Give the seat to a bot if the absence policy wants that, or let others vote on it."""
-        self._context.policy.mark_overdue(seat)
-        await self._context.give_seats_to_bots()
-        self._context.broadcast_state()
+async def away_too_long(context: TableContext, seat: Seat) -> None:
+    """Give the seat to a bot if the absence policy wants that, or let others vote on it."""
+    context.policy.mark_overdue(seat)
+    await context.give_seats_to_bots()
+    context.broadcast_state()
 
-    async def stand_in(self, events: int) -> None:
-        """Make the move that the stand-in has chosen for the turn after this many events, if still wanted."""
-        context = self._context
-        policy, game = context.policy, context.state.game
-        if game is None or (move := policy.substitute_move(events)) is None:
-            return
-        kind = "PlacePiece" if move.by == "plan" else "StandIn"
-        with move_span(kind, None if context.state.private else context.code):
-            await self._play_substitute(game, move)
 
-    async def _play_substitute(self, game: Game, move: SubstituteMove) -> None:
-        context = self._context
-        command = move.command.result()
-        with span("decide"):
-            happened = game.decided(command)
-            maps = [event_map(event) for event in happened]
-        entry: Played | StoodIn
-        by, thought = None, context.policy.time_taken()
-        if move.by == "plan":
-            planned = move_message(NEW, command)
-            entry = Played(command.seat, planned, maps, thought, planned=True)
+async def end_turn(context: TableContext, since: float) -> None:
+    context.policy.end_turn(since)
+
+
+async def stand_in(context: TableContext, events: int) -> None:
+    """Make the move that the stand-in has chosen for the turn after this many events, if still wanted."""
+    policy, game = context.policy, context.state.game
+    if game is None or (move := policy.substitute_move(events)) is None:
+        return
+    kind = "PlacePiece" if move.by == "plan" else "StandIn"
+    with move_span(kind, None if context.state.private else context.code):
+        await _play_substitute(context, game, move)
+
+
+async def _play_substitute(context: TableContext, game: Game, move: SubstituteMove) -> None:
+    command = move.command.result()
+    with span("decide"):
+        happened = game.decided(command)
+        maps = [event_map(event) for event in happened]
+    entry: Played | StoodIn
+    by, thought = None, context.policy.time_taken()
+    if move.by == "plan":
+        planned = move_message(NEW, command)
+        entry = Played(command.seat, planned, maps, thought, planned=True)
+    else:
+        by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
+        entry = StoodIn(command.seat, move.by, maps, thought)
+    try:
+        await accept(context, entry, happened, by=by)
+    except JournalError as error:
+        context.counts.journal_failed(error)
+        context.policy.turn_began()
+        return
+    if move.by != "plan":  # which is not even told to those who read the log
+        log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
+
+
+async def plan(context: TableContext, session: Session, message: Plan) -> None:
+    """Keep what the session's player wants to do when its turn comes, and tell nobody else."""
+    state, seat = context.state, session.player_seat()
+    game = state.running_game()
+    if message.piece is not None and message.field is not None:
+        game.check_place(Place(seat, Piece(message.piece), Field(message.field)))
+        await context.store(PlanMade(seat, message.piece, message.field))
+    elif seat in state.plans:
+        await context.store(PlanMade(seat))
+    context.tell_plan(session)
+    context.policy.plan_changed()
+
+
+async def save_clock(context: TableContext) -> None:
+    """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""
+    if context.may_move:
+        await context.store(*context.stopped_clock())
+        context.policy.clock_was_saved()
+
+
+async def accept(
+    context: TableContext,
+    entry: Played | StoodIn,
+    happened: tuple[Event, ...],
+    *,
+    mover: Session | None = None,
+    by: Substitute | None = None,
+) -> None:
+    """Store events, fold them, and broadcast them: every change of a game goes this way.
+
+    To the session `mover` the broadcast is the answer.
+    """
+    state, seat = context.state, Seat(entry.seat)
+    begins = state.game is None
+    ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
+    entries: list[Entry] = [entry]
+    if isinstance(entry, Played) and seat in state.on_holiday:
+        entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
+    with span("store"):
+        if ended is not None and context.owner.writes_records and not state.study:
+            await context.journal.append_last(context.code, state.entry_count, entries, ended)
         else:
-            by = (
-                None if command.seat in context.state.bots else move.by
-            )  # a bot of the server moves for itself
-            entry = StoodIn(command.seat, move.by, maps, thought)
-        try:
-            await self.accept(entry, happened, by=by)
-        except JournalError as error:
-            context.counts.journal_failed(error)
-            context.policy.turn_began()
-            return
-        if move.by != "plan":  # which is not even told to those who read the log
-            log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
-
-    async def plan(self, session: Session, message: Plan) -> None:
-        """Keep what the session's player wants to do when its turn comes, and tell nobody else."""
-        context, state, seat = self._context, self._context.state, session.player_seat()
-        game = state.running_game()
-        if message.piece is not None and message.field is not None:
-            game.check_place(Place(seat, Piece(message.piece), Field(message.field)))
-            await context.store(PlanMade(seat, message.piece, message.field))
-        elif seat in state.plans:
-            await context.store(PlanMade(seat))
-        context.tell_plan(session)
-        context.policy.plan_changed()
-
-    async def save_clock(self) -> None:
-        """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""
-        context = self._context
-        if context.may_move:
-            await context.store(*context.stopped_clock())
-            context.policy.clock_was_saved()
-
-    async def accept(
-        self,
-        entry: Played | StoodIn,
-        happened: tuple[Event, ...],
-        *,
-        mover: Session | None = None,
-        by: Substitute | None = None,
-    ) -> None:
-        """Store events, fold them, and broadcast them: every change of a game goes this way.
-
-        To the session `mover` the broadcast is the answer.
-        """
-        context = self._context
-        state, seat = context.state, Seat(entry.seat)
-        begins = state.game is None
-        ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
-        entries: list[Entry] = [entry]
-        if isinstance(entry, Played) and seat in state.on_holiday:
-            entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
-        with span("store"):
-            if ended is not None and context.owner.writes_records and not state.study:
-                await context.journal.append_last(context.code, state.entry_count, entries, ended)
-            else:
-                await context.journal.append(context.code, state.entry_count, entries)
-        asked = state.asked
-        had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
-        game = state.fold_move(entry, happened)
-        for other in entries[1:]:
-            state.fold(other)
-        if begins:
-            context.policy.begin()
-        else:
-            context.policy.turn_began()
-        context.counts.moves += 1
-        move_id = entry.move.id if isinstance(entry, Played) else None
-        time_left = context.policy.time_left()
-        with span("tell"):
-            context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
-        if ended is not None:
-            log.info("game over", extra=about(table=context.code))
-            if not state.study:
-                context.owner.game_over(context.code, game, state.names, ended)
-        clock_ran_out = had_time and state.clocks.used_up(seat)  # the stand-in plays on
-        if (
-            begins
-            or ended is not None
-            or entries[1:]
-            or clock_ran_out
-            or asked != state.asked
-            or clock is not state.clocks.policy
-        ):
-            context.broadcast_state(at_once=True)
+            await context.journal.append(context.code, state.entry_count, entries)
+    asked = state.asked
+    had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
+    game = state.fold_move(entry, happened)
+    for other in entries[1:]:
+        state.fold(other)
+    if begins:
+        context.policy.begin()
+    else:
+        context.policy.turn_began()
+    context.counts.moves += 1
+    move_id = entry.move.id if isinstance(entry, Played) else None
+    time_left = context.policy.time_left()
+    with span("tell"):
+        context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
+    if ended is not None:
+        log.info("game over", extra=about(table=context.code))
+        if not state.study:
+            context.owner.game_over(context.code, game, state.names, ended)
+    clock_ran_out = had_time and state.clocks.used_up(seat)  # the stand-in plays on
+    if (
+        begins
+        or ended is not None
+        or entries[1:]
+        or clock_ran_out
+        or asked != state.asked
+        or clock is not state.clocks.policy
+    ):
+        context.broadcast_state(at_once=True)

@@ -17,10 +17,10 @@ from server.monitoring.failures import Tasks
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
 from server.refusal import Refusal
+from server.tables.names import check_name, check_text, looks
 from server.tables.online.people import PeopleElsewhere, PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
 from server.tables.rates import Rates
-from server.tables.seats.names import check_name, check_text, looks
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel

@@ -12,7 +12,7 @@ from protocol.messages import Online, PersonOnline, Whereabouts
 from server.cluster.messages import PersonElsewhere
 from server.net.session import Session
 from server.refusal import Refusal
-from server.tables.seats.names import NamesInUse, looks
+from server.tables.names import NamesInUse, looks
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel

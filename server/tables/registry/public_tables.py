@@ -14,8 +14,8 @@ from protocol.messages import TableSummary
 from server.cluster.messages import Holder, PublicTable
 from server.net.session import Session
 from server.net.tokens import hash_fits
+from server.tables.names import NamesInUse, alike, looks
 from server.tables.online.people import Place
-from server.tables.seats.names import NamesInUse, alike, looks
 from server.tables.state.persistent_state import Player
 from server.tables.table import Table
 

@@ -178,6 +178,11 @@ class PersistentState:
             return "gathering"
         return "over" if self._game.over or self.ended else "playing"
 
+    def check_gathering(self) -> None:
+        """Raise Refusal unless the game has yet to begin."""
+        if self.stage != "gathering":
+            raise Refusal(Code.ALREADY_STARTED)
+
     def running_game(self) -> Game:
         """Return the game, which may be paused; raises Refusal before it, IllegalCommand after it."""
         if self.stage == "over":

@@ -21,11 +21,11 @@ from server.monitoring.logs import describe
 from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
-from server.tables import lobby
+from server.tables import lobby, requests
 from server.tables.absence.deadlines import Due
+from server.tables.context import TableContext
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.priority_lock import PriorityLock
-from server.tables.requests import Requests
 from server.tables.table import Table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock
@@ -56,14 +56,14 @@ async def test_a_failing_table_does_not_harm_the_others(
         game(server.port, 2) as good,
     ):
         table = table_of(server, bad)
-        do = Requests._do
+        synchronize = requests.HANDLERS[messages.Sync]
 
-        async def failing(self: Requests, session: object, message: object) -> object:
-            if self.table is table:
+        async def failing(context: TableContext, *request: object) -> None:
+            if context.table is table:
                 raise RuntimeError("a mistake of ours")
-            return await do(self, session, message)  # type: ignore[arg-type]
+            await synchronize(context, *request)
 
-        monkeypatch.setattr(Requests, "_do", failing)
+        monkeypatch.setitem(requests.HANDLERS, messages.Sync, failing)
         for peer in bad:
             await peer.send(*(messages.Sync(number) for number in range(5)))
         for peer in bad:
@@ -188,7 +188,7 @@ class Unfit(Table):
 
     def summary(self) -> Any:
         if self.code == "ODDS":
-            self._context.deadlines.set(Due.UNATTENDED, 0, self._archive)
+            self._context.deadlines.set(Due.UNATTENDED, 0)
             raise ZeroDivisionError("Em*")
         return super().summary()
 

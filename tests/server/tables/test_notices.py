@@ -259,7 +259,7 @@ async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
 
 
 def _is_sending(server: Running, peer: Peer) -> bool:
-    return bool(server.lobby.tables[peer.code]._notices._sending)
+    return bool(server.lobby.tables[peer.code]._context.calls.sending)
 
 
 async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:

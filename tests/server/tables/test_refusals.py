@@ -1,7 +1,7 @@
 """Requests that are refused at a table: to whom, when, and with which code."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, get_args
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from protocol.codes import Code
 from protocol.messages import (
     Arrange,
     AskPause,
+    BesideMoves,
     ChangeSeat,
     ChangeSetting,
     ChoosePeople,
@@ -43,6 +44,7 @@ from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators,
 from protocol.text import unsafe
 from server.app import running
 from server.config import Config, Limits
+from server.tables.requests import HANDLERS
 from tests.server.peer import Peer, connected, eventually, full_table, game, queued_requests, table_of
 from tests.server.storage.test_journal import table_facts
 from tests.server.tables.hosted import play_to_the_end
@@ -189,3 +191,7 @@ async def test_during_and_after_the_game() -> None:
         await check_refused(peers, 2, (Rematch(0), Code.NOT_A_PLAYER))
         async with connected(server.port) as late:
             await check_refused([peers[0], late], 1, (JoinTable(0, CODE, "Late"), Code.GAME_FINISHED))
+
+
+def test_every_request_at_a_table_has_a_handler() -> None:
+    assert HANDLERS.keys() == set(get_args(BesideMoves))

@@ -21,7 +21,7 @@ from protocol.messages import (
 from protocol.settings import Private
 from server.app import Running, running
 from server.config import Config, Limits
-from server.tables.seats.names import looks
+from server.tables.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.peer import Peer, connected, eventually, game, play_on
 

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.codes import Code
 from server.refusal import Refusal
-from server.tables.seats.names import alike, check_name
+from server.tables.names import alike, check_name
 
 
 @pytest.mark.parametrize(

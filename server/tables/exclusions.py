@@ -14,7 +14,7 @@ from protocol.codes import Code
 from server.limits.networks import Networks
 from server.net.session import Session
 from server.refusal import Refusal
-from server.tables.seats.names import alike
+from server.tables.names import alike
 
 _MOST: Final = 100  # at one table; of more, those removed first may come back
 
