@@ -8,6 +8,7 @@ terminals, and by all that say `imported=False`.
 import asyncio
 import contextlib
 import functools
+import io
 import multiprocessing
 import os
 import signal
@@ -21,6 +22,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
+from client.language import speak
 from palatinus import main
 from tests.server.peer import TIMEOUT
 
@@ -158,11 +160,29 @@ def started_in_lines(
 
 
 async def ran(*words: str | Path, environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-    """Run the program to its end; return the exit code, the output and the errors."""
+    """Run the program to its end; return the exit code, the output and the errors.
+
+    It has a process of its own only if it has an environment of its own.
+    """
+    if environment is None:
+        printed = io.BytesIO(), io.BytesIO()
+        to_out, to_err = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in printed)
+        with contextlib.redirect_stdout(to_out), contextlib.redirect_stderr(to_err):
+            code = await asyncio.to_thread(_main, [str(word) for word in words])
+        return code, printed[0].getvalue().decode(), printed[1].getvalue().decode()
     process = await started(*words, environment=environment)
     async with asyncio.timeout(TIMEOUT):
         out, err = await process.communicate()
     return process.returncode or 0, out.decode(), err.decode()
+
+
+def _main(words: list[str]) -> int:
+    try:
+        return main(words)
+    except SystemExit as ending:  # argparse's own
+        return int(ending.code or 0)
+    finally:
+        speak("en")
 
 
 @functools.cache

@@ -32,7 +32,8 @@ def simulate(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [("3", "3"), pytest.param("901237", "1", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "nodes"), [("3", "3"), ("901237", "1")])
 def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     tmp_path: Path, seed: str, nodes: str
 ) -> None:

@@ -24,7 +24,7 @@ from tests.client.bots.test_search import search_processes
 from tests.games import games, played
 from tests.server.peer import eventually
 
-EFFORT = Effort(simulations=60, seed=3)
+EFFORT = Effort(simulations=20, seed=3)
 BLUNDER = 21  # a game of this seed is won before its last move, and lost by it
 
 

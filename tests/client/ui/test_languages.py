@@ -24,7 +24,7 @@ from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Topic
+from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Reading, Topic
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
@@ -110,27 +110,27 @@ def untranslated(text: str) -> set[str]:
     return {*re.findall(r"[A-Za-z]{2,}", SIGNS.sub(" ", text))} - SAME
 
 
-def with_readings(ui: Ui) -> Iterator[Ui]:
-    """Yield the page under every page of help and rules."""
-    for each in reading_pages(Topic.HELP, Topic.RULES):
-        yield replace(ui, overlay=each)
+def with_help(ui: Ui) -> tuple[Ui, Ui]:
+    """Return the page, and under the first page of its help, whose others are the same everywhere."""
+    return ui, replace(ui, overlay=Reading(Topic.HELP))
 
 
 @pytest.mark.usefixtures("cyrillic")
 @pytest.mark.parametrize("page", PAGES)
 def test_every_word_of_every_page_is_translated(page: str) -> None:
-    """So are help and rules, and the larger screen, which shows more."""
+    """So are its keys in the help, and the larger screen, which shows more."""
     ui, model = PAGES[page]()
     said = tuple(structs.replace(each, text="1") for each in ui.talk.remarks)
     ui = replace(ui, log=(), talk=replace(ui.talk, remarks=said))
-    for shown in (ui, *with_readings(ui)):
+    for shown in with_help(ui):
         assert not untranslated(screen_of(shown, model))
     assert not untranslated(screen_of(ui, model, 120, 40))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
-    for shown in (START, *with_readings(START)):
+    readings = [replace(START, overlay=each) for each in reading_pages(Topic.HELP, Topic.RULES)]
+    for shown in (START, *readings):
         assert not untranslated(screen_of(shown, NOWHERE)) - {"random", "greedy"}
     for number in range(len(LESSONS)):
         course = Course("Ann", practice, UNICODE, number)
@@ -144,7 +144,7 @@ def test_every_word_about_a_record_is_translated() -> None:
     for stop in (*range(0, recording.end, 9), recording.end):
         for eyes in (recording.all_eyes, SPECTATOR):
             ui = open_record(recording, stop, eyes)
-            for shown in (ui, *with_readings(ui)):
+            for shown in with_help(ui):
                 assert not untranslated(screen_of(shown, seen_in(ui)))
             picture = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", as_svg(recording, stop, eyes))
             assert not untranslated(picture)

@@ -47,6 +47,7 @@ from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.seen import after, at_scoring_step, change, model_of, over, placing, ui_of, view_of
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
+from tests.examples import examples
 from tests.games import games, played
 from tests.program import started_in_lines
 from tests.server.peer import connected
@@ -62,6 +63,7 @@ def _words(texts: Iterable[str]) -> set[str]:
     return {word.casefold() for text in texts for word in _WORD.findall(re.sub(r"\bx(?=\d)", "", text))}
 
 
+@examples(6)
 @given(games(), st.data())
 def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: st.DataObject) -> None:
     seat = data.draw(st.sampled_from([None, *map(Seat, range(game.view.seats))]))

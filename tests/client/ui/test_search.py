@@ -40,6 +40,7 @@ from protocol.messages import TableSummary, Turn
 from tests.client.ui.pty_terminal import RUN, Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, screen_of, text_of
 from tests.discovery.network import own_network
+from tests.examples import examples
 from tests.server.peer import connected
 from tests.server.process import serving
 
@@ -226,6 +227,7 @@ servers_found = st.lists(
 some_keys = st.lists(st.sampled_from(["up", "down"]), max_size=30)
 
 
+@examples(5)
 @given(servers_found, some_keys, st.integers(20, 130), st.integers(8, 45))
 def test_whatever_servers_say_fits_on_the_screen(
     servers: list[FoundServer], keys: list[str], width: int, height: int

@@ -33,6 +33,7 @@ def test_the_same_seed_gives_the_same_table(run: Run, tmp_path: Path) -> None:
     assert "is not empty: name a new folder" in run(*ARENA, "--records", folder, code=2)[1]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_json_has_everything(run: Run) -> None:
     words = ("arena", "greedy", "random", "--games", "2", "-j", "1", "--seed", "7", "--alone", "--json")
     told = json.loads(run(*words)[0])
@@ -49,6 +50,7 @@ def test_json_has_everything(run: Run) -> None:
     assert all(f"`{key}`" in text for key in best)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_brain_that_fails_is_told_with_file_and_line(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_brain_that_fails_is_told_with_file_and_line(
     assert "a running game of 2 players" in run("check", folder / "game-1.txt")[0]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_what_was_played_is_not_played_again(run: Run, tmp_path: Path) -> None:
     """Not even after it was stopped while it wrote a result; other games do not go into the same file."""
     file = tmp_path / "results.jsonl"
@@ -84,6 +87,7 @@ def test_what_was_played_is_not_played_again(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no file can be limited there")
+@pytest.mark.usefixtures("in_this_process")
 def test_a_full_disk_is_one_line(run: Run, tmp_path: Path) -> None:
     """With the table of the games before; what was written is still of use."""
     import resource
@@ -101,6 +105,7 @@ def test_a_full_disk_is_one_line(run: Run, tmp_path: Path) -> None:
     run(*words)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_test_says_which_brain_is_better(run: Run, tmp_path: Path) -> None:
     words = ("arena", "greedy", "random", "--better-by", "200", "--no-times", "--results", tmp_path / "r")
     out, _ = run(*words, "-j", "2")

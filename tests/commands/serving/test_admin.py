@@ -1,4 +1,4 @@
-"""`palatinus admin`, and `palatinus tables` beside a running server: real processes, sockets and files."""
+"""`palatinus admin`, and `palatinus tables` beside a running server: a real process, its socket and files."""
 
 import asyncio
 import contextlib
@@ -272,6 +272,7 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
     monkeypatch.setenv("TMPDIR", str(temporary))
     changed, _, other = await stopped_with_three_games(data)
     async with serving("--data", str(data)) as server, connected(server.port) as peer:
+        monkeypatch.setattr("tempfile.tempdir", str(temporary))
         assert await tables(data, "check") == ("3 tables are intact.\n", "")
         content = (data / FILE_NAME).read_bytes()
         places = [found.start() for found in re.finditer(rb'"t":"placed"', content)]

@@ -20,6 +20,7 @@ from commands.serving.options import Option, ServeOptions, options_in, serve_opt
 from commands.serving.serve import add_serve
 from server.net.postman import NoticePostman, SmtpServer
 from tests.conftest import Complain, Run
+from tests.examples import examples
 from tests.server.process import serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
@@ -75,6 +76,7 @@ def values(option: Option) -> st.SearchStrategy[Any]:
     return kinds.get(option.kind, text.filter(lambda path: not path.startswith("~")))
 
 
+@examples(6)
 @given(st.data())
 def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
     """Whatever options are set, in a file or on the command line, and from wherever they come."""

@@ -267,8 +267,13 @@ def test_page(name: str) -> None:
 @pytest.mark.parametrize(
     ("language", "size"),
     [
-        *(("en", size) for size in ((20, 8), (40, 12), (60, 20), (79, 23))),
-        *((language, (20, 8)) for language in LANGUAGES if language != "en"),
+        *(("en", (20, 8)), ("en", (79, 23)), ("fr", (20, 8))),
+        *(
+            pytest.param(each, (20, 8), marks=pytest.mark.slow)
+            for each in LANGUAGES
+            if each not in {"en", "fr"}
+        ),
+        *(pytest.param("en", size, marks=pytest.mark.slow) for size in ((40, 12), (60, 20))),
     ],
 )
 def test_every_page_can_be_read_and_done_in_a_small_window(
