@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import asyncpg
 
-from simulation.database.rows import Blocked, Row, Rows, Transaction, refusal
-from simulation.database.statements import carry_out
+from simulation.database.rows import Answer, Blocked, Row, Rows, Transaction, refusal
+from simulation.database.statements import carry_out, define_functions
 from simulation.judging.ownership import Ownership
 from simulation.machine.loop import EPOCH, Clock, Process
 from simulation.machine.network import Weather
@@ -122,7 +122,7 @@ class Session:
             self._fail(refusal("25P02", "the transaction is aborted"))
             return
 
-        def statement() -> list[tuple[Any, ...]]:
+        def statement() -> Answer:
             return [row for each in arguments for row in carry_out(transaction, self._text, each)]
 
         def too_late() -> None:
@@ -156,7 +156,7 @@ class Session:
 
         self._database.clock.after(self._database.work(), done)
 
-    def _finish(self, rows: list[tuple[Any, ...]]) -> None:
+    def _finish(self, rows: Answer) -> None:
         transaction = self._at_work
         assert transaction is not None
         if self._open is None:
@@ -174,7 +174,7 @@ class Session:
             self._database.end(transaction)
         self._answer(error, [])
 
-    def _answer(self, error: Exception | None, rows: list[tuple[Any, ...]]) -> None:
+    def _answer(self, error: Exception | None, rows: Answer) -> None:
         self._at_work = None
         if self._gone:
             self.end()
@@ -233,7 +233,7 @@ class DatabaseConnection:
         self._session: Session | None = None
         self._closed = False
         self._pending: asyncio.Future[None] | None = None  # until an answer comes, if anybody waits or not
-        self._answer: asyncio.Future[list[tuple[Any, ...]]] | None = None
+        self._answer: asyncio.Future[Answer] | None = None
         self._listeners: dict[str, Callable[..., None]] = {}
         self._ended: list[Callable[[DatabaseConnection], None]] = []
         process.at_end.append(self._process_ended)
@@ -265,7 +265,7 @@ class DatabaseConnection:
     async def executemany(self, text: str, many: Sequence[Sequence[Any]]) -> None:
         await self._ask(text, many)
 
-    async def fetch(self, text: str, *arguments: Any) -> list[tuple[Any, ...]]:
+    async def fetch(self, text: str, *arguments: Any) -> Answer:
         return await self._ask(text, [arguments])
 
     async def fetchrow(self, text: str, *arguments: Any) -> tuple[Any, ...] | None:
@@ -293,7 +293,7 @@ class DatabaseConnection:
             self._tell_session_to_leave()
             self._end(asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"))
 
-    async def _ask(self, text: str, arguments: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    async def _ask(self, text: str, arguments: Sequence[Sequence[Any]]) -> Answer:
         session = self._session
         assert session is not None
 
@@ -303,7 +303,7 @@ class DatabaseConnection:
 
         return await self._asked(arrived)
 
-    async def _asked(self, arrived: Callable[[], None]) -> list[tuple[Any, ...]]:
+    async def _asked(self, arrived: Callable[[], None]) -> Answer:
         if self._answer is not None and self._answer.cancelled() and self._pending is not None:
             await asyncio.shield(self._pending)  # for what was asked to be cancelled
         if self._closed:
@@ -311,7 +311,7 @@ class DatabaseConnection:
         if self._pending is not None and not self._pending.done():
             raise asyncpg.InterfaceError("cannot perform operation: another operation is in progress")
         self._pending = self._process.create_future()
-        answer: asyncio.Future[list[tuple[Any, ...]]] = self._process.create_future()
+        answer: asyncio.Future[Answer] = self._process.create_future()
         self._answer = answer
         self.line.carry(self, arrived, request=True)
         try:
@@ -323,10 +323,10 @@ class DatabaseConnection:
 
     # -- for what is in between ---------------------------------------------------------------------
 
-    def answered(self, error: Exception | None, rows: list[tuple[Any, ...]]) -> None:
+    def answered(self, error: Exception | None, rows: Answer) -> None:
         self._process.call_soon(self._take_answer, error, rows)
 
-    def _take_answer(self, error: Exception | None, rows: list[tuple[Any, ...]]) -> None:
+    def _take_answer(self, error: Exception | None, rows: Answer) -> None:
         if self._pending is not None and not self._pending.done():
             self._pending.set_result(None)
         if self._answer is not None and not self._answer.done():
@@ -420,6 +420,7 @@ class DatabaseServer:
         self.listens = True
         self.read_only = False
         self.rows = Rows(self._note)
+        define_functions(self.rows)
         self.sessions: dict[int, Session] = {}
         self.waiting: list[Callable[[], None]] = []  # for locks
         self.shortened: set[str] = set()
@@ -494,7 +495,7 @@ class DatabaseServer:
             session.end()
         for line in self.lines:
             line.cut()
-        self.rows.crash(self.rng.randint(0, self.rows.unflushed))
+        self.rows.crash(self.rng.randint(0, len(self.rows.unflushed)))
 
     def start(self, *, offset: float = 0.0, standby: bool = False) -> None:
         """Run again; a standby that takes over has run before, and has another clock."""
@@ -508,25 +509,18 @@ class DatabaseServer:
     def _note(self, table: str, before: Row | None, now: Row | None) -> None:
         old, new = before or {}, now or {}
         if table == "game_table" and now is not None and (before is None or old["term"] != new["term"]):
-            node = self.rows.tables["node"].get(new["term"])
-            entries = sum(code == new["code"] for code, _ in self.rows.tables["entry"])
-            owner = None if node is None else str(node["name"])
+            owner = next((str(node["name"]) for node in self.rows.all("node", term=new["term"])), None)
+            entries = len(self.rows.all("entry", code=new["code"]))
             self._owned.append((new["code"], owner, EPOCH + self.clock.now, entries))
         if table == "game_table" and (_waits(old) or _waits(new)):
             self._tables_waited = self.clock.now
-        if table == "entry" and now is None:
-            row = self.rows.tables["game_table"].get(old["code"])
-            if row is not None and row["place"] == "=":
-                self.shortened.add(old["code"])
+        if table == "entry" and now is None and self.rows.all("game_table", code=old["code"], place="="):
+            self.shortened.add(old["code"])
 
     def has_no_fault(self, term: int) -> bool:
         """Tell whether a lease runs, and its node cannot have failed in the middle of taking up a table."""
-        node = self.rows.tables["node"].get(term)
-        if (
-            node is None
-            or node["expires"] < self.now
-            or any(map(_waits, self.rows.tables["game_table"].values()))
-        ):
+        leases = self.rows.all("node", term=term)
+        if not leases or leases[0]["expires"] < self.now or any(map(_waits, self.rows.all("game_table"))):
             return False
         return self.clock.now - self._tables_waited > LEASE_SECONDS
 
