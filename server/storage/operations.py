@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from server.errors import TableLost
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import LiveEntries
 from server.storage.reasons import Misfit
@@ -53,10 +54,6 @@ class Claim(NamedTuple):
 
 Operation: TypeAlias = Generator[Select | Insert | Delete | Claim, Any, T]
 Outcome: TypeAlias = Mapping[str, Stored | None]
-
-
-class NotOwned(Misfit):
-    """A table is not where it has to be for this: another server has it, or has moved it."""
 
 
 # -- what only reads ---------------------------------------------------------------------------------
@@ -132,7 +129,7 @@ def insert(content: Everything) -> Operation[Outcome]:
 def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Operation[Outcome]:
     """Move a table into the archive, and remove the tables `gone` from it as far as they are there.
 
-    Raises NotOwned or Misfit.
+    Raises TableLost or Misfit.
     """
     found = yield from claim(code, *gone)
     table = replace(_intact(code, found), archived=now, game=game)
@@ -143,17 +140,17 @@ def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Ope
 
 
 def bring_back(code: str) -> Operation[Outcome]:
-    """Move an archived table back to those in use; raises NotOwned or Misfit."""
+    """Move an archived table back to those in use; raises TableLost or Misfit."""
     found = yield from claim(code)
     if found is None or found.place is not TablePlace.ARCHIVED:
-        raise NotOwned(f"table {code} is not archived, or another server has brought it back")
+        raise TableLost("table {code} is not archived, or another server has brought it back", code=code)
     if found.damage is not None:
         raise Misfit(f"archived table {code}: {found.damage}")
     return (yield from move(code, found, replace(found, archived=None, game=None)))
 
 
 def shorten(code: str, live_entries: LiveEntries) -> Operation[Outcome]:
-    """Keep only the entries that `live_entries` names, with a new chain; raises NotOwned or Misfit."""
+    """Keep only the entries that `live_entries` names, with a new chain; raises TableLost or Misfit."""
     found = yield from claim(code)
     whole = _intact(code, found)
     live = live_entries(whole.entries)
@@ -162,7 +159,7 @@ def shorten(code: str, live_entries: LiveEntries) -> Operation[Outcome]:
 
 
 def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome]:
-    """Set a table aside, in use or archived, whose first `whole` entries make sense; raises NotOwned."""
+    """Set a table aside, in use or archived, whose first `whole` entries make sense; raises TableLost."""
     found = yield from claim(code)
     found = found or Stored(code, [], [])
     if found.place is TablePlace.SET_ASIDE:
@@ -173,10 +170,10 @@ def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome
 
 
 def restore(code: str, entries: int) -> Operation[Outcome]:
-    """Put the first `entries` of a table that was set aside back into use; raises NotOwned or Misfit."""
+    """Put the first `entries` of a table that was set aside back into use; raises TableLost or Misfit."""
     found = yield from claim(code)
     if found is None or found.place is not TablePlace.SET_ASIDE:
-        raise NotOwned(f"another server has just restored table {code}, or removed it")
+        raise TableLost("another server has just restored table {code}, or removed it", code=code)
     if len(found.entries) < entries:
         raise Misfit(f"table {code} has only {len(found.entries)} whole entries")
     table = Stored(code, found.rows[:entries], found.entries[:entries])
@@ -184,10 +181,10 @@ def restore(code: str, entries: int) -> Operation[Outcome]:
 
 
 def remove(code: str) -> Operation[Outcome]:
-    """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
+    """Remove a table that is archived or set aside; raises TableLost if it is neither any more."""
     found = yield from claim(code)
     if found is None or found.place is TablePlace.IN_USE:
-        raise NotOwned(f"another server has just brought table {code} back, or removed it")
+        raise TableLost("another server has just brought table {code} back, or removed it", code=code)
     return (yield from move(code, found, None))
 
 
@@ -212,15 +209,15 @@ def record_written(code: str) -> Operation[Outcome]:
 
 
 def claim(code: str, *others: str) -> Operation[Stored | None]:
-    """Return a table that this server may change; raises NotOwned if another one has it."""
+    """Return a table that this server may change; raises TableLost if another one has it."""
     if code in {taken for (taken,) in (yield Claim([code, *others]))}:
-        raise NotOwned(f"another server has taken table {code} up")
+        raise TableLost("another server has taken table {code} up", code=code)
     return (yield from find(code))
 
 
 def _intact(code: str, found: Stored | None) -> Stored:
     if found is None or found.place is not TablePlace.IN_USE:
-        raise NotOwned(f"table {code} has no entries, or another server has taken it up")
+        raise TableLost("table {code} has no entries, or another server has taken it up", code=code)
     if found.damage is not None:
         raise Misfit(f"table {code}: {found.damage}")
     return found

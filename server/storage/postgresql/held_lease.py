@@ -134,7 +134,7 @@ class HeldLease(NodeState):
                         )
                     while await self._look(connection, holder):
                         await self._pause(self._renewal_due - self._loop.time())
-            except (*FAILED, JournalError, ValueError, Fenced) as error:
+            except (*FAILED, JournalError, ValueError) as error:
                 self._log_failure(error)
                 self._renewal_due = -math.inf
                 self._wake.clear()  # what failed at once is not tried again at once

@@ -10,13 +10,12 @@ from typing import Self, TypeVar
 
 import asyncpg
 
-from server.errors import CodeTaken, JournalError, NotStoredNow, TableLost
+from server.errors import CodeTaken, JournalError, NotStoredNow
 from server.storage import operations
-from server.storage.archive_index import ArchiveIndex
 from server.storage.commit_queue import Batch, CommitQueue, Health
 from server.storage.entries import Entry
 from server.storage.journal import Journal, NodeState
-from server.storage.operations import NotOwned, Operation, Outcome
+from server.storage.operations import Operation, Outcome
 from server.storage.postgresql import lease
 from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, not_stored, reason_of
@@ -43,7 +42,6 @@ class PostgresJournal(Journal):
         super().__init__(most_archived, archive_share)
         self._database = database
         self._departure: Departure | None = None
-        self._archive_share = archive_share
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
         self._health = Health(lambda: self._queue.append(()))
@@ -92,12 +90,10 @@ class PostgresJournal(Journal):
         await self._lease.keep(holder)
 
     async def learn(self, connection: Connection) -> None:
-        self._archive = ArchiveIndex(self._archive_share)
-        for code, game in await stored.archive_index(connection):
-            self._archive.add(code, game)
-        self._set_aside = await stored.carry_out(connection, operations.codes_set_aside())
         self._lease.lost += len(self._queue.in_use)
         self._queue.in_use.clear()
+        self._archive_state = ()
+        await self.look_at_others(connection)
 
     async def look_at_others(self, connection: Connection) -> None:
         began = self._rest.jobs_begun
@@ -111,8 +107,9 @@ class PostgresJournal(Journal):
         if archived is not None:
             for code in self._archive.codes - archived.keys():
                 self._archive.discard(code)
-            for code in archived.keys() - self._archive.codes:
-                self._archive.add(code, archived[code])
+            for code, game in archived.items():  # in order: the oldest give way first
+                if code not in self._archive.codes:
+                    self._archive.add(code, game)
 
     async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
         found = await stored.carry_out(connection, operations.tables_in_use(codes))
@@ -203,8 +200,6 @@ class PostgresJournal(Journal):
                     connection, self._lease.term, batch, self._queue.in_use, again=again
                 )
             )
-        except Fenced as error:
-            raise _table_lost(error) from error
         except asyncpg.PostgresError as error:
             if isinstance(error, asyncpg.UniqueViolationError) and error.table_name == "game_table":
                 raise CodeTaken("the code is taken") from error
@@ -213,8 +208,6 @@ class PostgresJournal(Journal):
     async def _work(self, work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
-        except (Fenced, NotOwned) as error:
-            raise _table_lost(error) from error
         except asyncpg.PostgresError as error:
             raise not_stored("the journal could not be used: {reason}", error) from error
         except ValueError as error:
@@ -245,7 +238,3 @@ class PostgresJournal(Journal):
         )
         self._archive_state = ()  # or it is as before if another server brings the table back at once
         return outcome
-
-
-def _table_lost(error: Fenced | NotOwned) -> TableLost:
-    return TableLost("{reason}", reason=str(error) or "the lease is lost")

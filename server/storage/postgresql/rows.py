@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
+from server.errors import TableLost
 from server.monitoring.logs import about
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import Batch
@@ -51,14 +52,17 @@ INSERT INTO game_table (code, place, term) VALUES ($1, $2, $3)
 """
 
 
-class Fenced(Exception):
+class Fenced(TableLost):
     """No more changes of this term are made: another server has its tables, or may have."""
+
+    def __init__(self, text: str = "the lease is lost") -> None:
+        super().__init__(text)
 
 
 async def prove_term(connection: Connection, term: int) -> None:
     """Keep the term from ending until the transaction does; raises Fenced if it has ended."""
     if await connection.fetchval(_PROVE, term) is None:
-        raise Fenced("the lease is lost")
+        raise Fenced
 
 
 async def append(

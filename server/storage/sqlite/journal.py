@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from server.config import Durable
-from server.errors import JournalError, NotStored, TableLost
+from server.errors import JournalError, NotStored
 from server.monitoring.logs import about
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Health
 from server.storage.entries import Entry
 from server.storage.journal import Journal
-from server.storage.operations import NotOwned, Operation, Outcome
+from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
@@ -196,8 +196,6 @@ class SqliteJournal(Journal):
     def _work(self, work: Callable[[], T]) -> T:
         try:
             return work()
-        except NotOwned as error:
-            raise TableLost("{reason}", reason=str(error)) from error
         except (sqlite3.Error, OSError, NotInPlace) as error:
             raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
         except ValueError as error:

@@ -143,8 +143,8 @@ class Dying(sqlite3.Connection):
             os.kill(os.getpid(), signal.SIGKILL)
 
 sqlite3.connect = partial(sqlite3.connect, factory=Dying)
-from server.storage.sqlite.journal_file import opened
-opened(Path(sys.argv[1]))
+from server.storage.sqlite.journal_file import open_journal
+open_journal(Path(sys.argv[1]))
 """
 
 

@@ -422,7 +422,7 @@ async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is looked at again and again; the tables that are here go on in the meantime."""
-    looks = AsyncMock(side_effect=[Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
+    looks = AsyncMock(side_effect=[None, Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
     monkeypatch.setattr(PostgresJournal, "look_at_others", looks)
     async with journal_at(database, "one", lease_seconds=1.0) as journal, kept(journal) as keeping:
         await eventually(lambda: looks.await_count > 2)
