@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.board import TILES
-from engine.components import LAUREL_WORTH
-from engine.events import GameEnded, HillScored
 from engine.final import BadPosition, scored_line
-from engine.game import Game
-from engine.pieces import Piece
-from tests.games import finished_games
 
 CASES = (Path(__file__).parent / "positions.jsonl").read_text(encoding="utf-8").splitlines()
 
@@ -35,30 +30,6 @@ def test_known_positions_score_as_expected(case: str) -> None:
     """Positions of 2 to 5 players whose results were found independently of this code."""
     known = json.loads(case)
     assert json.loads(scored_line(json.dumps(known["position"]))) == known["result"]
-
-
-@given(finished_games())
-def test_a_game_and_its_final_position_agree(game: Game) -> None:
-    """Written as a position, the end of a game scores as the game did."""
-    view = game.view
-    content = {
-        "tiles": [[laid.tile, laid.orientation] for laid in view.tiles if laid is not None],
-        "laurels": {tile: LAUREL_WORTH[laurel] for tile, laurel in view.laurels.items()},
-        "players": view.seats,
-        "board": {
-            field: [view.owners[field], piece.kind.upper()]
-            for field, piece in view.placed.items()
-            if isinstance(piece, Piece)
-        },
-    }
-    scored = json.loads(scored_line(json.dumps(content)))
-    ending = game.events[-1]
-    assert isinstance(ending, GameEnded)
-    assert scored["points"] == [tally.points for tally in ending.tallies]
-    assert scored["items"] == [tally.items for tally in ending.tallies]
-    assert scored["winners"] == list(ending.winners)
-    influence = {event.hill: list(event.influence) for event in game.events if isinstance(event, HillScored)}
-    assert {hill: facts["influence"] for hill, facts in scored["hills"].items()} == influence
 
 
 def test_a_partial_board_is_scored() -> None:

@@ -190,9 +190,9 @@ def refusals(game: Game, eyes: Eyes) -> list[bytes]:
     return texts
 
 
-@examples(12)
+@examples(6)
 @given(game_options(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
-def test_hidden_kinds_reach_nobody(
+def test_hidden_kinds(
     options: GameOptions, seed: int, commands: int, mixer: int, data: st.DataObject
 ) -> None:
     """R4.2: games that differ in what a seat may not know give it the same bytes until scoring."""

@@ -165,7 +165,7 @@ def test_what_gives_influence(pieces: str, terms: dict[str, str]) -> None:
         ("A3 0f, A4 0f, B1 1m, B2 1m, B6 0m", "B", (1, 3, 0), (1,), [6, 5, 0]),
     ],
 )
-def test_who_controls_a_hill(
+def test_who_controls(
     pieces: str, hill: str, influence: tuple[int, ...], leaders: tuple[int, ...], points: list[int]
 ) -> None:
     outcome = scoring(pieces)

@@ -44,7 +44,7 @@ def ping(**changes: Any) -> bytes:
 
 
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
-@examples(5)
+@examples(2)
 @given(data=st.data())
 def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message that the schema allows; with a field that the server would ignore, it is refused."""
@@ -58,7 +58,7 @@ def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 
 
 @pytest.mark.parametrize("kind", FROM_SERVER, ids=lambda kind: kind.__name__)
-@examples(5)
+@examples(2)
 @given(data=st.data())
 def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message that the schema allows; clients ignore the fields that newer servers add."""
@@ -70,11 +70,9 @@ def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 
 
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
-@examples(4)
+@examples(2)
 @given(data=st.data())
-def test_a_field_missing_or_of_any_other_value_is_no_accident(
-    kind: type[msgspec.Struct], data: st.DataObject
-) -> None:
+def test_a_field_missing_or_of_another_value(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Required fields are required, and what passes in a field is what the message then holds."""
     content = msgpack.unpackb(encode(data.draw(messages_of(kind))))
     name = data.draw(st.sampled_from(sorted(content)))
@@ -95,11 +93,9 @@ def test_a_field_missing_or_of_any_other_value_is_no_accident(
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
-@examples(25)
+@examples(10)
 @given(data=st.data())
-def test_damaged_frames_are_refused_or_sound(
-    decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject
-) -> None:
+def test_damaged_frames(decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject) -> None:
     """A frame with bytes changed, lost or added is refused, or is another message of the schema."""
     frame = bytearray(encode(data.draw(st.sampled_from(kinds).flatmap(messages_of))))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -133,11 +129,9 @@ odd_values = st.recursive(
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
-@examples(25)
+@examples(10)
 @given(data=st.data())
-def test_odd_values_are_refused_or_sound(
-    decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject
-) -> None:
+def test_odd_values(decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject) -> None:
     """Any msgpack value in any field: NaN, extensions, timestamps, binaries, maps with keys of any type."""
     content = msgpack.unpackb(encode(data.draw(st.sampled_from(kinds).flatmap(messages_of))))
     content[data.draw(st.sampled_from(sorted(content)))] = data.draw(odd_values)
@@ -147,32 +141,13 @@ def test_odd_values_are_refused_or_sound(
 @pytest.mark.parametrize(
     "frame",
     [
-        b"",
-        b"\xc1",
-        None,
-        7,
-        [1, 2],
-        "ping",
-        {},
-        {"id": 1},
-        {"t": "welcome", "version": 1, "server": "x"},
-        {"t": None, "id": 1},
-        {"t": ["ping"], "id": 1},
-        {"t": {"a": 1}, "id": 1},
-        {b"t": b"ping", b"id": 1},
-        ping(id=True),
-        ping(id=1.0),
-        ping(id=-1),
-        ping(id=limits.LARGEST_ID + 1),
-        ping(id="1"),
-        ping(id=float("nan")),
-        ping(id=None),
+        *(b"", b"\xc1", None, 7, [1, 2], "ping", {}, {"id": 1}),
+        *({"t": "welcome", "version": 1, "server": "x"}, {b"t": b"ping", b"id": 1}),
+        *({"t": kind, "id": 1} for kind in (None, ["ping"], {"a": 1})),
+        *(ping(id=each) for each in (True, 1.0, -1, limits.LARGEST_ID + 1, "1", float("nan"), None)),
+        *(ping(id=each) for each in (msgpack.Timestamp(1, 0), msgpack.ExtType(5, b""))),
         ping(**{"\x1b[2J\u202e" + "x" * 900: 1}),
-        ping(id=msgpack.Timestamp(1, 0)),
-        ping(id=msgpack.ExtType(5, b"")),
-        ping() + b"\x00",
-        ping() + ping(),
-        ping()[:-1],
+        *(ping() + b"\x00", ping() + ping(), ping()[:-1]),
         b"\x82\xa1t\xa4ping\x90\x01",  # a list for a key
         b"\x82\xa1t\xa4ping\x80\x01",  # a map for a key
         b"\x82\xa1t\xa4ping\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\x01",  # NaN for a key
@@ -189,17 +164,13 @@ def test_odd_values_are_refused_or_sound(
         b"\x91" * (limits.CLIENT_FRAME_BYTES - 1) + b"\xc0",
         b"\x82\xa1t\xa4ping\xa2id" + b"\x91" * 1000 + b"\xc0",
         b"\x81\xa1t" * 2000 + b"\xc0",
-        {"t": "say", "id": 1, "text": "x" * (limits.STRING_LENGTH + 1)},
-        {"t": "say", "id": 1, "text": "x" * (limits.CHAT_LENGTH + 1)},
+        *({"t": "say", "id": 1, "text": "x" * (1 + n)} for n in (limits.STRING_LENGTH, limits.CHAT_LENGTH)),
         {"t": "hello", "versions": [1] * (limits.ARRAY_LENGTH + 1), "client": ""},
         {"t": "hello", "versions": [True], "client": ""},
         {"t": "ping", "id": 1} | {f"x{number}": 0 for number in range(limits.MAP_LENGTH)},
-        {"t": "place", "id": 1, "piece": "Em*\n", "field": "C4"},
-        {"t": "place", "id": 1, "piece": "Es*", "field": "C4"},
-        {"t": "place", "id": 1, "piece": "Em", "field": "C4\n"},
-        {"t": "place", "id": 1, "piece": "Em", "field": "C7"},
-        {"t": "lay", "id": 1, "position": 0, "orientation": 0},
-        {"t": "lay", "id": 1, "position": 1, "orientation": 6},
+        *({"t": "place", "id": 1, "piece": each, "field": "C4"} for each in ("Em*\n", "Es*")),
+        *({"t": "place", "id": 1, "piece": "Em", "field": each} for each in ("C4\n", "C7")),
+        *({"t": "lay", "id": 1, "position": at, "orientation": turn} for at, turn in ((0, 0), (1, 6))),
     ],
 )
 def test_each_of_these_frames_is_refused(frame: Any) -> None:

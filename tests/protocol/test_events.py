@@ -91,7 +91,7 @@ def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
         assert shape(view) == shape(heard)
 
 
-@examples(50)
+@examples(25)
 @given(st.data())
 def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of an event: BadMessage, or an event that the wire can carry."""
@@ -105,7 +105,7 @@ def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     assert event_of(event_map(event)) == event
 
 
-@examples(50)
+@examples(25)
 @given(st.data())
 def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of a snapshot: BadMessage, or a view."""

@@ -43,7 +43,7 @@ SERVERS = validator("FromServer")
 def tags_of_valid(frames: Iterable[bytes], valid: Draft202012Validator) -> set[str]:
     """Fail unless every frame is valid; return the tags of them all, and of the events in them."""
     tags = set()
-    for frame in frames:
+    for frame in set(frames):
         content = msgpack.unpackb(frame)
         assert valid.is_valid(content), content
         tags.add(content["t"])
@@ -110,18 +110,7 @@ async def test_all_that_a_server_sends_is_valid(players: int, *, random_layout: 
         await late.nothing_but_pong()
         frames = [frame for peer in everybody for frame in peer.frames]
     assert tags_of_valid(frames, SERVERS) > {
-        *(
-            "welcome",
-            "seated",
-            "watching",
-            "table",
-            "tables",
-            "snapshot",
-            "events",
-            "done",
-            "refused",
-            "said",
-        ),
-        *("online", "lobby-said", "record", "pong"),
+        *("welcome", "seated", "watching", "table", "tables", "snapshot", "events", "done", "refused"),
+        *("said", "online", "lobby-said", "record", "pong"),
         *("event started", "event laurels", "event placed", "event revealed", "event scored", "event ended"),
     }

@@ -9,6 +9,7 @@ import socket
 import ssl
 import struct
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
@@ -28,6 +29,7 @@ from protocol.limits import VERSIONS
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
+from tests.server.manual_clock import ManualClock
 
 HERE = "127.0.0.1"
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
@@ -238,6 +240,13 @@ def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Run
     return running(Config(limits=Limits(**limits)))  # type: ignore[arg-type]
 
 
+def timed_server(
+    clock: ManualClock, data: Path | None = None, **limits: float
+) -> contextlib.AbstractAsyncContextManager[Running]:
+    """Run a server on a clock that only tests advance, with these limits."""
+    return running(Config(data=data, timers=lambda: clock, limits=Limits(**limits)))  # type: ignore[arg-type]
+
+
 @contextlib.asynccontextmanager
 async def connected_without_hello(
     port: int, forwarded_for: str | None = None, source: str = HERE
@@ -412,6 +421,25 @@ async def play_on(peers: Sequence[Peer], chooser: random.Random, moves: int = 10
 def table_of(server: Running, peers: Sequence[Peer]) -> Table:
     """Return the table, as the server has it, where the peers are."""
     return server.lobby.tables[peers[0].code]
+
+
+@contextlib.asynccontextmanager
+async def held_back(owner: object, name: str) -> AsyncIterator[asyncio.Event]:
+    """Let whoever awaits this method wait until the context ends; the event is set by the first one."""
+    waiting, may_go_on = asyncio.Event(), asyncio.Event()
+    method: Callable[..., Any] = getattr(owner, name)
+
+    async def held(*arguments: Any) -> Any:
+        waiting.set()
+        await may_go_on.wait()
+        return await method(*arguments)
+
+    setattr(owner, name, held)
+    try:
+        yield waiting
+    finally:
+        setattr(owner, name, method)
+        may_go_on.set()
 
 
 def queued_requests(table: Table) -> int:

@@ -1,24 +1,22 @@
 """Draining: no more tables, everybody knows how long is left, and the server stops automatically."""
 
 import random
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from protocol.codes import Code
 from protocol.messages import OpenTable, Rematch, Resume, Stopping
-from server.app import Running, running
-from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, connected_without_hello, eventually, game, play_on
-
-
-def serve(
-    clock: ManualClock, data: Path | None = None, **limits: float
-) -> AbstractAsyncContextManager[Running]:
-    """Run a server whose tables and drain live by `clock`."""
-    return running(Config(data=data, timers=lambda: clock, limits=Limits(**limits)))  # type: ignore[arg-type]
+from tests.server.peer import (
+    Peer,
+    connected,
+    connected_without_hello,
+    eventually,
+    game,
+    play_on,
+    timed_server,
+)
 
 
 async def told(peer: Peer) -> int | None:
@@ -29,7 +27,7 @@ async def test_newcomers_are_told_directly_after_their_welcome() -> None:
     """Not before: they might still have to give the password. The seconds are those that were asked for."""
     clock = ManualClock()
     clock.advance(757.1179785105686)  # where their sum is rounded up
-    async with serve(clock) as server, game(server.port, 2), connected(server.port) as before:
+    async with timed_server(clock) as server, game(server.port, 2), connected(server.port) as before:
         await before.nothing_but_pong()
         async with connected_without_hello(server.port) as stranger:
             server.drain.begin(600)
@@ -45,7 +43,7 @@ async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
     """Players, spectators and people in the lobby alike; at the end the server stops automatically."""
     clock = ManualClock()
     async with (
-        serve(clock) as server,
+        timed_server(clock) as server,
         game(server.port, 2, watched=True) as peers,
         connected(server.port) as visitor,
     ):
@@ -66,7 +64,7 @@ async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
 async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
     """The refusal has the seconds left; players come back to a game, and to an archived one afterwards."""
     clock = ManualClock()
-    async with serve(clock, tmp_path, over_seconds=1) as server:
+    async with timed_server(clock, tmp_path, over_seconds=1) as server:
         async with game(server.port, 2) as gone:
             await play_on(gone, random.Random(1))
         await eventually(lambda: len(server.clients) == 0)
@@ -91,7 +89,7 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
 async def test_the_server_stops_soon_after_the_last_game() -> None:
     """Ten seconds later, for people who look at the result; they are told."""
     clock = ManualClock()
-    async with serve(clock) as server, game(server.port, 2) as peers:
+    async with timed_server(clock) as server, game(server.port, 2) as peers:
         server.drain.begin(600)
         assert await told(peers[0]) == 600
         await play_on(peers, random.Random(1))
@@ -107,7 +105,7 @@ async def test_the_server_stops_soon_after_the_last_game() -> None:
 async def test_a_game_that_everybody_has_left_does_not_keep_the_server() -> None:
     """It would wait for an hour for people who are not coming."""
     clock = ManualClock()
-    async with serve(clock) as server:
+    async with timed_server(clock) as server:
         async with game(server.port, 2):
             pass
         await eventually(lambda: len(server.clients) == 0)
@@ -118,7 +116,7 @@ async def test_a_game_that_everybody_has_left_does_not_keep_the_server() -> None
 @pytest.mark.parametrize(("first", "second"), [(600, 30), (30, 600)])
 async def test_the_last_drain_counts(first: int, second: int) -> None:
     clock = ManualClock()
-    async with serve(clock) as server, game(server.port, 2) as peers:
+    async with timed_server(clock) as server, game(server.port, 2) as peers:
         server.drain.begin(first)
         server.drain.begin(second)
         assert [await told(peers[0]), await told(peers[0])] == [first, second]

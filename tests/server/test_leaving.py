@@ -172,9 +172,7 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
     assert elsewhere(Moved("wss://a.example"), wss) is not None
 
 
-async def test_many_tables_are_taken_up_a_few_at_a_time(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_tables_are_taken_up_a_few_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease is renewed in between, however long that takes in all."""
     async with journal_at(database, "before") as journal:
         for number in range(7):
@@ -202,9 +200,7 @@ async def test_many_tables_are_taken_up_a_few_at_a_time(
         assert re.match("tt(R+tt)+R+t", events)
 
 
-async def test_a_server_that_takes_no_tables_is_passed_over(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_silent_server_is_passed_over(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is paused, or of an older version; whoever wants a table meanwhile is told of one that stays."""
     offer = hand_over.Departure._offer
 
@@ -226,9 +222,7 @@ async def test_a_server_that_takes_no_tables_is_passed_over(
         assert await rows(database, OFFERED) == []
 
 
-async def test_a_server_without_successor_stops_as_it_is(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_without_a_successor(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its tables wait for another one, and its clients try again later."""
     monkeypatch.setattr(hand_over, "_SECONDS_TO_TAKE", 0.3)
     chooser = random.Random(2)
@@ -241,9 +235,7 @@ async def test_a_server_without_successor_stops_as_it_is(
         await play_on(again, chooser, moves=2)
 
 
-async def test_a_table_of_which_nobody_can_tell_is_not_held_any_more(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_table_that_may_be_gone_is_let_go(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks for it in the meantime is not told that there is none."""
     async with journal_at(database, "leaves") as leaves, journal_at(database, "stays", address="ws://b"):
         await leaves.append("ONCE", 0, [OPENED])

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from palatinus import main
 from protocol.codes import CloseReason
 from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
 from server.net.event_loop import new_loop
 from server.version import VERSION, install_command
+from tests.conftest import Run
 from tests.server.peer import TIMEOUT, connected, exchange, game, memory_server
 from tests.server.process import refused_to_start, serving
 
@@ -87,16 +87,12 @@ async def test_what_keeps_a_server_from_starting_is_reported_in_one_line(tmp_pat
             (("--memory", "--host", "127.0.0.1", "--port", port), (port, "is using this address", "--port")),
             *(
                 (("--memory", "--port", "0", "--host", host), ("--host",))
-                for host in ("no such host", "x" * 300, "a..b", "192.0.2.1")
+                for host in ("no such host", "x" * 300, "192.0.2.1")
             ),
-            (("--port", "65536"), ("--port",)),
-            (("--max-tables", "0"), ("--max-tables",)),
             (("--rate", "1e99"), ("--rate",)),
-            (("--nonsense",), ("--nonsense",)),
-            (("--data", "x", "--memory"), ("--memory",)),
             *(
                 (("--port", "0", "--data", str(data)), (f"{named} is not a folder", "--data"))
-                for data, named in ((file, file), (file / "below", file), (link, link))
+                for data, named in ((file / "below", file), (link, link))
             ),
         ]
         for (_, words), (code, err) in zip(
@@ -130,24 +126,18 @@ async def test_a_server_on_all_ipv6_addresses_accepts_ipv4() -> None:
             await writer.wait_closed()
 
 
-def test_the_help_shows_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_shows_the_defaults(run: Run) -> None:
     """The help text repeats them, so that it need not import the server."""
-    limits = Limits()
-    with pytest.raises(SystemExit):
-        main(["serve", "--help", "--lang", "en"])
-    help_text = " ".join(capsys.readouterr().out.split())
-    for option, default in (
-        ("--max-tables", f"{limits.tables}"),
-        (
-            "--tables-per-minute",
-            f"{limits.tables_per_address}, and {limits.tables_per_connection} from one connection",
-        ),
-        ("--max-connections", f"{limits.connections}"),
-        ("--connections-per-address", f"{limits.connections_per_address}"),
-        ("--rate", f"{limits.rate:g}"),
-    ):
-        text = help_text.rpartition(f"{option} ")[2]
-        assert text[: text.index(")")].endswith(f"(default: {default}"), option
+    limits, text = Limits(), " ".join(run("serve", "--help", "--lang", "en")[0].split())
+    opened = f"{limits.tables_per_address}, and {limits.tables_per_connection} from one connection"
+    for option, default in {
+        "--max-tables": limits.tables,
+        "--tables-per-minute": opened,
+        "--max-connections": limits.connections,
+        "--connections-per-address": limits.connections_per_address,
+        "--rate": f"{limits.rate:g}",
+    }.items():
+        assert text.rpartition(f"{option} ")[2].partition(")")[0].endswith(f"(default: {default}"), option
 
 
 @pytest.fixture
@@ -160,9 +150,7 @@ def files_here(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_a_client_may_begin_its_tls_handshake_at_once(
-    certificate: Path, trusting: ssl.SSLContext, uvloop: bool
-) -> None:
+async def test_an_early_tls_handshake(certificate: Path, trusting: ssl.SSLContext, uvloop: bool) -> None:
     """Though what it sends may be there before the server has begun to speak TLS, as with uvloop."""
 
     def connect_at_once(port: int) -> None:
@@ -217,9 +205,7 @@ def test_uvloop_is_used_where_it_is_installed() -> None:
 # -- how what is missing is installed --------------------------------------------------------------------
 
 
-def test_the_command_to_install_fits_the_installation(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_command_fits_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With pip, with uv where there is no pip, and through pipx, as it does beside a single file."""
     monkeypatch.setattr(sys, "executable", "/x/python")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))

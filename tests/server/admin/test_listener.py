@@ -117,18 +117,14 @@ def being_served() -> list[asyncio.Task[Any]]:
     return [task for task in asyncio.all_tasks() if "listener.py" in repr(task.get_coro())]
 
 
-async def test_whoever_stalls_before_the_request_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whoever_stalls_in_a_request_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "_SECONDS", 0.05)
     async with administered(tmp_path):
         assert await raw_answer(tmp_path / SOCKET_NAME, b'{"v"') == b""
         await eventually(lambda: not being_served())
 
 
-async def test_whoever_stalls_in_a_long_answer_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whoever_stalls_in_an_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without holding up whoever comes next."""
     monkeypatch.setattr(listener, "_SECONDS", 0.2)
     answered = []

@@ -117,7 +117,7 @@ async def test_tables_are_closed_and_players_removed_wherever_they_are(database:
 
 
 @pytest.mark.slow
-async def test_a_node_that_is_gone_at_once_has_stopped(
+async def test_a_node_gone_has_stopped(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one where nobody is, which has no time to answer."""
@@ -167,9 +167,7 @@ async def told(run: Run, folder: Path, *words: str, code: int = 0) -> list[list[
 
 
 @pytest.mark.slow
-async def test_who_does_not_answer_is_named(
-    database: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_nodes(database: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or answers what this version does not understand; what others say is shown all the same."""
     usual = cluster_service.SECONDS
     monkeypatch.setattr(cluster_service, "SECONDS", 0.2)

@@ -186,9 +186,7 @@ async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) 
         assert (await asked(two.port, f"/watch/{code}")).status == 404
 
 
-async def test_two_servers_that_draw_the_same_code_open_two_tables(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_two_servers_that_draw_the_same_code(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that comes second draws again."""
     drawn: list[str] = []
 
@@ -250,9 +248,7 @@ async def archived_game(server: Running) -> list[Peer]:
     return list(peers)
 
 
-async def test_players_of_an_archived_game_come_back_to_different_servers(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_players_who_come_back_at_two_servers(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one brings it back; the second learns where it is, and has not lost the seat."""
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two):
         first, second = await archived_game(one)
@@ -268,9 +264,7 @@ async def test_players_of_an_archived_game_come_back_to_different_servers(
             )
 
 
-async def test_a_game_that_another_server_has_just_archived_is_not_gone(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_game_that_another_has_just_archived(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its player, who comes here, is asked to try again, and has the seat as soon as this server knows."""
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two), connected(two.port) as peer:
         with monkeypatch.context() as patch:

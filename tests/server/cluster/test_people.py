@@ -94,9 +94,7 @@ async def test_who_goes_on_to_a_server_with_a_slow_clock_takes_the_name_along() 
         assert await says(anna, "hello") == "said"
 
 
-async def test_who_came_first_keeps_a_name_that_two_servers_have_given(
-    database: str, socket_folder: Path
-) -> None:
+async def test_who_came_first_keeps_a_name_given_twice(database: str, socket_folder: Path) -> None:
     """As they may while they do not hear each other."""
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,

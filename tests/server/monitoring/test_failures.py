@@ -80,9 +80,7 @@ async def test_a_failing_table_does_not_harm_the_others(
         assert server.lobby.tables[table.code].state.entry_count == table.state.entry_count
 
 
-async def test_what_fails_in_one_task_ends_nothing_else(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_failing_task(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log names the task; the next round of the lobby is told, and games go on."""
     monkeypatch.setattr("server.monitoring.failures._SECONDS_BEFORE_RESTART", 0)
 
@@ -247,9 +245,7 @@ async def lose_the_lease_after(
     patch.setattr(owner, name, done)
 
 
-async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_table_opened_when_the_lease_is_lost(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody learns of it, and it goes on where it is taken up: here, under the next lease."""
     async with cluster(database, "one") as (one,), connected(one.port) as peer:
         journal = one.lobby.journal
@@ -261,7 +257,7 @@ async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
         assert all(journal.holds(code) for code in one.lobby.tables)
 
 
-async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
+async def test_a_table_taken_up_when_the_lease_is_lost(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is taken up again, by whoever comes first."""

@@ -79,9 +79,7 @@ async def test_a_move_of_the_stand_in_is_a_trace_of_its_own() -> None:
     ]
 
 
-def test_without_being_asked_for_nothing_is_loaded(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_is_loaded_unasked(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing of OpenTelemetry; and if it is asked for but is not there, the log says so."""
     for name in [name for name in sys.modules if name.startswith("opentelemetry")]:
         monkeypatch.delitem(sys.modules, name)
@@ -95,9 +93,7 @@ def test_without_being_asked_for_nothing_is_loaded(
     assert "palatinus[traces]" in str(vars(caplog.records[0]))
 
 
-def test_the_environment_says_where_traces_go(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_traces_are_sent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """As OpenTelemetry's own variables have it; what is left is sent at the end, however long that takes."""
     sent: list[str] = []
     answering = threading.Event()

@@ -121,16 +121,14 @@ async def test_two_requests_at_once_are_answered_once(caplog: pytest.LogCaptureF
 
 
 @pytest.mark.parametrize("line", [b"y" * 100_000, b"X: " + b"y" * 900 + b"\r\n"], ids=["one line", "lines"])
-async def test_a_long_request_is_refused_before_its_end(
-    caplog: pytest.LogCaptureFixture, line: bytes
-) -> None:
+async def test_a_long_request_is_refused_early(caplog: pytest.LogCaptureFixture, line: bytes) -> None:
     """What comes before a hello is small."""
     async with undisturbed_server(caplog, hello_seconds=TIMEOUT * 5, close_seconds=0.1) as (server, _):
         answer = await exchange(server.port, b"GET / HTTP/1.1\r\n" + line * 10)
         assert answer.startswith(b"HTTP/1.1 431 ")
 
 
-async def test_a_client_that_is_too_fast_for_too_long_is_disconnected(
+async def test_a_client_that_is_too_fast_is_disconnected(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Its frames are queued up to a limit, whatever they contain."""
@@ -165,7 +163,7 @@ async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_loop], ids=["Python's", "the server's"])
-def test_a_flood_of_connections_leaves_the_loop_time_for_all_else(
+def test_a_flood_leaves_the_loop_time_for_all(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
     """In each turn of the loop only few are accepted: asyncio alone would take all that wait."""
@@ -264,12 +262,10 @@ async def test_frames_are_neither_held_back_nor_compressed() -> None:
 
 @pytest.mark.parametrize(
     "flood",
-    [frame(0x9), frame(0x9, b"x" * 125), frame(0xA, b"x"), frame(0x2, b"\xc1"), frame(0x2)],
-    ids=["pings", "long pings", "pongs", "malformed messages", "empty messages"],
+    [frame(0x9), frame(0xA, b"x"), frame(0x2, b"\xc1")],
+    ids=["pings", "pongs", "malformed messages"],
 )
-async def test_a_client_that_floods_and_never_reads_is_disconnected(
-    caplog: pytest.LogCaptureFixture, flood: bytes
-) -> None:
+async def test_who_floods_and_never_reads_is_cut_off(caplog: pytest.LogCaptureFixture, flood: bytes) -> None:
     """Megabytes of tiny frames end their connection, and no warning is logged."""
     hello = encode(Hello([1], "flood"))
     async with undisturbed_server(caplog, close_seconds=0.1, rate=1000.0) as (server, player):

@@ -38,19 +38,22 @@ async def turns_taken(turns: list[str], frames: int) -> None:
             await asyncio.sleep(0.001)
 
 
-def crowd(rate: FairRate, turns: list[str], *, seated: bool) -> list[Waiting]:
+def crowded_rate(*, seated: bool = False) -> tuple[FairRate, list[str]]:
+    """Return a rate at which a crowd stands in line, and the turns that are taken."""
+    rate, turns = FairRate(1, 20_000.0, asyncio.get_running_loop()), list[str]()
+    crowd(rate, turns, seated=seated)
+    return rate, turns
+
+
+def crowd(rate: FairRate, turns: list[str], *, seated: bool = False) -> None:
     """Let 40 connections that never stop stand in line."""
-    greedy = [Waiting(f"greedy {n}", rate, turns, greedy=True, seated=seated) for n in range(40)]
-    for each in greedy:
+    for each in [Waiting(f"greedy {n}", rate, turns, greedy=True, seated=seated) for n in range(40)]:
         each.stand_in_line()
-    return greedy
 
 
 async def test_a_connection_that_sends_little_comes_before_all_that_never_stop() -> None:
     """However long the others have waited; but a silence does not pay for many frames at once."""
-    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
-    turns: list[str] = []
-    crowd(rate, turns, seated=False)
+    rate, turns = crowded_rate()
     await turns_taken(turns, FRAMES)
     newcomer = Waiting("newcomer", rate, turns, greedy=False, seated=False)
     for _ in range(2):  # hello and resume come after a turn of each of the others
@@ -69,9 +72,7 @@ async def test_a_connection_that_sends_little_comes_before_all_that_never_stop()
 
 async def test_all_that_never_stop_get_the_same() -> None:
     """None has two turns more than another."""
-    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
-    turns: list[str] = []
-    crowd(rate, turns, seated=True)
+    _, turns = crowded_rate(seated=True)
     await turns_taken(turns, FRAMES)
     counted = Counter(turns)
     assert len(counted) == 40
@@ -80,9 +81,7 @@ async def test_all_that_never_stop_get_the_same() -> None:
 
 async def test_a_player_gets_more_than_others_and_not_everything() -> None:
     """Two turns for one of each of the others."""
-    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
-    turns: list[str] = []
-    crowd(rate, turns, seated=False)
+    rate, turns = crowded_rate()
     Waiting("player", rate, turns, greedy=True, seated=True).stand_in_line()
     await turns_taken(turns, 5 * 42)
     counted = Counter(turns)
@@ -92,9 +91,7 @@ async def test_a_player_gets_more_than_others_and_not_everything() -> None:
 
 async def test_new_connections_one_after_another_keep_nobody_waiting() -> None:
     """Each of them is new and comes early, and as many come as are read."""
-    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
-    turns: list[str] = []
-    crowd(rate, turns, seated=False)
+    rate, turns = crowded_rate()
     Waiting("constant", rate, turns, greedy=True, seated=False).stand_in_line()
     for _ in range(15):
         for _ in range(20):
@@ -110,10 +107,10 @@ async def test_who_used_all_that_was_left_is_not_ahead_afterwards() -> None:
     hasty = Waiting("hasty", rate, turns, greedy=False, seated=False)
     for _ in range(50):
         hasty.stand_in_line()
-    greedy = crowd(rate, turns, seated=False)
+    crowd(rate, turns)
     hasty.stand_in_line()
-    await turns_taken(turns, 50 + len(greedy) + 1)
-    assert "hasty" not in turns[50 : 50 + len(greedy)]
+    await turns_taken(turns, 91)
+    assert "hasty" not in turns[50:90]
 
 
 async def test_networks_inside_one_take_turns_for_its_rate() -> None:
@@ -122,7 +119,7 @@ async def test_networks_inside_one_take_turns_for_its_rate() -> None:
     around = FairRate(1, 20_000.0, loop)
     crowded, other = (FairRate(100, 20_000.0, loop, around) for _ in range(2))
     turns: list[str] = []
-    crowd(crowded, turns, seated=False)
+    crowd(crowded, turns)
     for name in ("first", "second"):
         Waiting(name, other, turns, greedy=True, seated=False).stand_in_line()
     await turns_taken(turns, FRAMES)

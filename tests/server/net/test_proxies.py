@@ -266,9 +266,7 @@ async def through_a_header(
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
-async def test_the_proxy_protocol_names_the_client(
-    tls: bool, certificate: Path, trusting: ssl.SSLContext
-) -> None:
+async def test_a_proxy_header_names_clients(tls: bool, certificate: Path, trusting: ssl.SSLContext) -> None:
     """In both versions, and before TLS begins; its limits hold, as does the proxy's own for LOCAL."""
     config = Config(
         trusted_proxies=HERE,
@@ -329,9 +327,7 @@ async def nobody_is_connected(server: Running) -> None:
 
 
 @pytest.mark.parametrize("header", [False, True], ids=["X-Forwarded-For", "PROXY"])
-async def test_health_checks_by_a_plain_connection_are_not_logged(
-    header: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_plain_health_checks_are_not_logged(header: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Balancers connect and close, or reset, every second or so."""
     caplog.set_level(logging.INFO)
     async with server_behind_a_proxy(header=header) as server:

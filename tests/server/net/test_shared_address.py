@@ -67,7 +67,7 @@ async def test_a_player_does_not_wait_for_strangers_at_the_same_address() -> Non
         assert counts.messages - before < 16 + 60, "the strangers' turns came first"
 
 
-async def test_a_player_comes_back_though_strangers_hold_all_connections(
+async def test_a_player_comes_back_among_strangers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The stranger's connection that was there longest is cut; those of players are not."""

@@ -6,7 +6,7 @@ import copy
 import random
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,7 @@ from tests.server.peer import (
     eventually,
     full_table,
     game,
+    held_back,
     play_on,
     table_of,
 )
@@ -122,29 +123,15 @@ async def resumed(port: int, *peers: Peer) -> AsyncIterator[list[Peer]]:
 async def test_a_move_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
     """During the commit, neither the mover nor anyone else is sent the move."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2, watched=True) as peers:
-        journal = journal_of(server)
-        may_commit, append = asyncio.Event(), journal.append
-        waiting = asyncio.Event()
-
-        async def delayed_append(code: str, first: int, entries: Sequence[Entry]) -> None:
-            waiting.set()
-            await may_commit.wait()
-            await append(code, first, entries)
-
-        journal.append = delayed_append  # type: ignore[method-assign]
-        try:
-            move = peers[0].random_move(random.Random(1))
-            await peers[0].send(move)
+        async with held_back(journal_of(server), "append") as waiting:
+            await peers[0].send(peers[0].random_move(random.Random(1)))
             await waiting.wait()
             for peer in peers[1:]:
                 await peer.nothing_but_pong()
             with pytest.raises(TimeoutError):  # the mover's own ping would wait for its move
                 await asyncio.wait_for(peers[0].socket.recv(), 0.05)
             check_views(table_of(server, peers), peers)
-        finally:
-            may_commit.set()
-        seq = peers[0].seq + 1
-        await all_caught_up(peers, seq)
+        await all_caught_up(peers, peers[0].seq + 1)
         check_views(table_of(server, peers), peers)
 
 

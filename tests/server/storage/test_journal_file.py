@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,12 @@ import pytest
 from server.app import running
 from server.config import Config, Durable
 from server.errors import JournalError
-from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_text
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, open_journal
 from server.storage.sqlite.schema import SCHEMA_VERSION
 from tests.server.peer import game, play_on
+from tests.server.storage.test_journal import journal_of
 
 # As version 1 made it.
 VERSION_1 = """
@@ -29,13 +28,6 @@ VERSION_1 = """
     CREATE INDEX entry_of_table ON entry (code);
     PRAGMA user_version = 1;
     PRAGMA journal_mode = WAL;
-"""
-# The migration from version 1 to version 2.
-FROM_1_TO_2 = """
-    ALTER TABLE entry ADD COLUMN time INTEGER;
-    CREATE TABLE archive (code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL);
-    PRAGMA application_id = 0x50414C41;
-    PRAGMA user_version = 2;
 """
 
 
@@ -88,9 +80,7 @@ def unfinished_copies(data: Path) -> list[Path]:
     return list(data.glob("*.unfinished"))
 
 
-async def test_a_file_of_version_1_is_migrated_and_copied(
-    tmp_path: Path, entries: dict[str, list[Entry]]
-) -> None:
+async def test_a_file_of_version_1_is_migrated(tmp_path: Path, entries: dict[str, list[Entry]]) -> None:
     """Every table goes on, and a private copy of the old file stays beside the new one, and older copies."""
     older, copy = (tmp_path / f"{FILE_NAME}.{suffix}" for suffix in ("v1", "v1-2"))
     older.write_text("dear to somebody")
@@ -102,28 +92,6 @@ async def test_a_file_of_version_1_is_migrated_and_copied(
     with contextlib.closing(sqlite3.connect(copy)) as database:
         kept = database.execute("SELECT code, body FROM entry ORDER BY id").fetchall()
     assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
-
-
-async def test_archived_games_of_version_2_count_as_played(
-    tmp_path: Path, entries: dict[str, list[Entry]]
-) -> None:
-    """Each counts as left by another address, since nobody knows by whom it was opened."""
-    path = write_version_1(tmp_path, {})
-    lines = {code: "\n".join(f"1 {entry_text(entry)}" for entry in known) for code, known in entries.items()}
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.executescript(FROM_1_TO_2)
-        rows = [(code, 1, zlib.compress(known.encode())) for code, known in lines.items()]
-        database.executemany("INSERT INTO archive VALUES (?, ?, ?)", rows)
-        database.commit()
-    journal = SqliteJournal(tmp_path)
-    try:
-        assert set(journal.archived) == entries.keys()
-        for code, known in entries.items():
-            assert journal._archive._games[code] == ArchivedGame(code, played=True)
-            assert await journal.archived_entries(code) == known
-    finally:
-        await journal.close()
-    assert (version(path), version(tmp_path / f"{FILE_NAME}.v2")) == (SCHEMA_VERSION, 2)
 
 
 KILLED_WHILE_MIGRATING = """
@@ -150,9 +118,7 @@ open_journal(Path(sys.argv[1]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["backup", "DROP TABLE", "CREATE TABLE archive", "user_version = "])
-async def test_a_killed_migration_is_repeated(
-    tmp_path: Path, entries: dict[str, list[Entry]], moment: str
-) -> None:
+async def test_a_killed_migration(tmp_path: Path, entries: dict[str, list[Entry]], moment: str) -> None:
     """Whenever it is killed, the file is either unchanged or fully migrated."""
     path = write_version_1(tmp_path, entries)
     root = Path(__file__).parents[3]
@@ -182,6 +148,5 @@ def test_a_foreign_database_is_refused_and_not_changed(tmp_path: Path, number: i
 @pytest.mark.parametrize(("durable", "level"), [("normal", 1), ("full", 2)])
 async def test_sqlite_is_set_to_the_durability(tmp_path: Path, durable: Durable, level: int) -> None:
     async with running(Config(data=tmp_path, durable=durable)) as server:
-        journal = server.lobby.journal
-        assert isinstance(journal, SqliteJournal)
+        journal = journal_of(server)
         assert journal._database.execute("PRAGMA synchronous").fetchone() == (level,)

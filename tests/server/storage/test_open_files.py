@@ -154,7 +154,7 @@ async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["the folder", "the file"])
-async def test_games_go_on_when_the_same_file_is_put_back(
+async def test_the_same_file_is_put_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, alone: bool
 ) -> None:
     """Nothing that was refused is stored, and a start after a kill finds everything that was told."""
@@ -224,9 +224,7 @@ async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
         assert await journal.storing()
 
 
-async def test_what_is_stored_reaches_the_main_file_in_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_log_reaches_the_main_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many entries, or the log would grow for ever; tables go on meanwhile, and nothing is lost."""
     monkeypatch.setattr(checkpoints, "_ENTRIES_BETWEEN", 3)
     entries: list[Entry] = [Opened(2, True, None), *(Hosted(number % 2) for number in range(12))]
@@ -293,9 +291,8 @@ async def test_the_host_and_the_metrics_see_that_a_disk_is_free_again(tmp_path: 
         assert "palatinus_storing 1.0" in (await http_get(server.port, "/metrics"))[1]
 
 
-async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+async def test_a_server_that_starts_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first answer of the health page is right."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # or it leaves truncated files for all who come later
     async with running(Config(data=tmp_path)) as before, game(before.port, 2):

@@ -113,7 +113,7 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch:
         await held.close()
 
 
-async def test_a_silent_connection_leaves_time_to_renew_the_lease_on_another(
+async def test_a_silent_connection_leaves_time_to_renew_the_lease(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lapsed: list[bool] = []
@@ -182,7 +182,7 @@ async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.Monkey
         assert (await other.refused(other.random_move(random.Random(1)))).code == Code.NOT_STORED
 
 
-async def test_whoever_comes_back_while_the_lease_runs_out_is_told_nothing(
+async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Though nobody asked for what could not be stored: that no bot has the seat any more."""
@@ -228,7 +228,7 @@ async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: py
         assert Seat(1) not in table.state.bot_seats
 
 
-async def test_a_damaged_table_that_another_server_has_just_restored_is_refused(
+async def test_a_damaged_table_that_another_has_just_restored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with running(Config()) as server:
@@ -289,9 +289,7 @@ async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
     assert "failed" not in caplog.text
 
 
-async def test_a_start_that_takes_longer_than_the_lease_begins_another(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_start_longer_than_the_lease(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others have ended the first one, as they may: the server starts all the same."""
     begin, ended = lease.begin, list[int]()
 
@@ -309,9 +307,7 @@ async def test_a_start_that_takes_longer_than_the_lease_begins_another(
     assert ended
 
 
-async def test_a_new_lease_is_the_servers_own_even_if_the_answer_is_lost(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_new_lease_whose_answer_is_lost(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not taken for the lease of another server with this one's name, for which this one would stop."""
     commit, lost = Transaction.commit, list[str]()
 
@@ -379,9 +375,7 @@ async def addresses_told(port: int) -> list[str]:
         return welcome.addresses
 
 
-async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
-    database: str, tmp_path: Path
-) -> None:
+async def test_whoever_takes_up_a_game_writes_its_record(database: str, tmp_path: Path) -> None:
     """If its server has stored the last move, and was gone before it had written the record."""
     records = tmp_path / "records"
     async with running(
@@ -418,9 +412,7 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
 
 
 @pytest.mark.slow
-async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nonsense_does_not_end_the_lease(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked at again and again; the tables that are here go on in the meantime."""
     looks = AsyncMock(side_effect=[None, Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
     monkeypatch.setattr(PostgresJournal, "look_at_others", looks)

@@ -125,7 +125,7 @@ async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_mo
         assert not one.archived
 
 
-async def test_a_table_that_another_server_has_just_taken_is_neither_restored_nor_removed(
+async def test_a_table_just_taken_is_neither_restored_nor_removed(
     database: str,
 ) -> None:
     """Whoever asked learns so, and not that the journal is damaged, or that it was done."""

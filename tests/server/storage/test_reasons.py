@@ -90,9 +90,7 @@ async def test_what_postgresql_quotes_is_in_no_line(
         assert HIDDEN not in logged(caplog) + str(refused.value)
 
 
-async def test_what_cannot_be_sent_to_postgresql_is_in_no_line(
-    database: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_cannot_be_sent_is_in_no_line(database: str, caplog: pytest.LogCaptureFixture) -> None:
     """The library quotes the value that it cannot encode."""
     value = 2**70
     async with journal_at(database) as journal:
@@ -149,9 +147,7 @@ async def test_what_sqlite_cannot_decode_is_in_no_line(
         (PermissionError(13, "Permission denied"), "cannot use the database", "Permission denied"),
     ],
 )
-def test_a_database_that_cannot_be_reached_is_told_in_our_words(
-    error: OSError, said: str, reason: str
-) -> None:
+def test_a_database_that_cannot_be_reached(error: OSError, said: str, reason: str) -> None:
     """Not in those of Python's library, which are about its calls."""
     sentence = str(Database("postgresql://me:secret@host/games").unusable(error))
     assert said in sentence
@@ -285,9 +281,7 @@ async def test_a_node_finds_the_primary_when_its_own_has_become_a_standby(databa
         await journal.append("ONCE", 1, [Hosted(0)])
 
 
-async def test_two_servers_of_one_name_are_told_to_have_two(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_two_servers_of_one_name(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If both start at once, the earlier one does not: it would end the other."""
     begin = DatabaseLine.begin
 

@@ -58,10 +58,8 @@ async def finished_game(port: int, seed: int = 1) -> list[Peer]:
     return peers
 
 
-@pytest.mark.parametrize("blocked", [True, False], ids=["before it is written", "at any moment"])
-async def test_a_server_killed_at_the_games_end_writes_the_record_later(
-    tmp_path: Path, blocked: bool
-) -> None:
+@pytest.mark.parametrize("blocked", [True, pytest.param(False, marks=pytest.mark.slow)])
+async def test_a_server_killed_at_the_games_end(tmp_path: Path, blocked: bool) -> None:
     """At the next start, from the journal."""
     data, records = tmp_path / "data", tmp_path / "records"
     options = ("--data", str(data), "--records", str(records))
@@ -79,9 +77,7 @@ async def test_a_server_killed_at_the_games_end_writes_the_record_later(
         check_record(records, peers)
 
 
-async def test_a_record_is_written_as_soon_as_there_is_room(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_record_waits_until_there_is_room(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """While the server runs, with one line of the log however often it fails, and never again after that."""
     data, records, clock = tmp_path / "data", tmp_path / "records", ManualClock()
     config = Config(data=data, records=records, timers=lambda: clock)

@@ -157,7 +157,7 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
         assert server.lobby.tables[table.table].state.bot_seats == set()
 
 
-async def test_who_leaves_before_the_table_is_ready_is_not_said_to_pause(
+async def test_who_leaves_early_is_not_said_to_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)

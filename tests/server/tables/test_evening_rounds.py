@@ -21,7 +21,7 @@ from server.tables.evening.rounds import (
 )
 
 _EVENINGS = 500  # of each kind, in parts
-_PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 5))]
+_PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 10))]
 
 
 def test_table_sizes() -> None:
@@ -60,7 +60,7 @@ def _check_draw(tables: list[list[int]], free: set[int], met: Mapping[Pair, int]
 @pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_rounds(part: int) -> None:
     """Over 500 evenings of 4 to 40 people who come and go: everybody who is there plays in every round."""
-    for seed in range(part, _EVENINGS, 5):
+    for seed in range(part, _EVENINGS, len(_PARTS)):
         rng = random.Random(seed)
         here, ids = set(range(rng.randint(4, 40))), itertools.count(100)
         played: list[list[int]] = []
@@ -79,7 +79,7 @@ def test_evenings_in_rounds(part: int) -> None:
 @pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_free_order(part: int) -> None:
     """Over 500 evenings: nobody waits past the end of two tables and a while, and all games end."""
-    for seed in range(part, _EVENINGS, 5):
+    for seed in range(part, _EVENINGS, len(_PARTS)):
         _play_in_free_order(random.Random(seed))
 
 

@@ -10,7 +10,7 @@ from protocol import messages
 from protocol.absence import ByBot
 from protocol.codes import CloseReason, Code
 from protocol.limits import ARRAY_LENGTH, REMARKS_REPEATED
-from protocol.settings import AbsenceSetting, Hints, Private, Setting, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Spectators, Starting, Title
 from server.app import running
 from server.config import Config, Limits
 from server.limits.rate_limits import PerMinuteLimit
@@ -25,6 +25,7 @@ from tests.server.peer import (
     game,
     memory_server,
     table_of,
+    timed_server,
 )
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import changed, disconnect, next_state_where, served, state_where
@@ -33,6 +34,10 @@ from tests.server.tables.hosted import changed, disconnect, next_state_where, se
 async def table_list(peer: Peer) -> list[messages.TableSummary]:
     answer = await peer.answer(messages.Tables, messages.ListTables)
     return answer.tables
+
+
+async def deserted(peer: Peer) -> dict[str, bool]:
+    return {table.table: table.deserted for table in await table_list(peer)}
 
 
 async def table_gone(lobby: Lobby, code: str) -> None:
@@ -60,30 +65,19 @@ async def test_deserted_tables_are_behind_all_others() -> None:
         await anna.open(2, "Anna")
         async with game(server.port, 2) as peers:
             code, token = peers[0].code, peers[0].token
-            assert [(table.table, table.deserted) for table in await table_list(zoe)] == [
-                (code, False),
-                (anna.code, False),
-            ]
+            assert await deserted(zoe) == {code: False, anna.code: False}
             await zoe.watch(code)
         await eventually(lambda: not server.lobby.tables[code].audience.seated)
         await zoe.done(messages.Leave)
-        assert [(table.table, table.deserted) for table in await table_list(zoe)] == [
-            (anna.code, False),
-            (code, True),
-        ]
+        assert list((await deserted(zoe)).items()) == [(anna.code, False), (code, True)]
         await zoe.resume(code, token)
-        assert [(table.table, table.deserted) for table in await table_list(anna)] == [
-            (code, False),
-            (anna.code, False),
-        ]
+        assert list((await deserted(anna)).items()) == [(code, False), (anna.code, False)]
 
 
 async def test_a_game_of_programs_alone_is_archived_as_soon_as_one_that_is_over() -> None:
     """When they have all gone; where a person has a seat, the table waits for longer."""
-    time = ManualClock()
-    config = Config(limits=Limits(over_seconds=10, unattended_seconds=100), timers=lambda: time, seed=1)
-    async with running(config) as server:
-        codes = []
+    time, codes = ManualClock(), []
+    async with timed_server(time, over_seconds=10, unattended_seconds=100) as server:
         for person in (True, False):
             async with connected(server.port) as host, connected(server.port) as guest:
                 await host.open(2, "Bot", program=True)
@@ -143,8 +137,8 @@ async def test_a_table_closes_when_everybody_has_left() -> None:
 async def test_the_grace_time_starts_when_the_player_last_left() -> None:
     """An earlier absence does not shorten the grace time of a later one."""
     clock = ManualClock()
-    config = Config(limits=Limits(seat_grace_seconds=10), timers=lambda: clock)
-    async with running(config) as server, full_table(server.port, 2) as (host, second):
+    async with timed_server(clock, seat_grace_seconds=10) as server, full_table(server.port, 2) as peers:
+        host, second = peers
         await disconnect(second, host)
         clock.advance(6)
         async with connected(server.port) as again:
@@ -240,9 +234,8 @@ async def test_one_address_does_not_take_all_places_for_spectators() -> None:
 async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
     """One address made the server send 815 kB/s to each person at a table; newcomers see it immediately."""
     clock = ManualClock()
-    limits = Limits(burst=10**6, burst_per_address=10**6)
     async with (
-        running(Config(limits=limits, timers=lambda: clock)) as server,
+        timed_server(clock, burst=10**6, burst_per_address=10**6) as server,
         full_table(server.port, 2) as (anna, _),
         connected(server.port) as stranger,
     ):
@@ -288,9 +281,8 @@ async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
 async def test_chat_is_limited_by_table_and_by_address() -> None:
     """Players and spectators apart, so that no spectator silences players; a minute later all may go on."""
     clock = ManualClock()
-    limits = Limits(chat_per_table=2, chat_per_address=5)
     async with (
-        running(Config(limits=limits, timers=lambda: clock)) as server,
+        timed_server(clock, chat_per_table=2, chat_per_address=5) as server,
         full_table(server.port, 2, watched=True) as (anna, bruno, spectator),
         full_table(server.port, 2) as (carla, _),
     ):
@@ -353,22 +345,16 @@ async def test_everybody_sees_who_is_ready() -> None:
         await state_where(peers[1], lambda state: state.stage == "playing" and not ready_in(state))
 
 
-@pytest.mark.parametrize(
-    ("setting", "agreed"),
-    [
-        (Starting(1), False),
-        (AbsenceSetting(ByBot(60)), False),
-        (Hints(on=True), False),
-        (Title("Friday"), True),
-        (Private(on=True), True),
-    ],
-)
-async def test_a_game_that_changes_is_agreed_on_anew(setting: Setting, *, agreed: bool) -> None:
+async def test_a_game_that_changes_is_agreed_on_anew() -> None:
     """What does not change the game changes nobody's mind."""
     async with memory_server() as server, full_table(server.port, 2) as peers:
-        await say_ready(*peers)
-        await changed(peers[0], setting)
-        assert table_of(server, peers).state.ready == ({0, 1} if agreed else set())
+        state = table_of(server, peers).state
+        for setting in (Starting(1), AbsenceSetting(ByBot(60)), Hints(on=True)):
+            await say_ready(*peers)
+            await changed(peers[0], Title(f"not {setting}"[:20]), Private(on=True))
+            assert state.ready == {0, 1}
+            await changed(peers[0], setting)
+            assert state.ready == set()
 
 
 async def test_a_newcomer_is_agreed_on_anew() -> None:

@@ -84,6 +84,19 @@ async def away_on_turn(
         yield away, here
 
 
+@contextlib.asynccontextmanager
+async def called_away(
+    absence: Absence = WAIT, language: str = "en"
+) -> AsyncIterator[tuple[Called, Running, Peer, Peer]]:
+    """Yield what calls a player who is away and on turn, the server, that player, and the one who is here."""
+    async with (
+        called_by_url() as called,
+        running(called.config) as server,
+        away_on_turn(server, called, absence, language) as (away, here),
+    ):
+        yield called, server, away, here
+
+
 def player(server: Running, peer: Peer) -> Player:
     found = server.lobby.tables[peer.code].state.players[Seat(peer.seat or 0)]
     assert found is not None
@@ -126,7 +139,7 @@ async def test_a_player_who_is_here_is_not_called() -> None:
         await nobody_is_called(called, other, 10 * GRACE)
 
 
-async def test_everybody_who_is_away_is_called_once_when_the_game_goes_on(
+async def test_all_are_called_once_when_a_game_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a pause until a moment: even who was called for this turn before, and who is not on turn."""
@@ -182,11 +195,7 @@ async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.M
 
 async def test_a_player_is_called_before_the_time_runs_out() -> None:
     """When a quarter of it is left; both notices have the time left, in the player's language."""
-    async with (
-        called_by_url() as called,
-        running(called.config) as server,
-        away_on_turn(server, called, MoveClock(8 * HOUR), "it") as (away, here),
-    ):
+    async with called_away(MoveClock(8 * HOUR), "it") as (called, server, away, here):
         called.clock.advance(GRACE)
         assert "7 h" in await called.receiver.next()
         await eventually(lambda: player(server, away).noticed > (0, False))
@@ -226,11 +235,7 @@ async def test_after_the_end_the_address_is_gone(tmp_path: Path, caplog: pytest.
 
 async def test_a_notice_that_cannot_be_delivered_is_given_up() -> None:
     """After several attempts; a redirect is not followed, and what is no HTTP is not read."""
-    async with (
-        called_by_url() as called,
-        running(called.config) as server,
-        away_on_turn(server, called) as (away, _here),
-    ):
+    async with called_away() as (called, server, away, _here):
         redirect = f"HTTP/1.1 302 Found\r\nLocation: {called.url}\r\n\r\n".encode()
         called.receiver.answers += [redirect, b"garbage\r\n", b"x" * 100_000, b"", redirect, redirect]
         called.clock.advance(GRACE)
@@ -244,11 +249,7 @@ async def test_a_notice_that_cannot_be_delivered_is_given_up() -> None:
 
 async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
     """Even if it is about to be archived or moved, which waits until the notice has been sent."""
-    async with (
-        called_by_url() as called,
-        running(called.config) as server,
-        away_on_turn(server, called) as (away, here),
-    ):
+    async with called_away() as (called, server, away, here):
         called.receiver.may_answer.clear()
         called.clock.advance(GRACE)
         await called.receiver.next()
@@ -299,14 +300,6 @@ async def test_the_address_stays_with_the_player() -> None:
             async with connected(server.port) as late:
                 await late.join(host.code, "Late", 2)
                 assert player(server, late).notices is None
-
-
-async def test_an_unreachable_address_is_reported() -> None:
-    async with gathered(2) as (called, _server, peers):
-        called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
-        await peers[0].done(messages.CallMe, called.url)
-        while (await peers[0].until(messages.Notices)).state != "unreachable":
-            pass
 
 
 async def test_codes_are_sent_at_a_limited_rate() -> None:

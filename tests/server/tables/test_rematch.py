@@ -30,6 +30,7 @@ from tests.server.peer import (
     rematch,
     table_of,
 )
+from tests.server.storage.test_journal import journal_of
 from tests.server.tables.hosted import next_state_where
 
 
@@ -163,13 +164,10 @@ async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
             assert (await resumed.until(messages.TableState)).stage == "playing"
 
 
-async def test_the_next_table_is_stored_with_the_link_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_next_table_and_its_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are stored or neither is, so no table is left that nobody finds, wherever it goes on."""
     async with running(Config(data=tmp_path)) as server, finished_game(server, 2) as peers:
-        journal = server.lobby.journal
-        assert isinstance(journal, SqliteJournal)
+        journal = journal_of(server)
         journal._database.execute(
             "CREATE TEMP TRIGGER full BEFORE INSERT ON entry WHEN NEW.body LIKE '%continued%' "
             "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"

@@ -201,8 +201,8 @@ async def test_the_log_contains_neither_tokens_nor_frames(caplog: pytest.LogCapt
         assert not any(peer.token in line for peer in peers)
 
 
-@some_scripts("game-clock", "bot", "server's bots")
-async def test_what_a_seat_may_not_know_changes_no_byte(
+@some_scripts("bot", "server's bots")
+async def test_secrets_change_no_byte(
     script: Script, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     """R4.2: swapping the kinds of all others' wolves changes nothing for a seat, spectators or the log."""

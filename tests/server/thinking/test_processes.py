@@ -157,7 +157,9 @@ async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
-@pytest.mark.parametrize("brain", [pytest.param(hanging, marks=pytest.mark.slow), ending, babbling])
+@pytest.mark.parametrize(
+    "brain", [ending, *(pytest.param(brain, marks=pytest.mark.slow) for brain in (hanging, babbling))]
+)
 async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
     """None of them is left, and the next question is answered."""
     async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:

@@ -20,7 +20,7 @@ from server.app import running
 from server.config import Config
 from tests.server.peer import connected, play_on
 from tests.server.tables.test_notices import called_by_url
-from tests.server.web.viewer import PagePeer, asked, player_page, viewer, web_server
+from tests.server.web.viewer import PagePeer, asked, player_page, seated_in_browser, viewer, web_server
 
 PAGES = WebPages()
 WORD = "Aventinus"
@@ -80,63 +80,57 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
 
     After the game, the steps are those of the whole record, through which somebody may lead.
     """
-    async with web_server(pages_cpu=1.0) as server, connected(server.port) as host:
-        code = (await host.open(2, "Host", starting=1)).table
-        async with player_page(server.port, code) as page:
-            await page.join(code, "Anna")
-            await host.send(StartGame(host.next_id()))
-            await page.news()
-            await host.news()
-            await play_on((host, page), random.Random(1), 12)
-            await page.until_shown(lambda parts: f"{page.seq}/{page.seq}" in parts.get("look", ""))
-            for moment in (1, 4, page.seq - 1):
-                await page.socket.send(f'{{"moment": {moment}}}')
-                there = f">{moment}/{page.seq}<"
-                await page.until_shown(lambda parts, there=there: there in parts["look"])  # type: ignore[misc]
-                assert "Looking back" in page.parts["now"]
-                assert not any("data-choose" in page.parts[f"hex{each}"] for each in range(50))
-                assert "data-choose" not in page.parts["hand"]
-            assert "Back to the present" in page.parts["ask"]
-            await page.socket.send('{"moment": 0}')
-            await page.until_shown(lambda parts: "Looking back" not in parts["now"])
-            await play_on((host, page), random.Random(2))
-            await page.until_shown(lambda parts: "rematch" in parts["ask"])
-            await page.socket.send('{"moment": 2}')
-            await page.until_shown(lambda parts: ">2/" in parts["look"])
-            assert page.parts["result"] == ""
-            await page.socket.send('{"moment": 999}')
-            await page.until_shown(lambda parts: "<table>" in parts["result"])
-            await host.done(Show, 5)
-            await page.until_shown(lambda parts: "Host leads" in parts["look"])
-            assert "<table>" in page.parts["result"]
-            await page.socket.send('{"follow": true}')
-            await page.until_shown(lambda parts: ">6/" in parts["look"] and "Looking back" in parts["now"])
-            await host.done(Show, 255)
-            await page.until_shown(lambda parts: "<table>" in parts["result"])
-            await host.done(Show, 36)
-            await page.until_shown(lambda parts: ">37/" in parts["look"])
-            assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
-            await page.socket.send('{"follow": false, "moment": 3}')
-            await page.until_shown(lambda parts: ">3/" in parts["look"])
-            await host.done(Show)
-            await page.until_shown(lambda parts: "leads" not in parts["look"])
+    async with seated_in_browser(starting=1) as (host, page):
+        await host.send(StartGame(host.next_id()))
+        await page.news()
+        await host.news()
+        await play_on((host, page), random.Random(1), 12)
+        await page.until_shown(lambda parts: f"{page.seq}/{page.seq}" in parts.get("look", ""))
+        for moment in (1, 4, page.seq - 1):
+            await page.socket.send(f'{{"moment": {moment}}}')
+            there = f">{moment}/{page.seq}<"
+            await page.until_shown(lambda parts, there=there: there in parts["look"])  # type: ignore[misc]
+            assert "Looking back" in page.parts["now"]
+            assert not any("data-choose" in page.parts[f"hex{each}"] for each in range(50))
+            assert "data-choose" not in page.parts["hand"]
+        assert "Back to the present" in page.parts["ask"]
+        await page.socket.send('{"moment": 0}')
+        await page.until_shown(lambda parts: "Looking back" not in parts["now"])
+        await play_on((host, page), random.Random(2))
+        await page.until_shown(lambda parts: "rematch" in parts["ask"])
+        await page.socket.send('{"moment": 2}')
+        await page.until_shown(lambda parts: ">2/" in parts["look"])
+        assert page.parts["result"] == ""
+        await page.socket.send('{"moment": 999}')
+        await page.until_shown(lambda parts: "<table>" in parts["result"])
+        await host.done(Show, 5)
+        await page.until_shown(lambda parts: "Host leads" in parts["look"])
+        assert "<table>" in page.parts["result"]
+        await page.socket.send('{"follow": true}')
+        await page.until_shown(lambda parts: ">6/" in parts["look"] and "Looking back" in parts["now"])
+        await host.done(Show, 255)
+        await page.until_shown(lambda parts: "<table>" in parts["result"])
+        await host.done(Show, 36)
+        await page.until_shown(lambda parts: ">37/" in parts["look"])
+        assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
+        await page.socket.send('{"follow": false, "moment": 3}')
+        await page.until_shown(lambda parts: ">3/" in parts["look"])
+        await host.done(Show)
+        await page.until_shown(lambda parts: "leads" not in parts["look"])
 
 
 async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
     """Whoever knows the table, or has the page open, sees no seat; who comes back with the token does."""
-    async with web_server() as server, connected(server.port) as host:
-        code = (await host.open(2, "Host", starting=1, random_layout=True)).table
-        async with player_page(server.port, code) as page:
-            await page.join(code, "Anna")
-            token = page.token
-            await host.send(StartGame(host.next_id()))
-            await page.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
-            async with player_page(server.port, code) as other:
-                assert await other.refusal(Resume, code, "x" * 43) == "bad-token"
-                assert not any(
-                    inside for part, inside in other.parts.items() if part not in {"refusal", "now", "way-in"}
-                )
-        async with player_page(server.port, code) as again:
+    async with seated_in_browser(starting=1, random_layout=True) as (host, page):
+        code, token = page.code, page.token
+        await host.send(StartGame(host.next_id()))
+        await page.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
+        async with player_page(page.port, code) as other:
+            assert await other.refusal(Resume, code, "x" * 43) == "bad-token"
+            assert not any(
+                inside for part, inside in other.parts.items() if part not in {"refusal", "now", "way-in"}
+            )
+        async with player_page(page.port, code) as again:
             await again.resume(code, token)
             await again.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
             assert token not in "".join(again.shown)
@@ -144,38 +138,30 @@ async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
 
 async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> None:
     """A choice that makes no sense now is shown as none; a text that is no choice is not taken."""
-    async with web_server() as server, connected(server.port) as host:
-        code_of_table = (await host.open(2, "Host", starting=1, random_layout=True)).table
-        async with player_page(server.port, code_of_table) as page:
-            await page.socket.send('{"field": "A1", "piece": "As"}')  # there is no game
-            await page.join(code_of_table, "Anna")
-            await host.send(StartGame(host.next_id()))
-            await page.until_shown(lambda parts: "Touch a piece" in parts.get("ask", ""))
-            own = json.loads(
-                re.findall(r"data-choose=\"([^\"]*)", page.parts["hand"])[0].replace("&#34;", '"')
-            )
-            await page.socket.send(json.dumps(own))
-            await page.until_shown(lambda parts: f"Place {own['piece']} on A1" in parts["ask"])
-            assert " influence on " in page.parts["ask"]
-            for said, code in (('{"field": "H9"}', 1003), ("[" * 8000, 1003), (" " * 70_000, 1009)):
-                async with player_page(server.port, code_of_table) as other:
-                    await other.socket.send(said)
-                    with pytest.raises(ConnectionClosed):
-                        await other.until_shown(lambda _parts: False)
-                    assert other.socket.close_code == code
+    async with seated_in_browser(starting=1, random_layout=True) as (host, page):
+        await page.socket.send('{"field": "A1", "piece": "As"}')  # there is no game
+        await host.send(StartGame(host.next_id()))
+        await page.until_shown(lambda parts: "Touch a piece" in parts.get("ask", ""))
+        own = json.loads(re.findall(r"data-choose=\"([^\"]*)", page.parts["hand"])[0].replace("&#34;", '"'))
+        await page.socket.send(json.dumps(own))
+        await page.until_shown(lambda parts: f"Place {own['piece']} on A1" in parts["ask"])
+        assert " influence on " in page.parts["ask"]
+        for said, code in (('{"field": "H9"}', 1003), ("[" * 8000, 1003), (" " * 70_000, 1009)):
+            async with player_page(page.port, page.code) as other:
+                await other.socket.send(said)
+                with pytest.raises(ConnectionClosed):
+                    await other.until_shown(lambda _parts: False)
+                assert other.socket.close_code == code
 
 
 async def test_a_refusal_is_told_in_the_readers_language() -> None:
     """The code comes in the message, the sentence with the page."""
-    async with web_server() as server, connected(server.port) as host:
-        code = (await host.open(2, "Host", starting=0, random_layout=True)).table
-        async with player_page(server.port, code, language="it") as page:
-            await page.join(code, "Anna")
-            await host.send(StartGame(host.next_id()))
-            await page.news()
-            refused = await page.refused(PlacePiece, "Em", "A1")
-            assert refused.code == "not-your-turn"
-            await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
+    async with seated_in_browser(language="it", starting=0, random_layout=True) as (host, page):
+        await host.send(StartGame(host.next_id()))
+        await page.news()
+        refused = await page.refused(PlacePiece, "Em", "A1")
+        assert refused.code == "not-your-turn"
+        await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
 
 
 async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_it() -> None:

@@ -189,9 +189,7 @@ async def check_opened_by(name: str) -> None:
         ("fe80::1%eth0", "fe80::2%eth0", True),
     ],
 )
-def test_only_a_browser_with_a_public_address_elsewhere_is_not_near(
-    there: str, here: str, near: bool
-) -> None:
+def test_only_browsers_with_public_addresses_are_not_near(there: str, here: str, near: bool) -> None:
     """A firewall may keep strangers out of the addresses that somebody's own network has (RFC 6177)."""
     assert RemoteEnd.at(there).near(here) == near
 

@@ -39,7 +39,7 @@ async def test_the_game_that_ends_first_is_large_until_its_result_has_been_seen(
         game(server.port, 3) as second,
         viewer(server.port, "/tv") as page,
     ):
-        await play_on(second, random.Random(1), 7)
+        await play_on(second, random.Random(1), 30)
         await page.until("players", "Player 2")
         await page.until("small0", first[0].code)
         await play_on(first, random.Random(2), 30)

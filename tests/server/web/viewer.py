@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -15,7 +16,7 @@ from client.ui.web.pages import WebPages
 from protocol.messages import ServerMessage
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.server.peer import TIMEOUT, Peer, exchange
+from tests.server.peer import TIMEOUT, Peer, connected, exchange, game
 
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -102,6 +103,20 @@ async def viewer(
         yield Viewer(socket)
 
 
+@contextlib.asynccontextmanager
+async def watched_game(
+    pages: WebPages | None = None, **limits: float
+) -> AsyncIterator[tuple[Running, list[Peer], Viewer]]:
+    """Serve pages, begin a game of two, and open its page."""
+    config = Config(pages=pages or WebPages(), limits=Limits(**limits))  # type: ignore[arg-type]
+    async with (
+        running(config) as server,
+        game(server.port, 2) as peers,
+        viewer(server.port, f"/watch/{peers[0].code}") as page,
+    ):
+        yield server, peers, page
+
+
 class PagePeer(Peer):
     """A player in a browser: a client like any other, whose `parts` are what its page shows besides."""
 
@@ -109,6 +124,7 @@ class PagePeer(Peer):
         super().__init__(socket)
         self.parts: dict[str, str] = {}
         self.shown: list[str] = []
+        self.port = 0
 
     async def receive(self) -> ServerMessage:
         while (message := await self._next()) is None:
@@ -144,3 +160,14 @@ async def player_page(port: int, code: str, *, language: str = "en") -> AsyncIte
         page = PagePeer(socket)
         await page.hello()
         yield page
+
+
+@contextlib.asynccontextmanager
+async def seated_in_browser(*, language: str = "en", **options: Any) -> AsyncIterator[tuple[Peer, PagePeer]]:
+    """Serve pages, and seat Anna, who plays on one, at the table of a host who does not."""
+    async with web_server(pages_cpu=1.0) as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", **options)).table
+        async with player_page(server.port, code, language=language) as page:
+            page.port = server.port
+            await page.join(code, "Anna")
+            yield host, page

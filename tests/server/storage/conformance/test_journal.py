@@ -36,7 +36,8 @@ async def everything(journal: Journal) -> dict[str, list[Entry]]:
 
 
 async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
-    """In the order in which it came, table by table, and a table may go on from there."""
+    """In the order in which it came, table by table, with its time; and a table may go on from there."""
+    before = int(time.time())
     async with store.opened() as journal:
         assert await journal.tables() == {}
         await asyncio.gather(
@@ -51,6 +52,10 @@ async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
     async with store.opened() as journal:
         tables = await journal.tables()
         assert list(tables.items()) == [("ONCE", ENTRIES), ("THEN", ENTRIES[:1]), ("NEXT", ENTRIES[:2])]
+        times = await journal.times(["ONCE", "NONE"])
+    assert times["NONE"] == (None, None)
+    first, last = times["ONCE"]
+    assert before <= (first or 0) <= (last or 0) <= time.time()
 
 
 async def test_entries_that_are_not_the_next_ones_are_refused(store: Store) -> None:
@@ -67,8 +72,8 @@ async def test_entries_that_are_not_the_next_ones_are_refused(store: Store) -> N
         assert await journal.tables() == {"ONCE": [*ENTRIES, Continued("THEN")], "THEN": [OPENED]}
 
 
-async def test_a_forgotten_table_is_gone(store: Store) -> None:
-    """Its code can be given to another."""
+async def test_a_forgotten_table_is_gone_and_a_shortened_one_keeps_what_counts(store: Store) -> None:
+    """The code of the one can be given to another; what the other appends afterwards fits."""
     async with store.opened() as journal:
         await journal.append("ONCE", 0, ENTRIES)
         await journal.append("ONCE", 4, [Forgotten()])
@@ -76,18 +81,11 @@ async def test_a_forgotten_table_is_gone(store: Store) -> None:
         await journal.append("ONCE", 0, [OPENED])
         await journal.append("THEN", 0, [OPENED])
         await journal.append("THEN", 1, [Forgotten()])
+        await journal.append("LONG", 0, ENTRIES)
+        assert await journal.shorten("LONG", lambda entries: [0, len(entries) - 1]) == 2
+        await journal.append("LONG", 2, [Freed(0)])
     async with store.opened() as journal:
-        assert await journal.tables() == {"ONCE": [OPENED]}
-
-
-async def test_a_shortened_table_keeps_what_counts(store: Store) -> None:
-    """What it appends afterwards fits."""
-    async with store.opened() as journal:
-        await journal.append("ONCE", 0, ENTRIES)
-        assert await journal.shorten("ONCE", lambda entries: [0, len(entries) - 1]) == 2
-        await journal.append("ONCE", 2, [Freed(0)])
-    async with store.opened() as journal:
-        assert await journal.tables() == {"ONCE": [OPENED, Hosted(1), Freed(0)]}
+        assert await journal.tables() == {"ONCE": [OPENED], "LONG": [OPENED, Hosted(1), Freed(0)]}
 
 
 async def test_an_error_that_nobody_foresaw_does_not_stop_the_journal(store: Store) -> None:
@@ -144,17 +142,6 @@ async def test_archiving_and_making_room_for_it_succeed_together_or_not_at_all(s
         assert (await everything(journal)).keys() == {"THEN", "NEXT"}
 
 
-async def test_games_archived_at_once_make_room_for_each_other(store: Store) -> None:
-    codes = ["ONCE", "THEN", "NEXT", "LAST"]
-    async with store.opened(most_archived=2) as journal:
-        for code in codes:
-            await journal.append(code, 0, [OPENED])
-        await asyncio.gather(*(journal.archive(code, NOT_PLAYED) for code in codes))
-        assert list(journal.archived) == ["NEXT", "LAST"]
-    async with store.opened() as journal:
-        assert (await everything(journal)).keys() == {"NEXT", "LAST"}
-
-
 async def test_what_is_not_where_it_has_to_be_stays_as_it_is(store: Store) -> None:
     """Archiving a table again, as when an answer was lost, replaces no archived game by an empty one."""
     async with store.opened() as journal:
@@ -171,15 +158,17 @@ async def test_what_is_not_where_it_has_to_be_stays_as_it_is(store: Store) -> No
         assert await everything(journal) == {"ONCE": [OPENED], "NEXT": [OPENED]}
 
 
-async def test_a_game_restored_while_the_archive_is_full_is_kept(store: Store) -> None:
-    """Another game is removed to make room."""
-    async with store.opened(most_archived=1) as journal:
-        for code in ("BACK", "NEXT"):
+async def test_games_that_come_and_go_at_once_make_room_for_each_other(store: Store) -> None:
+    """The latest are kept, and one that is restored while the archive is full."""
+    async with store.opened(most_archived=2) as journal:
+        for code in ("ONCE", "THEN", "NEXT", "LAST", "BACK"):
             await journal.append(code, 0, [OPENED])
-        await journal.archive("BACK", NOT_PLAYED)
-        await asyncio.gather(journal.archive("NEXT", NOT_PLAYED), journal.bring_back("BACK"))
+        archiving = [journal.archive(code, NOT_PLAYED) for code in ("ONCE", "THEN", "NEXT", "BACK")]
+        await asyncio.gather(*archiving)
+        assert list(journal.archived) == ["NEXT", "BACK"]
+        await asyncio.gather(journal.archive("LAST", NOT_PLAYED), journal.bring_back("BACK"))
     async with store.opened() as journal:
-        assert (set(await journal.tables()), set(journal.archived)) == ({"BACK"}, {"NEXT"})
+        assert (set(await journal.tables()), set(journal.archived)) == ({"BACK"}, {"NEXT", "LAST"})
 
 
 @pytest.mark.parametrize("archived", [False, True])
@@ -220,17 +209,6 @@ async def test_the_journal_knows_whose_records_are_due(store: Store) -> None:
         await journal.record_written("THEN")
     async with store.opened() as journal:
         assert await journal.records_due() == [("ONCE", 1_000)]
-
-
-async def test_the_journal_knows_when_tables_changed(store: Store) -> None:
-    before = int(time.time())
-    async with store.opened() as journal:
-        await journal.append("ONCE", 0, ENTRIES[:1])
-        await journal.append("ONCE", 1, ENTRIES[1:])
-        found = await journal.times(["ONCE", "NONE"])
-    assert found["NONE"] == (None, None)
-    first, last = found["ONCE"]
-    assert before <= (first or 0) <= (last or 0) <= time.time()
 
 
 async def test_a_task_that_is_cancelled_takes_in_what_is_stored(store: Store) -> None:

@@ -25,9 +25,7 @@ def days_left(state: TableState, seat: int) -> int:
     return state.seats[seat].holidays
 
 
-async def test_the_clock_stands_until_the_holiday_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_clock_stands_on_a_holiday(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody knows; nobody stays, the server restarts, and time that was used before stays used."""
     clock = clock_of_day(monkeypatch)
     async with (

@@ -1,24 +1,20 @@
 """Moves, one at a time: refused ones change nothing, repeated ones count once, missed ones are sent later."""
 
-import asyncio
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
 from engine.errors import Fault
 from protocol import messages
 from protocol.codes import CloseCode, Code
 from protocol.limits import LARGEST_ID
-from server.app import Running
-from server.storage.entries import Entry
 from server.tables.state.persistent_state import Answers
 from tests.server.peer import (
-    Peer,
     all_caught_up,
     check_views,
     connected,
     eventually,
     game,
+    held_back,
     memory_server,
     play_on,
     queued_requests,
@@ -27,56 +23,26 @@ from tests.server.peer import (
 from tests.server.tables.hosted import served
 
 
-async def check_refused(
-    server: Running,
-    peers: list[Peer],
-    seat: int,
-    reason: tuple[str, str | None],
-    *moves: messages.Lay | messages.PlacePiece | messages.StartGame,
-) -> None:
-    """Send `moves` as `seat`; fail unless each is refused with this reason and changes nothing."""
-    table = table_of(server, peers)
-    for move in moves:
-        entries = table.state.entry_count
-        refused = await peers[seat].refused(move)
-        assert (refused.code, refused.rule) == reason, refused
-        assert refused.text.endswith((".", f"({refused.rule})"))
-        for peer in peers:
-            await peer.nothing_but_pong()
-        assert table.state.entry_count == entries
-        check_views(table, peers)
-
-
-async def test_moves_out_of_turn_are_refused() -> None:
-    """This holds while tiles are laid and while pieces are placed."""
-    async with (
-        memory_server() as server,
-        game(server.port, 2, random_layout=False) as laying,
-        game(server.port, 2) as placing,
-    ):
-        reason = (Fault.NOT_YOUR_TURN, "R3.3")
-        await check_refused(
-            server, laying, 1, reason, messages.Lay(7, 1, 0), messages.PlacePiece(8, "Em", "A1")
-        )
-        reason = (Fault.NOT_YOUR_TURN, "R4.1")
-        await check_refused(
-            server, placing, 1, reason, messages.PlacePiece(7, "Sm", "A1"), messages.Lay(8, 1, 0)
-        )
-
-
-async def test_a_repeated_move_is_answered_and_counts_once() -> None:
-    """The second answer is Done, and nobody else is sent anything."""
+async def test_an_id_is_used_for_one_message_only() -> None:
+    """Repeated, it is answered with Done, counts once, and nobody else hears of it; each seat has its own."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
-        move = peers[0].random_move(random.Random(4))
+        move = messages.PlacePiece(7, "Em", "A1")
         await peers[0].done(move)
         await all_caught_up(peers, peers[0].seq)
         entries = table.state.entry_count
-        assert await peers[0].ask(move) == messages.Done(move.id)
+        for other in (
+            *(messages.PlacePiece(7, "Em", "A2"), messages.PlacePiece(7, "Ef", "A1")),
+            *(messages.StartGame(7), messages.Lay(7, 1, 0), messages.Say(7, "seven")),
+        ):
+            assert await peers[0].refusal(other) == Code.ID_REUSED
+        assert await peers[0].ask(move) == messages.Done(7)
         await peers[1].nothing_but_pong()
         assert table.state.entry_count == entries
+        await peers[1].done(messages.PlacePiece(7, "Sm", "A2"))
+        await all_caught_up(peers, peers[1].seq)
         await play_on(peers, random.Random(5))
-        assert await peers[0].ask(move) == messages.Done(move.id)
+        assert await peers[0].ask(move) == messages.Done(7)
         check_views(table, peers)
 
 
@@ -85,29 +51,11 @@ async def test_a_refused_move_stays_refused_under_its_id() -> None:
     async with memory_server() as server, game(server.port, 2) as peers:
         early = messages.PlacePiece(peers[1].next_id(), "Sm", "A1")
         first = await peers[1].refused(early)
+        assert (first.code, first.rule) == (Fault.NOT_YOUR_TURN, "R4.1")
         await peers[0].done(messages.PlacePiece, "Em", "A2")
         await all_caught_up(peers, peers[0].seq)
         assert await peers[1].refused(early) == first
         await peers[1].done(messages.PlacePiece, "Sm", "A1")
-
-
-async def test_an_id_is_used_for_one_message_only() -> None:
-    """A different message under a used id is refused; each seat has its own ids."""
-    async with memory_server() as server, game(server.port, 2) as peers:
-        await peers[0].done(messages.PlacePiece(7, "Em", "A1"))
-        await all_caught_up(peers, peers[0].seq)
-        await check_refused(
-            server,
-            peers,
-            0,
-            (Code.ID_REUSED, None),
-            messages.PlacePiece(7, "Em", "A2"),
-            messages.PlacePiece(7, "Ef", "A1"),
-            messages.StartGame(7),
-            messages.Lay(7, 1, 0),
-        )
-        assert await peers[0].refusal(messages.Say(7, "seven")) == Code.ID_REUSED
-        await peers[1].done(messages.PlacePiece(7, "Sm", "A2"))
 
 
 async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
@@ -121,7 +69,7 @@ async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
             await play_on(peers, random.Random(7), moves=moves)
             for peer in peers:
                 seen = list(peer.seen)
-                for after in event_numbers(peer):
+                for after in (0, 1, peer.seq // 2, peer.seq, peer.seq + 1, LARGEST_ID):
                     legal = peer.legal
                     peer.go_back_to(after, seen)
                     await peer.send(messages.Sync(peer.next_id(), after))
@@ -138,11 +86,6 @@ def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() ->
     answers.remember(start, messages.Refused(Code.ALREADY_STARTED, "", 7))
     answers.remember(start)
     assert answers.find(start) == messages.Done(7)
-
-
-def event_numbers(peer: Peer) -> list[int]:
-    """Return event numbers to catch up from, existing ones and others."""
-    return [*range(peer.seq + 2), LARGEST_ID]
 
 
 async def test_who_comes_back_is_told_what_they_have_missed(tmp_path: Path) -> None:
@@ -188,23 +131,14 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
     """A move queued behind the takeover is not played."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
-        storing, may_store = asyncio.Event(), asyncio.Event()
-        append = table._context.journal.append
-
-        async def delayed_append(code: str, first: int, entries: Sequence[Entry]) -> None:
-            storing.set()
-            await may_store.wait()
-            await append(code, first, entries)
-
-        table._context.journal.append = delayed_append  # type: ignore[method-assign]
-        await peers[0].send(messages.PlacePiece(1, "Em", "A1"))
-        await storing.wait()
-        await newer.send(messages.Resume(1, peers[1].code, peers[1].token))
-        await eventually(lambda: queued_requests(table) == 1)
-        await peers[1].send(messages.PlacePiece(1, "Sm", "A2"))
-        await eventually(lambda: queued_requests(table) == 2)
-        entries = table.state.entry_count
-        may_store.set()
+        async with held_back(table._context.journal, "append") as storing:
+            await peers[0].send(messages.PlacePiece(1, "Em", "A1"))
+            await storing.wait()
+            await newer.send(messages.Resume(1, peers[1].code, peers[1].token))
+            await eventually(lambda: queued_requests(table) == 1)
+            await peers[1].send(messages.PlacePiece(1, "Sm", "A2"))
+            await eventually(lambda: queued_requests(table) == 2)
+            entries = table.state.entry_count
         assert (await peers[1].closed())[0] == CloseCode.TAKEN_OVER
         await newer.until(messages.Snapshot)
         assert newer.legal is not None

@@ -33,6 +33,13 @@ def fast_server(**limits: int) -> contextlib.AbstractAsyncContextManager[Running
     return running(Config(limits=Limits(**limits), timers=FastClock))
 
 
+@contextlib.asynccontextmanager
+async def in_lobby(*names: str) -> AsyncIterator[tuple[Running, contextlib.AsyncExitStack, list[Peer]]]:
+    """Run a server as `fast_server` does, with these people in its lobby, and a stack for more."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        yield server, stack, [await entered(stack, server.port, name) for name in names]
+
+
 async def entered(stack: contextlib.AsyncExitStack, port: int, name: str) -> Peer:
     """Connect a peer and list it under the name."""
     peer = await stack.enter_async_context(connected(port))
@@ -72,22 +79,15 @@ async def heard(peer: Peer, many: int) -> list[LobbyRemark]:
 @contextlib.asynccontextmanager
 async def timed_server(clock: ManualClock, **limits: int) -> AsyncIterator[Running]:
     """Run a server by this clock, which takes as many names and remarks as anybody likes."""
-    many = {
-        "chat_in_lobby": 10**6,
-        "chat_in_lobby_per_connection": 10**6,
-        "chat_in_lobby_per_address": 10**6,
-        "burst": 10**6,
-        "burst_per_address": 10**6,
-    }
+    chat = ("chat_in_lobby", "chat_in_lobby_per_connection", "chat_in_lobby_per_address")
+    many = dict.fromkeys((*chat, "burst", "burst_per_address"), 10**6)
     async with running(Config(limits=Limits(**many | limits), timers=lambda: clock)) as server:
         yield server
 
 
 async def test_people_see_who_is_online_and_where() -> None:
     """In the lobby, playing or watching, with the table's code; who has gone is listed no more."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await entered(stack, server.port, "Anna")
-        bruno = await entered(stack, server.port, "Bruno")
+    async with in_lobby("Anna", "Bruno") as (server, _, (anna, bruno)):
         await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno"))
         code = (await bruno.open(2, "Bruno")).table
         await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno", "playing", code))
@@ -103,10 +103,7 @@ async def test_people_see_who_is_online_and_where() -> None:
 
 async def test_a_private_table_shows_nowhere() -> None:
     """Its players and its spectators are playing, without a code; also once it has become private."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await entered(stack, server.port, "Anna")
-        bruno = await entered(stack, server.port, "Bruno")
-        carla = await entered(stack, server.port, "Carla")
+    async with in_lobby("Anna", "Bruno", "Carla") as (server, stack, (anna, bruno, carla)):
         code = (await bruno.open(2, "Bruno", private=True)).table
         await carla.watch(code)
         hidden = PersonOnline("Bruno", "playing"), PersonOnline("Carla", "playing")
@@ -123,8 +120,7 @@ async def test_a_private_table_shows_nowhere() -> None:
 
 async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None:
     """A game with chat, settings and strangers to the lobby: not one frame, and no name is taken by it."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await entered(stack, server.port, "Anna")
+    async with in_lobby("Anna") as (server, stack, (anna,)):
         await sees(anna, PersonOnline("Anna"))
         await anna.nothing_but_pong()
         host, guest = [await stack.enter_async_context(connected(server.port)) for _ in range(2)]
@@ -141,9 +137,7 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
 
 async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
     """Whoever comes back from a table learns what they missed, once."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await entered(stack, server.port, "Anna")
-        bruno = await entered(stack, server.port, "Bruno")
+    async with in_lobby("Anna", "Bruno") as (_, _, (anna, bruno)):
         assert await says(anna, "hello 🦊") == "said"
         (first,) = await heard(bruno, 1)
         assert (first.name, first.text) == ("Anna", "hello 🦊")
@@ -265,8 +259,7 @@ async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -
 
 
 async def test_what_might_deceive_a_reader_is_not_said() -> None:
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await entered(stack, server.port, "Anna")
+    async with in_lobby("Anna") as (server, stack, (anna,)):
         assert (await says(anna, "a\x1b[2J")).startswith("text-")
         nameless = await stack.enter_async_context(connected(server.port))
         assert await says(nameless, "hello") == "not-in-lobby"
@@ -275,8 +268,7 @@ async def test_what_might_deceive_a_reader_is_not_said() -> None:
 
 async def test_a_running_server_can_begin_to_do_without() -> None:
     """Nobody is shown the others any more, or hears what was said; later all of it is there again."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await entered(stack, server.port, "Anna")
+    async with in_lobby("Anna") as (server, stack, (anna,)):
         assert await says(anna, "hello") == "said"
         await heard(anna, 1)
         server.lobby.chat.open(on=False)

@@ -21,7 +21,6 @@ from protocol.codes import CloseReason, Code
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import link_rows, pack, unpack
 from tests.server.peer import (
@@ -31,10 +30,12 @@ from tests.server.peer import (
     connected,
     eventually,
     game,
+    held_back,
     play_on,
     queued_requests,
     table_of,
 )
+from tests.server.storage.test_journal import journal_of
 
 SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
 
@@ -149,23 +150,12 @@ async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None
 async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Path) -> None:
     """A request queued while the game is archived is answered from the archive."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server, connected(server.port) as peer:
-        journal = server.lobby.journal
-        assert isinstance(journal, SqliteJournal)
-        archive, waiting, may_go_on = journal.archive, asyncio.Event(), asyncio.Event()
-
-        async def delayed_archive(code: str, game: ArchivedGame) -> None:
-            waiting.set()
-            await may_go_on.wait()
-            await archive(code, game)
-
-        journal.archive = delayed_archive  # type: ignore[method-assign]
-        async with game(server.port, 2) as peers:
-            table = table_of(server, peers)
-        await waiting.wait()
-        resume = messages.Resume(peer.next_id(), peers[0].code, peers[0].token)
-        await peer.send(resume)
-        await eventually(lambda: queued_requests(table) == 1)
-        may_go_on.set()
+        async with held_back(server.lobby.journal, "archive") as waiting:
+            async with game(server.port, 2) as peers:
+                table = table_of(server, peers)
+            await waiting.wait()
+            await peer.send(messages.Resume(peer.next_id(), peers[0].code, peers[0].token))
+            await eventually(lambda: queued_requests(table) == 1)
         await peer.news()
         assert not any(isinstance(message, messages.Refused) for message in peer.received)
         assert server.lobby.tables[peers[0].code] is not table
@@ -174,8 +164,7 @@ async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Pa
 async def test_a_game_that_cannot_be_archived_stays(tmp_path: Path) -> None:
     """The server tries again until the journal can be written."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server:
-        journal = server.lobby.journal
-        assert isinstance(journal, SqliteJournal)
+        journal = journal_of(server)
         async with game(server.port, 2) as peers:
             journal._database.execute("PRAGMA query_only = ON")
         await eventually(lambda: journal.not_stored > 1)
@@ -275,12 +264,11 @@ async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> 
         assert await late.refusal(messages.OpenTable, 2, "Late") == Code.TOO_MANY_TABLES
 
 
-@pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
-async def test_restoring_games_is_rate_limited(tmp_path: Path, limit: str) -> None:
+async def test_restoring_games_is_rate_limited(tmp_path: Path) -> None:
     """Restoring a game counts as much as opening a table."""
     async with running(Config(data=tmp_path, limits=Limits(tables=1))) as server:
-        left = await unattended_games(server, 4)
-    slow = Limits(**{"tables": 1, limit: 2})
+        left = await unattended_games(server, 3)
+    slow = Limits(tables=1, tables_per_connection=2)
     async with running(Config(data=tmp_path, limits=slow)) as server, connected(server.port) as peer:
         for peers in left[:2]:
             await peer.resume(peers[0].code, peers[0].token)
@@ -309,8 +297,7 @@ async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_pa
             table = table_of(server, peers)
             table.state.opened = replace(table.state.opened, origin="")
         await eventually(lambda: not server.lobby.tables)
-        journal = server.lobby.journal
-        assert isinstance(journal, SqliteJournal)
+        journal = journal_of(server)
         assert journal._archive._games[peers[0].code] == ArchivedGame(peers[0].code, played=False)
 
 
@@ -336,17 +323,14 @@ def test_the_largest_address_loses_games_first(games: list[tuple[str, bool]], sh
             counts[gone.origin] -= 1
 
 
-async def test_a_damaged_archived_game_harms_no_other(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_damaged_archived_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """It is set aside, logged and refused to its players; the others play on."""
     config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with running(config) as server, game(server.port, 2) as peers:
         pass
     async with running(config) as server:
         await eventually(lambda: not server.lobby.tables)
-        journal = server.lobby.journal
-        assert isinstance(journal, SqliteJournal)
+        journal = journal_of(server)
         with journal._database as database:  # as when a disk forgets while the server runs
             database.execute("UPDATE archive SET entries = x'00'")
         async with connected(server.port) as peer, game(server.port, 2) as others:

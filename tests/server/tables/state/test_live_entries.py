@@ -100,9 +100,7 @@ async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> 
         assert table_facts(table_of(server, peers).state) == before
 
 
-async def test_a_journal_that_is_already_long_is_shortened_after_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_journal_is_shortened_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though nothing happens at its table; short ones stay as they are."""
     config = Config(data=tmp_path, limits=FAST)
     with monkeypatch.context() as patch:
