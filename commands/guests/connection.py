@@ -1,7 +1,7 @@
 """A guest's ssh connection: who it is, how fast it is read, and what its program may ask for.
 
-asyncssh answers whatever comes, and keeps what it cannot send. So a `Line` stands between it and the network:
-it is read no faster than allowed, and nothing piles up behind one that stalls.
+asyncssh answers whatever comes, and keeps what it cannot send. So a connection is read no faster than
+allowed, and nothing piles up behind one that stalls.
 """
 
 import asyncio
@@ -52,121 +52,6 @@ def _digest(kind: str, what: str) -> str:
     return hashlib.blake2b(what.encode(), digest_size=16, person=f"guest {kind}".encode()).hexdigest()
 
 
-_OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
-
-
-class GuestTransport(asyncio.Protocol, asyncio.Transport):
-    """The network's end of an ssh connection, and what ssh takes for its transport.
-
-    `arrived` counts it and tells whether it may stay, `left` is called when it has ended; `speak` returns
-    what speaks ssh.
-    """
-
-    def __init__(
-        self,
-        limits: GuestLimits,
-        *,
-        arrived: Callable[["GuestTransport"], bool],
-        left: Callable[["GuestTransport"], None],
-        speak: Callable[["GuestTransport"], asyncssh.SSHServerConnection],
-    ) -> None:
-        super().__init__()
-        self.remote: RemoteEnd = UNKNOWN
-        self._host, self._port = "", 0
-        self._limits = limits
-        self._arrived, self._left, self._speak = arrived, left, speak
-        self._incoming = RateLimiter(limits.incoming_bytes, limits.incoming_rate)
-        self._counted = False
-        self._transport: asyncio.Transport
-        self._ssh: asyncssh.SSHServerConnection | None = None
-        self._reading_again: asyncio.TimerHandle | None = None
-        self._other = RateLimiter(limits.other_bytes, limits.other_rate)
-        self._used = 0  # bytes of those being read that were keys, or the like
-        self._given = 0  # bytes that were given to ssh since it sent something
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self.remote = remote_of(transport)
-        self._host, self._port = transport.get_extra_info("sockname")[:2]
-        self._counted = self._arrived(self)
-        if not self._counted:
-            self._transport.abort()
-            return
-        self._ssh = self._speak(self)
-        self._ssh.connection_made(self)
-
-    def way_in(self, word: str | None = None) -> str:
-        """Return the command that leads here, or back here with a guest's word."""
-        user = "" if word is None else f"{word}@"
-        return f"ssh -p {self._port} {user}{self._host}"
-
-    def data_received(self, data: bytes) -> None:
-        if self._ssh is None:
-            return
-        loop = asyncio.get_running_loop()
-        wait = self._incoming.wait(loop.time(), len(data))
-        if wait > 0 and self._reading_again is None and not self._transport.is_closing():
-            self._transport.pause_reading()
-            self._reading_again = loop.call_later(wait, self._read_again)
-        self._used = 0
-        self._ssh.data_received(data)
-        if self._other.wait(loop.time(), max(0, len(data) - self._used)) > 0:
-            self._transport.abort()
-
-    def eof_received(self) -> None:
-        if self._ssh is not None:
-            self._ssh.eof_received()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._reading_again is not None:
-            self._reading_again.cancel()
-        if self._ssh is not None:
-            self._ssh.connection_lost(exc)
-            self._ssh = None
-        self._stop_counting()
-
-    def use(self, size: int) -> None:
-        """Record that a message of so many bytes is one that guests may send as often as they like."""
-        self._used += size + _OVERHEAD
-
-    def give(self, size: int) -> None:
-        """Record that ssh was given so many bytes to send."""
-        self._given += size
-
-    @property
-    def unsent(self) -> int:
-        """Return how many bytes wait for the network, or in ssh for the end of an exchange of keys."""
-        return self._given + self._transport.get_write_buffer_size()
-
-    def write(self, data: Any) -> None:
-        self._transport.write(data)
-        self._given = 0
-
-    def abort(self) -> None:
-        """End the connection at once; its place is free."""
-        self._stop_counting()
-        self._transport.abort()
-
-    def close(self) -> None:
-        self._transport.close()
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._transport.get_extra_info(name, default)
-
-    def _stop_counting(self) -> None:
-        if self._counted:
-            self._counted = False
-            self._left(self)
-
-    def _read_again(self) -> None:
-        self._reading_again = None
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
-
-
 # Key exchanges that cost little; the others that asyncssh knows take up to a second of a processor.
 _KEY_EXCHANGES: Final = (
     *("mlkem768x25519-sha256", "curve25519-sha256", "curve25519-sha256@libssh.org"),
@@ -183,14 +68,118 @@ _CHECKSUMS: Final = [
 _LARGEST_EXPONENT: Final = 2**32  # of RSA keys: usual is 65,537, and 3,071 bits take 6 ms to check
 
 
+_OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
+
+
 class GuestConnection(asyncssh.SSHServerConnection):
-    """An ssh connection; asyncssh only announces which signatures it wants, and takes others too."""
+    """A guest's ssh connection. asyncssh only announces which signatures it wants, and takes others too.
+
+    `admit` counts it and returns whether it may stay, `leave` is called when it has ended.
+    """
+
+    def __init__(
+        self,
+        options: asyncssh.SSHServerConnectionOptions,
+        limits: GuestLimits,
+        *,
+        admit: Callable[["GuestConnection"], bool],
+        leave: Callable[["GuestConnection"], None],
+    ) -> None:
+        super().__init__(asyncio.get_running_loop(), options)
+        self.remote: RemoteEnd = UNKNOWN
+        self._admit, self._leave = admit, leave
+        self._counted = False
+        self._network: asyncio.Transport
+        self._incoming = RateLimiter(limits.incoming_bytes, limits.incoming_rate)
+        self._other = RateLimiter(limits.other_bytes, limits.other_rate)
+        self._reading_again: asyncio.TimerHandle | None = None
+        self._used = 0  # bytes of those being read that were keys, or the like
+        self.given = 0  # bytes that were given to ssh since it sent something
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._network = cast("asyncio.Transport", transport)
+        self.remote = remote_of(transport)
+        self._address = transport.get_extra_info("sockname")[:2]
+        self._counted = self._admit(self)
+        if self._counted:
+            super().connection_made(cast("asyncio.Transport", _Network(self, self._network)))
+        else:
+            self._network.abort()
+
+    def way_in(self, word: str | None = None) -> str:
+        """Return the command that leads here, or back here with a guest's word."""
+        host, port = self._address
+        return f"ssh -p {port} {'' if word is None else f'{word}@'}{host}"
+
+    def data_received(self, data: bytes, datatype: asyncssh.DataType = None) -> None:
+        loop = asyncio.get_running_loop()
+        wait = self._incoming.wait(loop.time(), len(data))
+        if wait > 0 and self._reading_again is None and not self._network.is_closing():
+            self._network.pause_reading()
+            self._reading_again = loop.call_later(wait, self._read_again)
+        self._used = 0
+        super().data_received(data, datatype)
+        if self._other.wait(loop.time(), max(0, len(data) - self._used)) > 0:
+            self._network.abort()
+
+    def connection_lost(self, exc: Exception | None = None) -> None:
+        if self._reading_again is not None:
+            self._reading_again.cancel()
+        super().connection_lost(exc)
+        self._stop_counting()
+
+    def use(self, size: int) -> None:
+        """Record that a message of so many bytes is one that guests may send as often as they like."""
+        self._used += size + _OVERHEAD
+
+    @property
+    def unsent(self) -> int:
+        """Return how many bytes wait for the network, or in ssh for the end of an exchange of keys."""
+        return self.given + self._network.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """End the connection at once; its place is free."""
+        self._stop_counting()
+        self._network.abort()
+
+    async def end(self, seconds: float) -> None:
+        """Wait until the guest's program has closed the connection, and close it after so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wait_closed()
+        except TimeoutError:
+            self.close()
+        self.abort()
+
+    def _stop_counting(self) -> None:
+        if self._counted:
+            self._counted = False
+            self._leave(self)
+
+    def _read_again(self) -> None:
+        self._reading_again = None
+        if not self._network.is_closing():
+            self._network.resume_reading()
 
     async def validate_public_key(self, username: str, key_data: bytes, msg: bytes, signature: bytes) -> bool:
         algorithm = signature[4 : 4 + int.from_bytes(signature[:4])].decode("ascii", errors="replace")
         if signature and algorithm not in _SIGNATURES:
             return False
         return await super().validate_public_key(username, key_data, msg, signature)
+
+
+class _Network:
+    """The network as ssh knows it: what ssh writes is no longer waiting in ssh."""
+
+    def __init__(self, connection: GuestConnection, transport: asyncio.Transport) -> None:
+        self._connection, self._transport = connection, transport
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+        self._connection.given = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class Login(asyncssh.SSHServer):
@@ -200,18 +189,15 @@ class Login(asyncssh.SSHServer):
     empty. Afterwards `guest` is the digest of the key, None without one.
     """
 
-    def __init__(
-        self, line: GuestTransport, terminal: Callable[["Login"], asyncssh.SSHServerSession[bytes]]
-    ) -> None:
+    def __init__(self, terminal: Callable[["Login"], asyncssh.SSHServerSession[bytes]]) -> None:
         """Take what `terminal` returns as the one session of the connection."""
-        self.line = line
         self.name = ""
         self.guest: str | None = None
         self._terminal = terminal
         self._asked = False
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
-        self.connection = conn
+        self.connection = cast("GuestConnection", conn)
 
     # A key is offered before it is proven, and anybody can offer somebody else's. So each way to come in
     # sets anew who comes: what is set when the last of them succeeds was proven by it. What is typed for a
@@ -269,12 +255,3 @@ def options(
         keepalive_count_max=keepalives,
         utf8_decode_errors="replace",
     )
-
-
-async def wait_until_closed(connection: asyncssh.SSHServerConnection, seconds: float) -> None:
-    """Wait until a guest's program has closed its connection, and close it after so many seconds."""
-    try:
-        async with asyncio.timeout(seconds):
-            await connection.wait_closed()
-    except TimeoutError:
-        connection.close()

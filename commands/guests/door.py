@@ -14,7 +14,7 @@ from typing import Final
 import asyncssh
 
 from client.bots.hints import suggest_move
-from client.language import N_, _, speaking
+from client.language import N_, WrongUse, _, speaking
 from client.network.transport import ServerAccess
 from client.player.terminal import Calling, Colouring
 from client.records import Suggestion
@@ -27,7 +27,7 @@ from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests import connection
-from commands.guests.connection import GuestConnection, GuestTransport, Login, options, wait_until_closed
+from commands.guests.connection import GuestConnection, Login, options
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import CpuBudget, FrameTurns, GuestLimits
 from commands.guests.terminal import GuestTerminal, language_at
@@ -101,17 +101,19 @@ class Door:
         self.farewell = N_("The host has stopped letting guests in.")
         self._book, self._server, self._limits = book, server, limits
         self._options = options(
-            key, self._login, keepalive=limits.keepalive_seconds, keepalives=limits.keepalives
+            key,
+            partial(Login, self._terminal),
+            keepalive=limits.keepalive_seconds,
+            keepalives=limits.keepalives,
         )
-        self._lines: set[GuestTransport] = set()
+        self._connections: set[GuestConnection] = set()
         self._addresses: Counter[str] = Counter()
         self._arrivals = PerMinuteLimit(limits.arrivals_per_minute)
         self._arrivals_from = PerMinuteLimit(limits.arrivals_per_address)
         self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
-        self._deadlines: dict[GuestTransport, asyncio.TimerHandle] = {}
+        self._deadlines: dict[GuestConnection, asyncio.TimerHandle] = {}
         self._visitors: dict[tuple[str, str], _Visitor] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._arriving: GuestTransport | None = None
         self._cpu = CpuBudget(limits.cpu_at_once, lambda: limits.cpu, time.monotonic)
         self._turns = FrameTurns(time.monotonic)
         self._hints = InTurn()
@@ -122,7 +124,7 @@ class Door:
         asyncssh.set_log_level("CRITICAL")
         make_room_for(_FILES_EACH * self._limits.guests)
         loop = asyncio.get_running_loop()
-        serving = await loop.create_server(self._line, sock=listener, backlog=_BACKLOG)
+        serving = await loop.create_server(self._connection, sock=listener, backlog=_BACKLOG)
         watching = asyncio.create_task(self._watch())
         try:
             yield
@@ -133,136 +135,123 @@ class Door:
                 visitor.end(self.farewell)
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=2 * _SECONDS_TO_SAY_GOODBYE)
-            for line in list(self._lines):
-                line.abort()
+            for connection in list(self._connections):
+                connection.abort()
 
     # -- connections --------------------------------------------------------------------------------
 
-    def _line(self) -> GuestTransport:
-        return GuestTransport(self._limits, arrived=self._admit, left=self._left, speak=self._speak)
+    def _connection(self) -> GuestConnection:
+        return GuestConnection(self._options, self._limits, admit=self._admit, leave=self._leave)
 
-    def _admit(self, line: GuestTransport) -> bool:
-        """Count a connection; tell whether there is room for it, and it does not come too soon."""
-        loop, limits, networks = asyncio.get_running_loop(), self._limits, line.remote.counted_as
+    def _admit(self, connection: GuestConnection) -> bool:
+        """Count a connection; return whether there is room for it, and it does not come too soon."""
+        loop, limits, remote = asyncio.get_running_loop(), self._limits, connection.remote
+        networks, now = remote.counted_as, loop.time()
         per_network = shares(networks, limits.guests_per_address, limits.guests)
         full = any(self._addresses[network] >= most for network, most in per_network)
-        if full or (len(self._lines) >= limits.guests and not self._make_room(networks)):
-            log.info("guest refused: too many", extra=about(address=line.remote.name))
+        if full or (len(self._connections) >= limits.guests and not self._make_room(networks)):
+            log.info("guest refused: too many", extra=about(address=remote.name))
             return False
-        now = loop.time()
         if self._arrivals_from.wait(networks, now) or self._arrivals.wait("", now, networks):
-            log.info("guest refused: too soon", extra=about(address=line.remote.name))
+            log.info("guest refused: too soon", extra=about(address=remote.name))
             return False
         self._arrivals_from.count(networks, now)
         self._arrivals.count("", now, networks)
-        self._lines.add(line)
+        self._connections.add(connection)
         self._addresses.update(networks)
-        self._deadlines[line] = loop.call_later(limits.login_seconds, line.abort)
+        self._deadlines[connection] = loop.call_later(limits.login_seconds, connection.abort)
         return True
 
     def _make_room(self, networks: Networks) -> bool:
         """End a connection for a newcomer from elsewhere: one that is silent, or a guest without a seat."""
         without_seat = {
-            visitor.login.line: visitor
+            visitor.login.connection: visitor
             for visitor in reversed(self._visitors.values())
             if not (visitor.seats.has_any or visitor.farewell)
         }
-        silent_first = dict.fromkeys((*self._deadlines, *without_seat, *self._lines))
-        line = who_gives_way(networks, ((each.remote.counted_as, each) for each in silent_first))
-        if line in self._deadlines:
-            line.abort()
-        elif line in without_seat:
-            without_seat[line].end(
+        silent_first = dict.fromkeys((*self._deadlines, *without_seat, *self._connections))
+        leaving = who_gives_way(networks, ((each.remote.counted_as, each) for each in silent_first))
+        if leaving in self._deadlines:
+            leaving.abort()
+        elif leaving in without_seat:
+            without_seat[leaving].end(
                 N_("Too many guests are here from your address, and others need the room.")
             )
         else:
             return False
         return True
 
-    def _left(self, line: GuestTransport) -> None:
-        self._lines.discard(line)
-        self._addresses -= Counter(line.remote.counted_as)
-        self._in_time(line)
+    def _leave(self, connection: GuestConnection) -> None:
+        self._connections.discard(connection)
+        self._addresses -= Counter(connection.remote.counted_as)
+        self._stop_clock(connection)
 
-    def _in_time(self, line: GuestTransport) -> None:
-        if (deadline := self._deadlines.pop(line, None)) is not None:
+    def _stop_clock(self, connection: GuestConnection) -> None:
+        if (deadline := self._deadlines.pop(connection, None)) is not None:
             deadline.cancel()
-
-    def _speak(self, line: GuestTransport) -> asyncssh.SSHServerConnection:
-        self._arriving = line
-        return GuestConnection(asyncio.get_running_loop(), self._options)
-
-    def _login(self) -> Login:
-        """Return what decides about the connection that has just been made: asyncssh asks at once."""
-        assert self._arriving is not None  # noqa: S101 - `_speak` has set it
-        return Login(self._arriving, self._terminal)
 
     # -- visits -------------------------------------------------------------------------------------
 
     def _terminal(self, login: Login) -> GuestTerminal:
-        share = partial(self._share, login.line.remote.counted_as[-1])
+        share = partial(self._share, login.connection.remote.counted_as[-1])
         budget = CpuBudget(self._limits.cpu_at_once, share, time.monotonic, self._cpu)
-        return GuestTerminal(login.line, self._limits, budget, self._turns, partial(self._begin, login))
+        return GuestTerminal(login.connection, self._limits, budget, self._turns, partial(self._begin, login))
 
     def _begin(self, login: Login, terminal: GuestTerminal) -> None:
-        self._in_time(login.line)
+        self._stop_clock(login.connection)
         task = asyncio.create_task(self._attend(login, terminal), name="guest")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _attend(self, login: Login, terminal: GuestTerminal) -> None:
         """Show a guest the game, whatever happens; nobody else notices."""
-        log.info("guest came", extra=about(address=login.line.remote.name))
+        address = login.connection.remote.name
+        log.info("guest came", extra=about(address=address))
         code = 1
         with speaking(language_at(terminal.environment)):
             try:
                 code = await self._show(login, terminal)
+            except WrongUse as error:
+                terminal.say(str(error))
             except Exception as error:
-                log.exception("a guest's screen failed", extra=about(address=login.line.remote.name))
+                log.exception("a guest's screen failed", extra=about(address=address))
                 terminal.say(describe_failure(error))
             finally:
                 terminal.finish()
-                log.info("guest left", extra=about(address=login.line.remote.name))
+                log.info("guest left", extra=about(address=address))
         if not terminal.channel.is_closing():
             with contextlib.suppress(OSError):
                 terminal.channel.exit(code)
-        await wait_until_closed(login.connection, _SECONDS_TO_SAY_GOODBYE)
-        login.line.abort()
+        await login.connection.end(_SECONDS_TO_SAY_GOODBYE)
 
-    async def _show(self, login: Login, terminal: GuestTerminal) -> int:
-        found: tuple[str, str | None] | str
-        if terminal.wants_command:
-            found = _("There is only the game here. Connect without a command.")
-        else:
-            found = self._identify(login)
-        if isinstance(found, str):
-            terminal.say(found)
-            return 1
-        here, word = found
-        back = _("Your seat is kept: connect again in the same way to return to it.")
-        if word is not None:
-            text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
-            back = text.format(command=login.line.way_in(word))
-        return await self._play(here, terminal, login, back, new=word is not None)
-
-    def _identify(self, login: Login) -> tuple[str, str | None] | str:
-        """Return who a guest is, and the word made up for them if they need one; or why that is not clear."""
+    def _identify(self, login: Login) -> tuple[str, str | None]:
+        """Return who a guest is, and the word made up for them if they need one; raises WrongUse."""
         if connection.resembles_word(login.name):
-            address, now = login.line.remote.counted_as, asyncio.get_running_loop().time()
+            address, now = login.connection.remote.counted_as, asyncio.get_running_loop().time()
             if (wait := self._wrong_words.wait(address, now)) > 0:
                 text = _("Too many wrong seat words were sent from your address. Wait {seconds} s.")
-                return text.format(seconds=wait)
-            word = login.name.strip().lower()
-            if self._book.knows(connection.of_word(word)):
-                return connection.of_word(word), None
+                raise WrongUse(text.format(seconds=wait))
+            here = connection.of_word(login.name.strip())
+            if self._book.knows(here):
+                return here, None
             self._wrong_words.count(address, now)
-            return _("No seat is kept for this word. Check how it is spelt, or come under another name.")
+            raise WrongUse(
+                _("No seat is kept for this word. Check how it is spelt, or come under another name.")
+            )
         if login.guest is not None:
             return login.guest, None
         word = connection.new_word()
         return connection.of_word(word), word
 
-    async def _play(self, here: str, terminal: GuestTerminal, login: Login, back: str, *, new: bool) -> int:
+    async def _show(self, login: Login, terminal: GuestTerminal) -> int:
+        """Show a guest the game until the visit ends; return the exit code. Raises WrongUse."""
+        if terminal.wants_command:
+            raise WrongUse(_("There is only the game here. Connect without a command."))
+        here, word = self._identify(login)
+        back = _("Your seat is kept: connect again in the same way to return to it.")
+        if word is not None:
+            text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
+            back = text.format(command=login.connection.way_in(word))
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this is a coroutine
         # Two people may share a computer, and so a key; the holder of a word is one.
@@ -271,14 +260,15 @@ class Door:
         if (before := self._visitors.get(who)) is not None:
             before.end(N_("You have come back in another window."))
             await before.gone.wait()
-        visitor = _Visitor(terminal, login, task, self._book.seats(here, self._server.called), back, new)
+        seats = self._book.seats(here, self._server.called)
+        visitor = _Visitor(terminal, login, task, seats, back, word is not None)
         self._visitors[who] = visitor
         try:
             visited = await self._visit(visitor)
         except asyncio.CancelledError:
             task.uncancel()
             terminal.say(_(visitor.farewell))
-            if last_table(visitor.seats) is not None:
+            if last_table(seats) is not None:
                 terminal.say(back)
             return 1
         finally:
@@ -292,7 +282,7 @@ class Door:
     async def _visit(self, visitor: _Visitor) -> Visit:
         """Show the game until the guest leaves it; return how that ended."""
         terminal, seats, login = visitor.terminal, visitor.seats, visitor.login
-        remote, access, here = login.line.remote, self._server.access, terminal.environment
+        remote, access, here = login.connection.remote, self._server.access, terminal.environment
 
         async def suggest(view: View, legal: Legal) -> Suggestion:
             async with self._hints.turn(remote.counted_as):
@@ -311,7 +301,7 @@ class Door:
             looking_back=looking_back,
             parting=visitor.back,
             reminder=visitor.back if visitor.new else "",
-            capabilities=Capabilities(way_in=login.line.way_in()),
+            capabilities=Capabilities(way_in=login.connection.way_in()),
             device=terminal.device(Colouring().resolved(here), Calling().resolved(here)),
         )
         if visitor.new:
@@ -345,7 +335,7 @@ class Door:
 
     def _share(self, network: str) -> float:
         """Return a guest's share of a processor: each network has as much as others, for all its guests."""
-        networks = Counter(line.remote.counted_as[-1] for line in self._lines)
+        networks = Counter(each.remote.counted_as[-1] for each in self._connections)
         return self._limits.cpu / max(self._limits.least_share, len(networks) * networks[network])
 
     async def _watch(self) -> None:
@@ -356,9 +346,9 @@ class Door:
             now = loop.time()
             for visitor in list(self._visitors.values()):
                 if visitor.terminal.look_after(now):
-                    line = visitor.login.line
-                    log.info("guest dropped: it reads too slowly", extra=about(address=line.remote.name))
-                    line.abort()
+                    slow = visitor.login.connection
+                    log.info("guest dropped: it reads too slowly", extra=about(address=slow.remote.name))
+                    slow.abort()
             if now - tidied > _SECONDS_BETWEEN_TIDYINGS:
                 tidied = now
                 with contextlib.suppress(OSError):  # it will be tried again

@@ -27,7 +27,7 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import current_language, language_of
 from client.player.terminal import Calling, Colouring
 from client.ui.terminal.device import PLAIN_LOCALES, Device, Remote, locale_of
-from commands.guests.connection import GuestTransport
+from commands.guests.connection import GuestConnection
 from commands.guests.limits import LARGEST_SCREEN, CpuBudget, FrameTurns, GuestLimits
 from commands.parsing import WITHOUT_SCREEN
 
@@ -148,7 +148,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
 
     def __init__(
         self,
-        line: GuestTransport,
+        connection: GuestConnection,
         limits: GuestLimits,
         budget: CpuBudget,
         turns: FrameTurns,
@@ -157,7 +157,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         self.term: str | None = None
         self.wants_command = False
         self.greeted = False
-        self._line, self._limits, self._budget, self._turns = line, limits, budget, turns
+        self._connection, self._limits, self._budget, self._turns = connection, limits, budget, turns
         self._begin = begin
         self._unread: deque[str] = deque()
         self._unread_size = 0
@@ -206,7 +206,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
 
     def terminal_size_changed(self, width: int, height: int, pixwidth: int, pixheight: int) -> None:
         del pixwidth, pixheight
-        self._line.use(0)
+        self._connection.use(0)
         self._resize(width, height)
 
     def eof_received(self) -> bool:
@@ -235,7 +235,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         """Take what was typed; it is handled in turn with other guests'."""
         del datatype
-        self._line.use(len(data))
+        self._connection.use(len(data))
         text = self._decoder.decode(data)
         self._unread.append(text)
         self._unread_size += len(text)
@@ -330,7 +330,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         if self.channel.is_closing():
             return
         data = text.encode(self.encoding, errors="replace")
-        self._line.give(len(data))
+        self._connection.given += len(data)
         with contextlib.suppress(OSError):  # it has just been closed
             self.channel.write(data)
 
@@ -380,7 +380,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         return self._stalled_since is not None and now - self._stalled_since > self._limits.stalled_seconds
 
     def _waiting(self) -> int:
-        return self._line.unsent + self.channel.get_write_buffer_size()
+        return self._connection.unsent + self.channel.get_write_buffer_size()
 
     def _attach(self, redraw: Callable[[], None]) -> None:
         self._redraw = redraw

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from commands.guests.connection import GuestTransport, Login
+from commands.guests.connection import Login
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import GuestLimits
 from tests.commands.guests.test_guests import begin_game
@@ -158,7 +158,7 @@ async def test_old_algorithms_are_neither_offered_nor_taken(tmp_path: Path) -> N
 
 def test_a_key_that_takes_long_to_check_is_none() -> None:
     """Such as one with a public exponent as long as its modulus, which no program makes."""
-    login = Login(cast("GuestTransport", None), cast("Any", None))
+    login = Login(cast("Any", None))
     usual = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
     slow = rsa.RSAPublicNumbers(2**2000 + 1, usual.public_numbers().n).public_key()
     other = ec.generate_private_key(ec.SECP256R1()).public_key()  # has no exponent
@@ -169,7 +169,7 @@ def test_a_key_that_takes_long_to_check_is_none() -> None:
 
 def test_each_way_to_come_in_sets_anew_who_comes() -> None:
     """A key may have been offered before, which proves nothing."""
-    login = Login(cast("GuestTransport", None), cast("Any", None))
+    login = Login(cast("Any", None))
     for come_in in (
         login.begin_auth,
         lambda name: login.get_kbdint_challenge(name, "", ""),
