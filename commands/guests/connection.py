@@ -250,7 +250,7 @@ def options(
         encoding=None,
         window=16 * 1024,
         max_pktsize=8 * 1024,
-        login_timeout=0,  # the door has its own, until the screen is there
+        login_timeout=0,  # the gateway has its own, until the screen is there
         keepalive_interval=keepalive,
         keepalive_count_max=keepalives,
         utf8_decode_errors="replace",

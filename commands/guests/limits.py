@@ -1,4 +1,4 @@
-"""How much of the door guests may use."""
+"""How much of the gateway guests may use."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The door as a process of its own beside a server: its screens take no time of the server's."""
+"""The gateway as a process of its own beside a server: its screens take no time of the server's."""
 
 import contextlib
 import importlib.util
@@ -7,8 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 
 from client.language import WrongUse, _
 from server.monitoring.logs import about
@@ -18,16 +17,10 @@ from server.version import install_command, module_process
 log = logging.getLogger(__name__)
 
 # As the server's address: the input's first line has it, with the token and what the server is called where
-# seats are kept. The door ends with the input.
+# seats are kept. The gateway ends with the input.
 FROM_INPUT: Final = "-"
 _SECONDS_TO_END: Final = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDoor:
-    port: int
-    fingerprint: str
 
 
 def need_asyncssh() -> None:
@@ -43,23 +36,26 @@ def announcement(host: str, port: int, fingerprint: str) -> str:
     return "\n".join((told, *(f"  ssh -p {port} {address}" for address in reachable(host))))
 
 
-class DoorProcess:
+class GatewayProcess:
     """Runs `palatinus guests` at a port, with these options, and again when it has ended by itself.
 
-    It logs where this process does, or is `silent` where that would spoil a screen.
+    It logs where this process does, or is `silent` where that would spoil a screen. Once it has started,
+    `port` and `fingerprint` say how guests find it.
     """
 
+    fingerprint: str
+    _process: subprocess.Popen[str]
+
     def __init__(self, port: int, options: Sequence[str], *, silent: bool = False) -> None:
-        self._port = port
+        self.port = port
         program, self._environment = module_process("palatinus")
         self._command = [*program, "guests", "--server", FROM_INPUT, *options]
         self._errors = subprocess.DEVNULL if silent else None
         self._server = ""
         self._closing = threading.Event()
         self._watching: threading.Thread | None = None
-        self._process: subprocess.Popen[str] | None = None
 
-    def start(self) -> OpenDoor:
+    def start(self) -> None:
         """Start the process, which listens at once, and lets nobody in yet.
 
         Raises WrongUse if it cannot; it has said why.
@@ -67,7 +63,7 @@ class DoorProcess:
         # In a group of its own: Ctrl-C in the terminal is the server's, which ends this process in good time.
         group = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
         self._process = subprocess.Popen(  # noqa: S603 - this very program
-            [*self._command, "--ssh", str(self._port)],
+            [*self._command, "--ssh", str(self.port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -75,42 +71,39 @@ class DoorProcess:
             env=self._environment,
             **group,
         )
-        port, _space, fingerprint = _of(self._process.stdout).readline().strip().partition(" ")
-        if not fingerprint:
-            self._process.wait()
-            _let_go(self._process)
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        port, _space, self.fingerprint = self._process.stdout.readline().strip().partition(" ")
+        if not self.fingerprint:
+            self._process.communicate()
             raise WrongUse(_("guests cannot join over ssh"))
-        self._port = int(port)  # the same again, if any would do
-        return OpenDoor(self._port, fingerprint)
+        self.port = int(port)  # the same again, if any would do
 
     def let_in(self, url: str, token: str, called: str) -> None:
         """Admit guests, who play at this address; from now on the process is kept running."""
         self._server = f"{url} {token} {called}\n"
         self._tell_server()
-        self._watching = threading.Thread(target=self._keep_running, name="door", daemon=True)
+        self._watching = threading.Thread(target=self._keep_running, name="gateway", daemon=True)
         self._watching.start()
 
     def close(self) -> None:
         self._closing.set()
-        if self._process is not None:
-            _end(self._process)
+        self._end()
         if self._watching is not None:
             self._watching.join(_SECONDS_TO_END)
 
     def _tell_server(self) -> None:
-        assert self._process is not None  # noqa: S101 - it has been started
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         with contextlib.suppress(OSError):  # it has ended, which is noticed where that is waited for
-            _of(self._process.stdin).write(self._server)
-            _of(self._process.stdin).flush()
+            self._process.stdin.write(self._server)
+            self._process.stdin.flush()
 
     def _keep_running(self) -> None:
         pause = _FIRST_PAUSE
-        assert self._process is not None  # noqa: S101 - it has been started
         while not self._closing.is_set():
             code = self._process.wait()
             if self._closing.is_set():
                 return
-            _let_go(self._process)
+            self._end()
             log.error("the ssh gateway has ended, and is started again", extra=about(code=code))
             if self._closing.wait(pause):
                 return
@@ -118,26 +111,12 @@ class DoorProcess:
             with contextlib.suppress(WrongUse, OSError):  # it has said why, and is tried again
                 self.start()
                 self._tell_server()
-        _end(self._process)  # it was started while the door was being closed
+        self._end()  # it was started while the gateway was being closed
 
-
-def _end(process: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(OSError):
-        _of(process.stdin).close()
-    try:
-        process.wait(_SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    _let_go(process)
-
-
-def _let_go(process: subprocess.Popen[str]) -> None:
-    for stream in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):
-            _of(stream).close()
-
-
-def _of(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None  # noqa: S101 - both are pipes
-    return stream
+    def _end(self) -> None:
+        """Close the process's input, which ends it, and wait for that."""
+        try:
+            self._process.communicate(timeout=_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()

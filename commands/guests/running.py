@@ -1,4 +1,4 @@
-"""`palatinus guests` as a process: it prepares its key and the door, which stays open until it is stopped."""
+"""`palatinus guests` as a process: it prepares its key and the gateway, which is open until it is stopped."""
 
 import argparse
 import asyncio
@@ -19,7 +19,7 @@ from client.language import N_, WrongUse, _, describe_reason
 from client.network.transport import ServerAccess
 from client.typed_text import same_server, server_url
 from commands.access import access_of
-from commands.guests.door import Door, GameServer
+from commands.guests.gateway import GameServer, Gateway
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
 from commands.guests.process import FROM_INPUT, announcement
@@ -93,8 +93,8 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
             return 0  # whoever started this has ended
         gc.freeze()  # what is loaded stays; looking through it for cycles would stop every screen
         with asyncio.Runner(loop_factory=new_loop) as runner:
-            door = Door(key, book, server, limits)
-            runner.run(_open(door, listener, by_input=beside_a_server))
+            gateway = Gateway(key, book, server, limits)
+            runner.run(_open(gateway, listener, by_input=beside_a_server))
     return 0
 
 
@@ -119,7 +119,7 @@ def _listening(host: str, port: int) -> socket.socket:
         raise WrongUse(text.format(host=host, port=port, reason=reason)) from error
 
 
-async def _open(door: Door, listener: socket.socket, *, by_input: bool) -> None:
+async def _open(gateway: Gateway, listener: socket.socket, *, by_input: bool) -> None:
     """Admit guests until Ctrl-C, SIGTERM or, if asked for, the end of the input."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -130,12 +130,12 @@ async def _open(door: Door, listener: socket.socket, *, by_input: bool) -> None:
     def wait_for_input() -> None:
         while sys.stdin.readline():
             pass
-        door.farewell = N_("The server stopped.")  # it has held the other end of the input
+        gateway.farewell = N_("The server stopped.")  # it has held the other end of the input
         end()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     if by_input:
         threading.Thread(target=wait_for_input, name="input", daemon=True).start()
-    async with door.open(listener):
+    async with gateway.open(listener):
         await stop.wait()

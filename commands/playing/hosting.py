@@ -22,7 +22,7 @@ from client.ui.state import Capabilities
 from client.ui.visit import Bots, Options, Visit, at_table
 from commands.arguments import SSH_PORT, data_folder
 from commands.finished_games.records import kept_here
-from commands.guests.process import DoorProcess, need_asyncssh
+from commands.guests.process import GatewayProcess, need_asyncssh
 from commands.levels import with_bots
 from commands.parsing import describe_host_error
 from commands.playing.kept_games import KeptGame, hold_game, new_game, take_back
@@ -131,7 +131,7 @@ async def host_game(options: Options, preferences: Preferences, *, announced: bo
     try:
         if evening is not None:
             check_name(evening.name)
-        door, ssh_port = _start_gateway(data) if ways_in.ssh else (None, None)
+        gateway = _start_gateway(data) if ways_in.ssh else None
     except Refusal as refusal:
         return Visit(1, describe_refusal(refusal.message(None)))
     except WrongUse as error:
@@ -139,20 +139,19 @@ async def host_game(options: Options, preferences: Preferences, *, announced: bo
     if ways_in.web:
         from client.ui.web.pages import WebPages
 
-        config = replace(config, pages=WebPages(ssh_port=ssh_port))
-    with contextlib.closing(door) if door is not None else contextlib.nullcontext():
+        config = replace(config, pages=WebPages(ssh_port=None if gateway is None else gateway.port))
+    with contextlib.closing(gateway) if gateway is not None else contextlib.nullcontext():
         for port in (DEFAULT_PORT, 0):
             config = replace(config, port=port)
-            if door is not None:
-                config = replace(
-                    config, gateway=functools.partial(door.let_in, called=f"ws://127.0.0.1:{port}")
-                )
+            if gateway is not None:
+                let_in = functools.partial(gateway.let_in, called=f"ws://127.0.0.1:{port}")
+                config = replace(config, gateway=let_in)
             try:
                 async with running(with_bots(config)) as server:
                     url = f"ws://127.0.0.1:{server.port}"
                     outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
                     host = next(iter(outside), "127.0.0.1")
-                    other_ways = [] if ssh_port is None else [f"ssh -p {ssh_port} {host}"]
+                    other_ways = [] if gateway is None else [f"ssh -p {gateway.port} {host}"]
                     address = f"http://{host}:{server.port}/" if ways_in.web else ""
                     if address:
                         other_ways.append(_("in a browser: {address}").format(address=address))
@@ -187,16 +186,17 @@ async def host_game(options: Options, preferences: Preferences, *, announced: bo
     return Visit(1, f"{describe_host_error(failure)}.")
 
 
-def _start_gateway(data: Path) -> tuple[DoorProcess, int]:
-    """Return the way in over ssh, which lets nobody in yet, and its port; any will do. Raises WrongUse."""
+def _start_gateway(data: Path) -> GatewayProcess:
+    """Return the way in over ssh, which lets nobody in yet, at any port. Raises WrongUse."""
     need_asyncssh()
     options = ("--host", "0.0.0.0", "--data", str(data), "--lang", current_language())  # noqa: S104 - a LAN host
     try:
-        door = DoorProcess(SSH_PORT, options, silent=True)
-        return door, door.start().port
+        gateway = GatewayProcess(SSH_PORT, options, silent=True)
+        gateway.start()
     except WrongUse:
-        door = DoorProcess(0, options, silent=True)
-        return door, door.start().port
+        gateway = GatewayProcess(0, options, silent=True)
+        gateway.start()
+    return gateway
 
 
 @contextlib.asynccontextmanager

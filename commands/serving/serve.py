@@ -21,7 +21,7 @@ import platformdirs
 from client.language import WrongUse, _, current_language
 from client.typed_text import describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
-from commands.guests.process import DoorProcess, announcement, need_asyncssh
+from commands.guests.process import GatewayProcess, announcement, need_asyncssh
 from commands.levels import with_bots
 from commands.serving.notices import postman
 from commands.serving.options import (
@@ -268,17 +268,16 @@ def _serve(arguments: argparse.Namespace) -> int:
         except WrongUse as error:
             raise HostError("{reason}", reason=error) from error
 
-    door = None if chosen.ssh is None else _door(chosen, chosen.ssh)
+    gateway = None if chosen.ssh is None else _gateway(chosen, chosen.ssh)
     open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
     told = []
-    if door is not None:
-        opened = door.start()
-        told = [announcement(chosen.host, opened.port, opened.fingerprint)]
-        config = replace(
-            config, gateway=functools.partial(door.let_in, called=f"ws://127.0.0.1:{chosen.port}")
-        )
+    if gateway is not None:
+        gateway.start()
+        told = [announcement(chosen.host, gateway.port, gateway.fingerprint)]
+        let_in = functools.partial(gateway.let_in, called=f"ws://127.0.0.1:{chosen.port}")
+        config = replace(config, gateway=let_in)
         if chosen.web:
-            config = replace(config, pages=pages(chosen, opened.port))
+            config = replace(config, pages=pages(chosen, gateway.port))
 
     def report_start(addresses: list[str]) -> None:
         print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all)
@@ -286,8 +285,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         serve(config, report_start, read_again)
     finally:
-        if door is not None:
-            door.close()
+        if gateway is not None:
+            gateway.close()
     with contextlib.suppress(OSError):  # the terminal that it was started in may be gone
         print(_("Palatinus has stopped."), flush=True)
     return 0
@@ -318,12 +317,12 @@ def _usual_file() -> Path:
     return platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml"
 
 
-def _door(chosen: ServeOptions, ssh: int) -> DoorProcess:
+def _gateway(chosen: ServeOptions, ssh: int) -> GatewayProcess:
     """Return the process for guests over ssh; raises WrongUse if it cannot be."""
     need_asyncssh()
     if chosen.memory:
         raise WrongUse(_("--ssh needs a data folder, for its key and the guests' seats: leave out --memory"))
-    return DoorProcess(
+    return GatewayProcess(
         ssh,
         (
             *("--host", chosen.host, "--data", str(chosen.data)),

@@ -8,7 +8,7 @@ import pytest
 
 from client.network.transport import ServerAccess
 from commands.guests import connection
-from commands.guests.door import GameServer
+from commands.guests.gateway import GameServer
 from commands.guests.kept_seats import GuestBook
 from engine.game import GameOptions
 from engine.pieces import Seat

@@ -12,7 +12,7 @@ import pyte
 
 from client.bots.greedy import greedy
 from client.network.transport import ServerAccess
-from commands.guests.door import Door, GameServer
+from commands.guests.gateway import GameServer, Gateway
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
 from commands.guests.running import host_key
@@ -45,7 +45,7 @@ async def door(
 ) -> AsyncIterator[House]:
     """Open a door to a server for the length of the context."""
     key = host_key(folder / "host_key")
-    opened = Door(key, book or GuestBook(folder / "seats"), server, limits)
+    opened = Gateway(key, book or GuestBook(folder / "seats"), server, limits)
     with listening_socket(Config()) as listener:
         async with opened.open(listener):
             yield House(listener.getsockname()[1], folder)

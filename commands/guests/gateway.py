@@ -92,7 +92,7 @@ class _Visitor:
         self.task.cancel()
 
 
-class Door:
+class Gateway:
     """Lets guests in; `farewell` is what those who are here are told at the end."""
 
     def __init__(
