@@ -4,10 +4,10 @@ import argparse
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from unicodedata import normalize
 
 import msgspec
@@ -31,28 +31,7 @@ from commands.serving.running_server import (
     socket_in,
     write_record,
 )
-from protocol.admin import (
-    LONGEST_DRAIN,
-    ClientReport,
-    CloseEvening,
-    CloseTables,
-    DrainReport,
-    DrawRound,
-    EveningPlan,
-    ListClients,
-    ListTables,
-    OpenEvening,
-    RemovePlayer,
-    Request,
-    SendAnnouncement,
-    SetDrain,
-    SetLogLevel,
-    ShowEvening,
-    ShowStatus,
-    StatusReport,
-    TableReport,
-    ToldReport,
-)
+from protocol import admin
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import Evening
 from server.storage.entries import whole_events
@@ -62,12 +41,13 @@ _OFF: Final = "off"
 _EVENING: Final = ("show", "open", "draw", "close")
 _OF_EVENING: Final = "evening-"  # the options of palatinus serve
 
-Act = Callable[[Path, argparse.Namespace], Any]
+Answer: TypeAlias = tuple[Any, Sequence[str]]  # for programs, and for people
+Act: TypeAlias = Callable[[Path, argparse.Namespace], Answer]
 
 
-def add_admin(admin: argparse.ArgumentParser) -> None:
-    _add_where(admin, data=None, as_json=False)
-    actions = admin.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
+def add_admin(command: argparse.ArgumentParser) -> None:
+    _add_where(command, data=None, as_json=False)
+    actions = command.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
 
     def add(name: str, act: Act, meaning: str, *, node: bool = False, code: bool = False) -> Any:
         action = add_command(actions, name, meaning, functools.partial(_run, act))
@@ -123,66 +103,59 @@ def _span(text: str) -> str:
 def _seconds(text: str) -> int | None:
     written = re.fullmatch(r"([0-9]{1,6})([smh]?)", text)
     seconds = 0 if written is None else int(written[1]) * _UNITS[written[2]]
-    return seconds if 0 < seconds <= LONGEST_DRAIN else None
+    return seconds if 0 < seconds <= admin.LONGEST_DRAIN else None
 
 
 def _run(act: Act, arguments: argparse.Namespace) -> int:
     path = arguments.admin_socket or socket_in(arguments.data or data_folder())
-    report = act(path, arguments)
+    report, lines = act(path, arguments)
     gathered = report if isinstance(report, Gathered) else Gathered((), report)
     if arguments.json:
-        sys.stdout.write(msgspec.json.encode(gathered.reports).decode() + "\n")
+        lines = [msgspec.json.encode(gathered.reports).decode()]
+    for line in lines:
+        print(line)
     for reason in gathered.failures:
         print(f"palatinus admin: {reason}", file=sys.stderr)
     return 1 if gathered.failures else 0
 
 
-def _say(arguments: argparse.Namespace, *lines: str) -> None:
-    """Print lines for people, unless a program reads."""
-    if not arguments.json:
-        print(*lines, sep="\n")
-
-
-def _send(request: Request, path: Path) -> None:
+def _send(request: admin.Request, path: Path) -> None:
     ask_server(path, request, type(None))
 
 
 # -- what there is to see -------------------------------------------------------------------------
 
 
-def _status(path: Path, arguments: argparse.Namespace) -> Any:
-    report = of_node(path, ShowStatus(), StatusReport, arguments.node)
-    _say(arguments, *status_lines(report))
-    return report
+def _status(path: Path, arguments: argparse.Namespace) -> Answer:
+    report = of_node(path, admin.ShowStatus(), admin.StatusReport, arguments.node)
+    return report, status_lines(report)
 
 
-def _nodes(path: Path, arguments: argparse.Namespace) -> Any:
-    gathered = of_nodes(path, ShowStatus(), StatusReport, None)
-    _say(arguments, *node_lines(gathered.nodes))
-    return gathered
+def _nodes(path: Path, _arguments: argparse.Namespace) -> Answer:
+    found = of_nodes(path, admin.ShowStatus(), admin.StatusReport, None)
+    return found, node_lines(found.nodes)
 
 
-def _tables(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, ListTables(), list[TableReport], arguments.node).flat()
-    _say(arguments, *table_lines(found.reports))
-    return found
+def _tables(path: Path, arguments: argparse.Namespace) -> Answer:
+    found = of_nodes(path, admin.ListTables(), list[admin.TableReport], arguments.node).flat()
+    return found, table_lines(found.reports)
 
 
-def _who(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, ListClients(), list[ClientReport], arguments.node).flat()
-    _say(arguments, *client_lines(found.reports))
-    return found
+def _who(path: Path, arguments: argparse.Namespace) -> Answer:
+    found = of_nodes(path, admin.ListClients(), list[admin.ClientReport], arguments.node).flat()
+    return found, client_lines(found.reports)
 
 
 # -- what there is to do --------------------------------------------------------------------------
 
 
-def _announce(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, SendAnnouncement(_check_text(arguments.text)), ToldReport, arguments.node)
+def _announce(path: Path, arguments: argparse.Namespace) -> Answer:
+    found = of_nodes(
+        path, admin.SendAnnouncement(_check_text(arguments.text)), admin.ToldReport, arguments.node
+    )
     clients = sum(report.clients for report in found.reports)
     form = counted("{n} client was told.", "{n} clients were told.", clients)
-    _say(arguments, form.format(n=clients))
-    return Gathered(found.nodes, ToldReport(clients))
+    return Gathered(found.nodes, admin.ToldReport(clients)), [form.format(n=clients)]
 
 
 def _check_text(text: str) -> str:
@@ -195,24 +168,24 @@ def _check_text(text: str) -> str:
     return said
 
 
-def _close(path: Path, arguments: argparse.Namespace) -> Any:
+def _close(path: Path, arguments: argparse.Namespace) -> Answer:
     reason = None if arguments.reason is None else _check_text(arguments.reason)
-    _send(CloseTables([arguments.code], reason), path)
-    _say(arguments, _("Table {code} is closed.").format(code=arguments.code))
+    _send(admin.CloseTables([arguments.code], reason), path)
+    return None, [_("Table {code} is closed.").format(code=arguments.code)]
 
 
-def _remove(path: Path, arguments: argparse.Namespace) -> Any:
+def _remove(path: Path, arguments: argparse.Namespace) -> Answer:
     seat = _seat(path, arguments.code, arguments.player)
-    _send(RemovePlayer(arguments.code, seat), path)
+    _send(admin.RemovePlayer(arguments.code, seat), path)
     text = _("Seat {seat} at table {code} no longer has a player.")
-    _say(arguments, text.format(seat=seat + 1, code=arguments.code))
+    return None, [text.format(seat=seat + 1, code=arguments.code)]
 
 
 def _seat(path: Path, code: str, player: str) -> int:
     """Return the seat that its number or its player's name stands for; raises WrongUse."""
     if len(player) == 1 and player in "12345":
         return int(player) - 1
-    everywhere = of_nodes(path, ListTables(), list[TableReport], None).flat()
+    everywhere = of_nodes(path, admin.ListTables(), list[admin.TableReport], None).flat()
     tables = {table.table: table for table in everywhere.reports}
     if code not in tables:
         raise WrongUse(_("there is no table {code}").format(code=code))
@@ -222,50 +195,45 @@ def _seat(path: Path, code: str, player: str) -> int:
     return names[0]
 
 
-def _backup(path: Path, arguments: argparse.Namespace) -> Any:
+def _backup(path: Path, arguments: argparse.Namespace) -> Answer:
     report = back_up(path, arguments.file)
-    text = _("{file}: {size} bytes, complete.")
-    _say(arguments, text.format(file=arguments.file, size=report.size))
-    return report
+    return report, [_("{file}: {size} bytes, complete.").format(file=arguments.file, size=report.size)]
 
 
-def _export(path: Path, arguments: argparse.Namespace) -> Any:
+def _export(path: Path, arguments: argparse.Namespace) -> Answer:
     report = ServedTables(path, path.parent).with_game(arguments.code)
     file = write_record(report.table, whole_events(report.events), arguments.file)
-    return {"table": report.table, "file": None if file is None else str(file)}
+    return {"table": report.table, "file": None if file is None else str(file)}, ()
 
 
-def _drain(path: Path, arguments: argparse.Namespace) -> Any:
+def _drain(path: Path, arguments: argparse.Namespace) -> Answer:
     seconds = None if arguments.time == _OFF else _seconds(arguments.time)
-    report = of_node(path, SetDrain(seconds), DrainReport, arguments.node)
+    report = of_node(path, admin.SetDrain(seconds), admin.DrainReport, arguments.node)
+    text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
     if report.stops_in is None:
-        _say(arguments, _("The server keeps running."))
+        text = _("The server keeps running.")
     elif report.stops_in == 0:  # a server without clients does not wait
-        _say(arguments, _("Nobody is connected, so the server stops now."))
-    else:
-        text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
-        _say(arguments, text.format(time=clock_time(report.stops_in)))
-    return report
+        text = _("Nobody is connected, so the server stops now.")
+    return report, [text.format(time=clock_time(report.stops_in or 0))]
 
 
-def _evening(path: Path, arguments: argparse.Namespace) -> Any:
+def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
     if (arguments.act == "open") != (arguments.name is not None):
         raise WrongUse(_("open takes the name of the evening, and nothing else does"))
     match arguments.act:
         case "open":
             chosen = {"rounds": arguments.rounds, "minutes": arguments.minutes, "bots": arguments.bots}
             given = {name: value for name, value in chosen.items() if value is not None}
-            plan = EveningPlan(arguments.name, same_draws=bool(arguments.same_draws), **given)
-            _send(OpenEvening(checked_plan(plan)), path)
+            plan = admin.EveningPlan(arguments.name, same_draws=bool(arguments.same_draws), **given)
+            _send(admin.OpenEvening(checked_plan(plan)), path)
         case "draw":
-            _send(DrawRound(), path)
+            _send(admin.DrawRound(), path)
         case "close":
-            _send(CloseEvening(), path)
-    report = ask_server(path, ShowEvening(), Evening)
-    _say(arguments, *evening_lines(report))
-    return report
+            _send(admin.CloseEvening(), path)
+    report = ask_server(path, admin.ShowEvening(), Evening)
+    return report, evening_lines(report)
 
 
-def _log_level(path: Path, arguments: argparse.Namespace) -> Any:
-    of_node(path, SetLogLevel(arguments.level), type(None), arguments.node)
-    _say(arguments, _("The server logs events of level {level} and above.").format(level=arguments.level))
+def _log_level(path: Path, arguments: argparse.Namespace) -> Answer:
+    of_node(path, admin.SetLogLevel(arguments.level), type(None), arguments.node)
+    return None, [_("The server logs events of level {level} and above.").format(level=arguments.level)]
