@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec.structs import replace
 from websockets.asyncio.client import ClientConnection
@@ -112,12 +112,8 @@ async def _answers(
                 answer = await ask(websocket, welcome, number)
             yield answer
             await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
-    except ConnectionClosed as error:
-        yield Silent(str(transport.ending(error)))
-    except TimeoutError as error:
+    except (ConnectionClosed, TimeoutError, BadMessage) as error:
         yield Silent(str(transport.why_not(address.url, error)))
-    except BadMessage as error:
-        yield Silent(str(transport.not_understood(error)))
     finally:
         websocket.transport.abort()
 
@@ -170,23 +166,20 @@ async def locate(
     With a `code`, that is a server which lists the table, if none has the name. A server that was found and
     does not answer is returned as well, when the time is up.
     """
-    loop = asyncio.get_running_loop()
-    there: asyncio.Future[None] = loop.create_future()
     seen: FoundServer | None = None
 
     def look(found: Found) -> None:
         nonlocal seen
-        if there.done():
+        if searching.cancelling():
             return
         seen = server_named(found, name) or (None if code is None else server_listing(found, code))
         answered = seen is not None and not isinstance(seen.answer, Asking | Silent)
         if answered or found.deaf is not None:
-            there.set_result(None)
+            searching.cancel()
 
     searching = asyncio.create_task(search(look, access))
     try:
-        waiting: set[asyncio.Future[Any]] = {there, searching}
-        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({searching}, timeout=seconds)
     finally:
         searching.cancel()
         await asyncio.wait({searching})

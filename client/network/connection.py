@@ -372,12 +372,10 @@ class Connection:
                 async with asyncio.timeout_at(self._sync_due):
                     message = await transport.receive(websocket)
                 await self._take(websocket, message)
-        except ConnectionClosed as error:
-            return transport.ending(error)
+        except (ConnectionClosed, BadMessage) as error:
+            return transport.why_not(self._addresses.at.url, error)
         except TimeoutError:
             return transport.ConnectFailed(_("The server did not send the missing moves."))
-        except BadMessage as error:
-            return transport.not_understood(error)
         except transport.ConnectFailed as error:
             if isinstance(error, transport.Elsewhere):
                 websocket.transport.abort()  # to go on at once, not after goodbyes
@@ -471,12 +469,8 @@ class Connection:
                     message = await transport.receive(websocket)
                     await self._take(websocket, message)
                     answer = getattr(message, "id", None)
-        except ConnectionClosed as error:
-            raise transport.ending(error) from error
-        except TimeoutError as error:
+        except (ConnectionClosed, TimeoutError, BadMessage) as error:
             raise transport.why_not(self._addresses.at.url, error) from error
-        except BadMessage as error:
-            raise transport.not_understood(error) from error
         if isinstance(message, messages.Refused):
             if (there := transport.elsewhere(message, self.address)) is not None:
                 raise there

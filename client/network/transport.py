@@ -236,9 +236,7 @@ async def _greet(websocket: ClientConnection, address: ServerAddress, timeouts: 
             welcome = await receive(websocket)
     except BadMessage as error:
         raise not_a_server(address.url, describe_reason(error)) from error
-    except ConnectionClosed as error:
-        raise ending(error) from error
-    except TimeoutError as error:
+    except (ConnectionClosed, TimeoutError) as error:
         raise why_not(address.url, error) from error
     match welcome:
         case Welcome() if welcome.version in VERSIONS:
@@ -265,11 +263,6 @@ async def receive(websocket: ClientConnection) -> ServerMessage:
             return decode_server(frame)
 
 
-def not_understood(error: BadMessage) -> ConnectFailed:
-    text = _("The server sent something this client does not understand: {reason}.")
-    return ConnectFailed(text.format(reason=describe_reason(error)), final=True, only_here=True)
-
-
 def ending(error: ConnectionClosed) -> ConnectFailed:
     close = error.rcvd or error.sent
     code = None if close is None else close.code
@@ -292,7 +285,14 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
 
 
 def why_not(url: str, error: Exception) -> ConnectFailed:
+    """Return why there is no connection to `url`, or no longer one."""
     match error:
+        case ConnectionClosed():
+            return ending(error)
+        case BadMessage():
+            text = _("The server sent something this client does not understand: {reason}.")
+            reason = describe_reason(error)
+            return ConnectFailed(text.format(reason=reason), final=True, only_here=True)
         case TimeoutError():
             return ConnectFailed(_("{url} does not answer.").format(url=url))
         case ssl.SSLCertVerificationError():

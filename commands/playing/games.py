@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -47,17 +47,16 @@ async def _answers(seats: tuple[KeptSeat, ...], access: ServerAccess) -> list[Se
     """Return what the servers say of the seats, None for those that do not say it in time."""
 
     async def ask(seat: KeptSeat) -> SeatAnswer | None:
-        first: asyncio.Future[SeatAnswer] = asyncio.get_running_loop().create_future()
+        answers: list[SeatAnswer] = []
 
         def show(answer: SeatAnswer) -> None:
-            if not first.done():
-                first.set_result(answer)
+            answers.append(answer)
+            asking.cancel()
 
         asking = asyncio.create_task(follow_seat(seat.server, seat.table, seat.proof, access, show))
-        either: tuple[asyncio.Future[Any], ...] = asking, first
-        await asyncio.wait(either, timeout=_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({asking}, timeout=_SECONDS)
         asking.cancel()
-        return first.result() if first.done() else None
+        return answers[0] if answers else None
 
     return await asyncio.gather(*map(ask, seats))
 
