@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 from anyio import CapacityLimiter
-from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
 from client.bots.processes import ProcessesLost, in_process
@@ -19,29 +18,21 @@ from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
 from engine.view import View
 
-_turns: Final[RunVar[asyncio.Lock]] = RunVar("turns of those who ask for hints")
 SIMULATIONS: Final = 1000
 _MOST_SECONDS: Final = 30.0  # until the process is taken to be lost; a hint takes a second or two
 
 
 async def suggest_move(view: View, legal: Legal) -> Suggestion:
-    """Return the move that promises most, and why; the event loop goes on meanwhile.
-
-    In one program hints are worked out one after another: guests share the one that they play in.
-    """
-    turns = _turns.get(None)
-    if turns is None:
-        _turns.set(turns := asyncio.Lock())
+    """Return the move that promises most, and why; the event loop goes on meanwhile."""
     rng = random.Random()
-    async with turns:
-        if isinstance(legal, LegalPlaces):
-            with contextlib.suppress(ProcessesLost):  # a simpler move is better than none
-                seed, limiter = str(rng.getrandbits(64)), CapacityLimiter(1)
-                work = partial(advise, view, legal.seat, SIMULATIONS, seed)
-                move, other, better = await in_process(work, limiter=limiter, seconds=_MOST_SECONDS)
-                return Suggestion(move, reason_for(move, view, legal), other, better)
-        command = await asyncio.to_thread(greedy, view, legal, rng)
-        return Suggestion(command, reason_for(command, view, legal))
+    if isinstance(legal, LegalPlaces):
+        with contextlib.suppress(ProcessesLost):  # a simpler move is better than none
+            seed, limiter = str(rng.getrandbits(64)), CapacityLimiter(1)
+            work = partial(advise, view, legal.seat, SIMULATIONS, seed)
+            move, other, better = await in_process(work, limiter=limiter, seconds=_MOST_SECONDS)
+            return Suggestion(move, reason_for(move, view, legal), other, better)
+    command = await asyncio.to_thread(greedy, view, legal, rng)
+    return Suggestion(command, reason_for(command, view, legal))
 
 
 async def compare(view: View, move: Place, other: Place) -> Better | None:

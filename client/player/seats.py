@@ -130,17 +130,11 @@ class Seats:
 
     def tables(self) -> frozenset[str]:
         """Return the codes of the tables with a seat that no running client on this computer sits in."""
-        found = self._free()
-        for held in found:
-            held.release()
-        return frozenset(held.table for held in found) - {EVENING}
+        return frozenset(held.table for held in self._kept()) - {EVENING}
 
     def tokens(self, name: str, most: int) -> tuple[str, ...]:
         """Return the tokens of as many seats under `name` as no running client here sits in, latest first."""
-        found = self._free()
-        for held in found:
-            held.release()
-        own = [held for held in found if held.name == name]
+        own = [held for held in self._kept() if held.name == name]
         return tuple(held.token for held in sorted(own, key=lambda held: _age(held.path)))[:most]
 
     def take(self, table: str, name: str) -> HeldSeat | None:
@@ -188,6 +182,13 @@ class Seats:
         with self._alone():
             held.release()  # first: Windows removes no open file
             held.path.unlink(missing_ok=True)
+
+    def _kept(self) -> list[HeldSeat]:
+        """Return the seats at this server that no client sits in, released again."""
+        found = self._free()
+        for held in found:
+            held.release()
+        return found
 
     def _free(self) -> list[HeldSeat]:
         """Return the seats at this server that no client sits in, now held; remove those that are too old."""

@@ -43,19 +43,14 @@ class GuestSeats(Seats):
 
     def latest(self) -> HeldSeat | None:
         """Return the free seat that was used last, not held; raises OSError."""
-        found = self._free()
-        for held in found:
-            held.release()
-        at_tables = [held for held in found if held.table != EVENING]
+        at_tables = [held for held in self._kept() if held.table != EVENING]
         self.has_any = bool(at_tables)
         return max(at_tables, key=_last_use, default=None)
 
     def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
-        kept = sorted(self._free(), key=_last_use)
-        for number, held in enumerate(kept):
-            held.release()
-            if number <= len(kept) - _MOST_SEATS:
-                self.forget(held)
+        kept = sorted(self._kept(), key=_last_use)
+        for held in kept[: max(0, len(kept) - _MOST_SEATS + 1)]:
+            self.forget(held)
         held = super().keep(table, seat, name, token, cluster)
         self.has_any = True
         with contextlib.suppress(OSError):  # the seat is kept without that

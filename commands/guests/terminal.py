@@ -10,7 +10,6 @@ import codecs
 import contextlib
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TextIO, cast
 
@@ -159,8 +158,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         self.greeted = False
         self._connection, self._limits, self._budget, self._turns = connection, limits, budget, turns
         self._begin = begin
-        self._unread: deque[str] = deque()
-        self._unread_size = 0
+        self._unread = ""
         self._returned = False  # the last line ended with a carriage return, and perhaps a line feed follows
         self._paused = False
         self._reading: asyncio.Handle | None = None
@@ -236,10 +234,8 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         """Take what was typed; it is handled in turn with other guests'."""
         del datatype
         self._connection.use(len(data))
-        text = self._decoder.decode(data)
-        self._unread.append(text)
-        self._unread_size += len(text)
-        if self._unread_size > _MOST_UNREAD and not self._paused:
+        self._unread += self._decoder.decode(data)
+        if len(self._unread) > _MOST_UNREAD and not self._paused:
             self._paused = True
             self.channel.pause_reading()
         self._read_soon(0.0)
@@ -260,12 +256,8 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         self._reading = None
         if self._hears is None or not self._unread:
             return
-        text = self._unread.popleft()
-        if len(text) > _CHARACTERS_AT_ONCE:
-            self._unread.appendleft(text[_CHARACTERS_AT_ONCE:])
-            text = text[:_CHARACTERS_AT_ONCE]
-        self._unread_size -= len(text)
-        if self._paused and self._unread_size < _MOST_UNREAD // 2:
+        text, self._unread = self._unread[:_CHARACTERS_AT_ONCE], self._unread[_CHARACTERS_AT_ONCE:]
+        if self._paused and len(self._unread) < _MOST_UNREAD // 2:
             self._paused = False
             self.channel.resume_reading()
         began = time.thread_time()
@@ -300,8 +292,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
                 returned, self._returned = self._returned, character == "\r"
                 if done.done():
                     self._returned = returned
-                    self._unread.appendleft(text[at:])
-                    self._unread_size += len(text) - at
+                    self._unread = text[at:] + self._unread
                     return
                 if character in "\r\n" and not (returned and character == "\n"):
                     show(self._newline)
@@ -315,8 +306,9 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
                     show(character)
 
         def wake() -> None:
-            while self._unread and not done.done() and not self.channel.is_closing():
-                hear(self._unread.popleft())  # what was sent before the end
+            if not self.channel.is_closing():
+                text, self._unread = self._unread, ""
+                hear(text)  # what was sent before the end
             if not done.done():
                 done.set_result(None)
 

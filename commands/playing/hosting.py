@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import functools
 import io
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,10 +114,34 @@ async def _against_bots(
     """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
     config = replace(config, limits=limits, lobby_chat=False)  # there is nobody else
-    async with _server_with_bots(config, brains, bots_seats) as (port, bots):
+    failures: asyncio.Queue[str] = asyncio.Queue()
+    seated: list[asyncio.Task[None]] = []
+
+    async def play(bots: BotOptions) -> None:
+        errors = io.StringIO()
+        if await run_bots(bots, io.StringIO(), errors):
+            failures.put_nowait(errors.getvalue().strip())
+
+    async with running(with_bots(config)) as server, asyncio.TaskGroup() as tasks:
+        url = f"ws://127.0.0.1:{server.port}"
+        usual = BotOptions(
+            url,
+            brains=brains,
+            seed=config.seed,
+            rematch=True,
+            kept_in=bots_seats,
+            human_pace=config.human_pace,
+        )
+
+        def seat_bots(table: str, seats: int) -> None:
+            seated.append(tasks.create_task(play(replace(usual, table=table, seats=seats))))
+
         if isinstance(options.first, Join):  # a game to continue: the bots take their seats again
-            bots.seat(options.first.table, others)
-        return await visit(replace(options, url=f"ws://127.0.0.1:{port}", bots=bots))
+            seat_bots(options.first.table, others)
+        visited = await visit(replace(options, url=url, bots=Bots(seat_bots, failures)))
+        for bots in seated:
+            bots.cancel()
+    return visited
 
 
 async def host_game(options: Options, preferences: Preferences, *, announced: bool) -> Visit:
@@ -197,36 +220,3 @@ def _start_gateway(data: Path) -> GatewayProcess:
         gateway = GatewayProcess(0, options, silent=True)
         gateway.start()
     return gateway
-
-
-@contextlib.asynccontextmanager
-async def _server_with_bots(
-    config: Config, brains: tuple[str, ...], bots_seats: Seats | None
-) -> AsyncIterator[tuple[int, Bots]]:
-    failures: asyncio.Queue[str] = asyncio.Queue()
-
-    async def play(options: BotOptions) -> None:
-        errors = io.StringIO()
-        if await run_bots(options, io.StringIO(), errors):
-            failures.put_nowait(errors.getvalue().strip())
-
-    async with running(with_bots(config)) as server, asyncio.TaskGroup() as tasks:
-        seated: list[asyncio.Task[None]] = []
-
-        def seat_bots(table: str, seats: int) -> None:
-            url = f"ws://127.0.0.1:{server.port}"
-            options = BotOptions(
-                url,
-                table,
-                brains,
-                seats=seats,
-                seed=config.seed,
-                rematch=True,
-                kept_in=bots_seats,
-                human_pace=config.human_pace,
-            )
-            seated.append(tasks.create_task(play(options)))
-
-        yield server.port, Bots(seat_bots, failures)
-        for bots in seated:
-            bots.cancel()
