@@ -68,6 +68,7 @@ LEAVE: Final = Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave"))
 _BACK: Final = Key(
     ("left", "p", "backspace", "h", "up", "k", "scroll-up"), Act.BACK, N_("one step back"), N_("back")
 )
+_STUDY: Final = Key(("B",), Act.STUDY, N_("join the study that was opened from this game"), N_("study"))
 _FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
 SCORING_KEYS: Final = (
     Key(
@@ -82,6 +83,7 @@ SCORING_KEYS: Final = (
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
     TOGETHER,
+    _STUDY,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )
@@ -93,7 +95,7 @@ RESULT_KEYS: Final = (
     Key(("v",), Act.REVIEW, N_("replay the game with everything revealed"), N_("review")),
     *OF_A_GAME,
     TOGETHER,
-    Key(("B",), Act.STUDY, N_("join the study that was opened from this game"), N_("study")),
+    _STUDY,
     LEAVE,
     *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,

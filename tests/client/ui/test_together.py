@@ -184,7 +184,7 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         ann.press(":", *"study", "enter")
         await bob.until(lambda ui: any("Player 0 goes on from move 1 at table" in line for line in ui.log))
         await ann.until(lambda ui: isinstance(ui.page, Playing))
-        bob.press("B")
+        bob.press("home", "B")  # it leads there from every step of the scoring
         await bob.until(lambda ui: isinstance(ui.page, Playing))
         for watcher, seat in ((ann, 0), (bob, 1)):
             state = watcher.top.model.state
