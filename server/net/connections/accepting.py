@@ -40,7 +40,6 @@ class AcceptedConnection(asyncio.Protocol):
         self._early = bytearray()  # has come and is not read
         self._deadline: asyncio.TimerHandle | None = None
         self._header_awaited = False
-        self._header_in_line = False  # to be read, with all others
         self._tls: Tls | None = None
         self._step: asyncio.Future[bool] | None = None  # of the handshake, that waits for its turn or has it
         self._steps = 0
@@ -72,8 +71,7 @@ class AcceptedConnection(asyncio.Protocol):
             self._transport.abort()
         elif not self._header_awaited:
             self._shake_hands()
-        elif not self._header_in_line:
-            self._header_in_line = True
+        else:
             self.connection_limits.read_in_turn(self.connection, self._read_header)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -89,7 +87,6 @@ class AcceptedConnection(asyncio.Protocol):
 
     def _read_header(self) -> None:
         """Go on if the PROXY header is there."""
-        self._header_in_line = False
         if self._transport.is_closing():
             return
         try:

@@ -87,7 +87,8 @@ class ConnectionLimits:
         self.delayed = 0  # messages read later than they came
         self._complaints: set[str] = set()
         self._told: Counter[str] = Counter()  # connections that only wait to be refused, by addresses
-        self._requests: Turns[Callable[[], None]] = Turns()
+        self._turns: Turns[SharingConnection] = Turns()
+        self._readers: dict[SharingConnection, Callable[[], None]] = {}  # of those that wait for their turn
 
     def __len__(self) -> int:
         return len(self._open)
@@ -119,16 +120,20 @@ class ConnectionLimits:
 
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
         """Call what reads a request or a PROXY header: a few in each turn of the loop, network by network."""
-        if not self._requests:
+        if connection in self._readers:
+            return
+        if not self._readers:
             asyncio.get_running_loop().call_soon(self._read_requests)
-        self._requests.add(connection.remote.counted_as, read)
+        self._readers[connection] = read
+        self._turns.add(connection.remote.counted_as, connection)
 
     def _read_requests(self) -> None:
-        for _ in range(_REQUESTS_AT_ONCE):
-            if (read := self._requests.next()) is not None:
-                read()
-        if self._requests:
+        turns = (self._turns.next() for _ in range(_REQUESTS_AT_ONCE))
+        readers = [self._readers.pop(connection) for connection in turns if connection is not None]
+        if self._readers:  # looked at before those that read may add others
             asyncio.get_running_loop().call_soon(self._read_requests)
+        for read in readers:
+            read()
 
     def forget(self, connection: SharingConnection) -> None:
         if (known := self._open.pop(connection, None)) is not None:  # otherwise it has been cut

@@ -126,7 +126,6 @@ class LimitedConnection(SharingConnection):
         "_paid_at",
         "_received",
         "_request_bytes",
-        "_request_in_line",
         "_unread",
         "is_open",
     )
@@ -141,7 +140,6 @@ class LimitedConnection(SharingConnection):
         self._unread = bytearray()
         self._next_reading: asyncio.Handle | None = None
         self._in_line = False  # with others from its address
-        self._request_in_line = False  # with all others
         self._request_bytes = 0
         self._frames = RateLimiter(limits.burst, limits.rate)
         self._paid_at = 0.0  # when the frames read so far allow the next one
@@ -187,9 +185,7 @@ class LimitedConnection(SharingConnection):
             self._unread.clear()
             self.transport.abort()
         elif self.request is None:
-            if not self._request_in_line:
-                self._request_in_line = True
-                self._connection_limits.read_in_turn(self, self._read_request_in_turn)
+            self._connection_limits.read_in_turn(self, self._read_request)
         elif self._next_reading is None and not self._in_line:
             self._read_when_paid()
 
@@ -249,20 +245,15 @@ class LimitedConnection(SharingConnection):
             self._read_later()
 
     def _read_later(self) -> None:
-        if self.loop.time() >= self._paid_at:
-            self._next_reading = self.loop.call_soon(self._read)
-        else:
-            self._next_reading = self.loop.call_at(self._paid_at, self._read)
+        self._next_reading = self.loop.call_at(
+            self._paid_at, self._read
+        )  # in the loop's next turn if it is past
 
     def _read(self) -> None:
         """Read one frame: other connections have their turn before the next one."""
         self._next_reading = None
         if size := self._size_to_read():
             self._read_frame(size)
-
-    def _read_request_in_turn(self) -> None:
-        self._request_in_line = False
-        self._read_request()
 
     def _read_request(self) -> None:
         """Read the request's lines, and not what follows it."""
