@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
@@ -16,6 +16,7 @@ from websockets.protocol import State
 from protocol import codes
 from protocol.messages import Moved, Notices, Refused, ServerMessage
 from protocol.pages import MoveChoice
+from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session
 
@@ -38,12 +39,12 @@ def page_frame(parts: Parts) -> bytes:
 class PageSession(Session):
     """A spectator that takes a table's messages as a sign that the table has changed, and reads none."""
 
-    def __init__(self, *args: Any, changed: Callable[[], None], page_at: Callable[[str], str] = str) -> None:
+    def __init__(self, *args: Any, page_at: Callable[[str], str] = str) -> None:
         super().__init__(*args)
         self.client = "web page"
         self.sent_away = False
         self.closing = False
-        self._changed = changed
+        self.changed: Callable[[], None] = lambda: None  # a page that it is not at yet
         self._page_at = page_at
 
     def send(self, message: ServerMessage) -> None:
@@ -51,11 +52,11 @@ class PageSession(Session):
             self.show(page_frame({MOVED: self._page_at(message.address)}))
         elif isinstance(message, Refused) and message.id is None:
             self.sent_away = True
-        self._changed()
+        self.changed()
 
     def post(self, frame: bytes) -> None:
         del frame
-        self._changed()
+        self.changed()
 
     def close(self, code: codes.CloseCode, reason: codes.CloseReason) -> None:
         self.closing = True
@@ -98,7 +99,7 @@ class PlayerSession(PageSession):
 
     def post(self, frame: bytes) -> None:
         Session.post(self, frame)
-        self._changed()
+        self.changed()
 
     def choose(self, text: str) -> bool:
         try:
@@ -107,7 +108,7 @@ class PlayerSession(PageSession):
             return False
         news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
         self.choice = structs.replace(self.choice, **news)
-        self._changed()
+        self.changed()
         return True
 
 
@@ -147,10 +148,12 @@ class LivePage:
 
     name: str  # in the log
     subject: PageSubject
+    tasks: Tasks
     draw: Callable[[Callable[[], Drawn]], Awaitable[Drawn]]
     gone: Callable[[str], Parts]
 
     def __post_init__(self) -> None:
+        self.users = 0  # browsers that are at it, or about to be
         self._viewers: dict[PageSession, _Viewer] = {}
         self._changed = asyncio.Event()
         self._key: object = None
@@ -158,19 +161,38 @@ class LivePage:
         self._step: object = None
         self._step_due: float | None = None
 
+    @contextlib.contextmanager
+    def used(self) -> Iterator["LivePage"]:
+        """Keep the page up to date until the context ends."""
+        if not self.users:
+            self._running = self.tasks.keep(self._run, "drawing a page")
+        self.users += 1
+        try:
+            yield self
+        finally:
+            self.users -= 1
+            if not self.users:
+                self._running.cancel()
+
     def add(self, session: PageSession, language: str) -> None:
-        """Show the page to one more browser."""
+        """Show the page to one more browser; what it is told may look different then."""
         self._viewers[session] = _Viewer(language, _NOTHING)
-        self.mark_changed()
+        session.changed = self._changed.set
+        self._changed.set()
 
     def remove(self, session: PageSession) -> None:
         self._viewers.pop(session, None)
 
-    def mark_changed(self) -> None:
-        """Record that the subject may look different now."""
-        self._changed.set()
+    async def draw_in(self, languages: Set[str], sight: Sight) -> Mapping[str, Drawn]:
+        """Return how it looks in these languages, and in others."""
+        if sight.key != self._key:
+            self._drawn, self._key = {}, sight.key
+        drawn = self._drawn
+        for language in languages - drawn.keys():
+            drawn[language] = await self.draw(partial(sight.draw, language))
+        return drawn
 
-    async def run(self) -> None:
+    async def _run(self) -> None:
         while True:
             self._changed.clear()
             try:
@@ -201,12 +223,7 @@ class LivePage:
         if sight is None:
             self._send_away(CloseCode.NORMAL_CLOSURE)
             return True
-        if sight.key != self._key:
-            self._drawn = {}
-            self._key = sight.key
-        drawn = self._drawn
-        for language in {viewer.language for viewer in self._viewers.values()} - drawn.keys():
-            drawn[language] = await self.draw(partial(sight.draw, language))
+        drawn = await self.draw_in({viewer.language for viewer in self._viewers.values()}, sight)
         if sight.step != self._step and drawn:
             self._step = sight.step
             _parts, seconds = next(iter(drawn.values()))

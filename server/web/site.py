@@ -60,15 +60,6 @@ _METHODS: Final = ("GET", "HEAD")
 _SLOW_DOWN: Final = "Too many pages from this address within a minute. Try again later.\n"
 
 
-@dataclass(slots=True)
-class _Shared:
-    """A live page, the task that runs it, and how many browsers need it."""
-
-    page: LivePage
-    task: asyncio.Task[None]
-    users: int = 0
-
-
 @dataclass(eq=False, repr=False)
 class Site:
     """What browsers are shown of a server; `pages` draws it, in a thread of its own."""
@@ -87,10 +78,8 @@ class Site:
     def __post_init__(self) -> None:
         self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
         self._asked_by_address = PerMinuteLimit(self.limits.pages_per_address)
-        self._live: dict[str, _Shared] = {}  # by paths
-        self._list = TableList(self.lobby.public, self.pages)
-        self._listed: dict[str, Parts] = {}  # by language, of the list with that version
-        self._list_version = -1
+        self._list = self._page_about(TableList(self.lobby.public, self.pages), TABLES)
+        self._live = {TABLES: self._list}  # by paths
         self._name_of: dict[str, str] = {}  # by this machine's addresses, as DNS tells it
         self._headers = {
             "Content-Security-Policy": self.pages.security_policy,
@@ -124,7 +113,7 @@ class Site:
         if not await self._is_own_name(asked):
             return await absent(NoPage.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == FRONT:
-            parts = None if locked else await self._tables(language, asked.counted_as)
+            parts = None if locked else await self._tables(language)
             evening = self.lobby.evening is not None
             return await show(partial(pages.front, language, address, parts, evening=evening))
         if pages.plays and seat_of is not None:
@@ -190,7 +179,6 @@ class Site:
                 self.tasks,
                 self.limits.outgoing_bytes,
                 self.counts,
-                changed=page.mark_changed,
                 page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
@@ -213,26 +201,20 @@ class Site:
         self, connection: LimitedConnection, language: str, converse: Callable[[Session], Awaitable[None]]
     ) -> None:
         """Let a browser's player talk as any client does, and show what the seat may see beside that."""
-        page: LivePage
         session = PlayerSession(
             connection,
             self.tasks,
             self.limits.outgoing_bytes,
             self.counts,
-            changed=lambda: page.mark_changed(),  # noqa: PLW0108 - there is no page yet
             refusal=partial(self.pages.refusal, language),
         )
         lobby = self.lobby
         subject = PlayedTable(
             session, self.levels, lobby.public, self.pages, self._part_in_evening, kinds=lobby.notice_kinds
         )
-        page = LivePage(PLAY, subject, partial(self._draw, asker=session.address), self.pages.nothing)
-        task = self.tasks.keep(page.run, "drawing a page")
-        page.add(session, language)
-        try:
+        with self._page_about(subject, PLAY, session.address).used() as page:
+            page.add(session, language)
             await converse(session)
-        finally:
-            task.cancel()
 
     async def _let_in(self, session: PageSession, code: str, language: str, *, again: bool) -> bool:
         """Make a browser a spectator of a table that is open to all; otherwise send it a note, and close.
@@ -266,22 +248,22 @@ class Site:
     @contextlib.contextmanager
     def _live_page(self, name: str, code: str | None) -> Iterator[LivePage]:
         """Keep a live page, of a table, the list or a television, up to date until the context ends."""
-        if (shared := self._live.get(name)) is None:
-            subject: PageSubject = self._list
-            if code is not None:
-                subject = WatchedTable(code, self.lobby.public, self.pages)
-            elif name == TV:
-                subject = Television(self.lobby.public, self.pages, self._evening)
-            page = LivePage(name, subject, partial(self._draw, asker=(name,)), self.pages.nothing)
-            shared = self._live[name] = _Shared(page, self.tasks.keep(page.run, "drawing a page"))
-        shared.users += 1
+        if name not in self._live:
+            public = self.lobby.public
+            television = Television(public, self.pages, self._evening)
+            subject = television if code is None else WatchedTable(code, public, self.pages)
+            self._live[name] = self._page_about(subject, name)
+        page = self._live[name]
         try:
-            yield shared.page
+            with page.used():
+                yield page
         finally:
-            shared.users -= 1
-            if not shared.users:
-                shared.task.cancel()
+            if not page.users and page is not self._list:
                 del self._live[name]
+
+    def _page_about(self, subject: PageSubject, name: str, asker: Networks | None = None) -> LivePage:
+        draw = partial(self._draw, asker=asker or (name,))
+        return LivePage(name, subject, self.tasks, draw, self.pages.nothing)
 
     def _part_in_evening(self, session: Session) -> tuple[Evening, PersonNumber] | None:
         """Return the evening and who has signed up there in a session, None if nobody has."""
@@ -292,14 +274,11 @@ class Site:
     def _evening(self) -> Evening | None:
         return None if self.lobby.evening is None else self.lobby.evening.message()
 
-    async def _tables(self, language: str, asker: Networks) -> Parts:
-        sight = self._list.sight()
-        if sight.key != self._list_version:
-            self._listed, self._list_version = {}, self.lobby.public.version
-        listed = self._listed
-        if language not in listed:
-            listed[language], _seconds = await self._draw(partial(sight.draw, language), asker)
-        return listed[language]
+    async def _tables(self, language: str) -> Parts:
+        sight = self._list.subject.sight()
+        assert sight is not None  # noqa: S101 - there always is a list
+        drawn = await self._list.draw_in({language}, sight)
+        return drawn[language][0]
 
     async def _draw(self, draw: Callable[[], T], asker: Networks) -> T:
         """Return what `draw` returns, when it is the asker's turn."""
