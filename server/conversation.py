@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from websockets.exceptions import ConnectionClosed
@@ -34,15 +33,12 @@ from protocol.messages import (
     Welcome,
 )
 from protocol.text import printable
-from server.config import Limits
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
-from server.net.access import AccessControl
-from server.net.connections.limited_connection import LimitedConnection
-from server.net.session import AttendedTable, Clients, Session, in_frame
+from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
+from server.parts import Running
 from server.refusal import Refusal, not_stored
-from server.tables.lobby import Lobby
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
@@ -63,40 +59,38 @@ class CloseConnection(Exception):
 class Conversation:
     """What one client sends and receives, until its connection ends."""
 
-    connection: LimitedConnection
+    server: Running
     session: Session
-    lobby: Lobby
-    clients: Clients
-    _: KW_ONLY
-    access: AccessControl
-    limits: Limits
-    levels: Sequence[str]  # of the bots that the server seats
-    other_addresses: Callable[[], list[str]]  # of the servers that share the journal
 
     def __post_init__(self) -> None:
         self._bad_messages = 0
 
     async def run(self) -> None:
         """Serve the client until it leaves or its connection is closed."""
-        log.info("connected", extra=about(address=self.session.name))
+        session, server = self.session, self.server
+        log.info("connected", extra=about(address=session.name))
+        assert session.connection.request is not None  # noqa: S101 - which has been answered
+        session.connection.request.headers.clear()  # 2 KiB that nobody reads any more
+        session.connection.response = None
         try:
             await self._greet()
             await self._answer_all()
         except CloseConnection as close:
-            log.info("closed", extra=about(address=self.session.name, reason=close.reason))
-            await self.connection.close(close.code, close.reason)
+            log.info("closed", extra=about(address=session.name, reason=close.reason))
+            await session.connection.close(close.code, close.reason)
         except ConnectionClosed:
             pass
         finally:
-            log.info("disconnected", extra=about(address=self.session.name))
-            self.clients.remove(self.session)
-            self.lobby.disconnect(self.session)
-            if self.session.table is not None:
-                await self.session.table.disconnect(self.session)
+            log.info("disconnected", extra=about(address=session.name))
+            server.clients.remove(session)
+            server.lobby.disconnect(session)
+            if session.table is not None:
+                await session.table.disconnect(session)
 
     async def _greet(self) -> None:
+        server = self.server
         try:
-            async with asyncio.timeout(self.limits.hello_seconds):
+            async with asyncio.timeout(server.config.limits.hello_seconds):
                 message = await self._next_message()
         except TimeoutError:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO) from None
@@ -119,18 +113,18 @@ class Conversation:
             Welcome(
                 max(common),
                 SERVER_NAME,
-                list(self.levels),
-                self.lobby.chat.is_open,
-                self.other_addresses(),
+                list(server.config.brains),
+                server.lobby.chat.is_open,
+                server.other_addresses(),
                 turns=True,
-                evening=self.lobby.evening is not None,
-                notices=self.lobby.notice_kinds,
+                evening=server.lobby.evening is not None,
+                notices=server.lobby.notice_kinds,
             )
         )
-        self.clients.add(self.session)
+        server.clients.add(self.session)
 
     async def _check_password(self, password: str | None) -> None:
-        wanted = self.access.password
+        wanted = self.server.access.password
         if wanted is None:
             return
         if password is None:
@@ -138,8 +132,8 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_PASSWORD)
         if not password_fits(password, wanted):
             with contextlib.suppress(TimeoutError):  # unless it has gone, it gets its answer late
-                async with asyncio.timeout(self.limits.wrong_password_seconds):
-                    await self.connection.wait_closed()
+                async with asyncio.timeout(self.server.config.limits.wrong_password_seconds):
+                    await self.session.connection.wait_closed()
             self._refuse(Refusal(Code.BAD_PASSWORD))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.WRONG_PASSWORD)
 
@@ -180,26 +174,27 @@ class Conversation:
 
     def _count_bad_messages(self, weight: int, reason: CloseReason) -> None:
         self._bad_messages += weight
-        if self._bad_messages >= self.limits.bad_messages:
+        if self._bad_messages >= self.server.config.limits.bad_messages:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
     async def _next_message(self) -> ClientMessage:
+        session, most = self.session, self.server.config.limits.lobby_idle_seconds
         while True:
-            if self.session.table is not None:
-                frame = await self.connection.recv()
+            if session.table is not None:
+                frame = await session.connection.recv()
             else:
                 try:
-                    async with asyncio.timeout(self.limits.lobby_idle_seconds):
-                        frame = await self.connection.recv()
+                    async with asyncio.timeout(most):
+                        frame = await session.connection.recv()
                 except TimeoutError:
                     raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None
             if not isinstance(frame, str):
                 return decode_client(frame)
-            if not self.session.choose(frame):
+            if not session.choose(frame):
                 raise CloseConnection(CloseCode.UNSUPPORTED_DATA, CloseReason.TEXT_FRAME)
 
     async def _answer(self, message: ClientMessage) -> None:
-        session = self.session
+        session, lobby = self.session, self.server.lobby
         match message:
             case OpenTable() | JoinTable() | Resume() | Rematch():
                 session.pledge = message.pledge
@@ -209,25 +204,25 @@ class Conversation:
             case Ping():
                 session.send(Pong(message.id))
             case ListTables():
-                session.post(in_frame(tables_frame(message.id, self.lobby.public.encoded_list())))
+                session.post(in_frame(tables_frame(message.id, lobby.public.encoded_list())))
             case EnterLobby() | SayInLobby():
-                self.lobby.talk(session, message)
+                lobby.talk(session, message)
             case AskEvening() | SignUp() | TakePart():
-                await self.lobby.take_part(session, message)
+                await lobby.take_part(session, message)
             case OpenTable():
                 self._check_in_lobby()
                 self._check_seats_left()
-                await self.lobby.open(session, message)
+                await lobby.open(session, message)
             case JoinTable() | Watch():
                 self._check_in_lobby()
                 if isinstance(message, JoinTable):
                     self._check_seats_left()
-                await self.lobby.enter(session, message)
+                await lobby.enter(session, message)
             case Resume():
                 self._check_in_lobby()
-                await self.lobby.resume(session, message)
+                await lobby.resume(session, message)
             case AskTurn():
-                await self.lobby.tell_turn(session, message)
+                await lobby.tell_turn(session, message)
             case _:
                 await self._table().handle(session, message)
 
@@ -236,7 +231,7 @@ class Conversation:
             raise Refusal(Code.AT_A_TABLE)
 
     def _check_seats_left(self) -> None:
-        if not self.connection.may_take_seat:
+        if not self.session.connection.may_take_seat:
             raise Refusal(Code.TOO_MANY_SEATS)
 
     def _table(self) -> AttendedTable:

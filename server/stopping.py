@@ -21,6 +21,7 @@ from server.tables.registry.table_registry import fold_or_set_aside
 from server.tables.table import Table
 
 if TYPE_CHECKING:
+    from server.cluster.channel import Channel
     from server.storage.postgresql.hand_over import Departure
     from server.storage.postgresql.journal import PostgresJournal
 
@@ -122,18 +123,18 @@ class Drain:
 class SharedTables:
     """The `TableHolder` of a server whose journal others share; `leave` hands its tables over to them.
 
-    `stop` stops the server, `write_records` is called when games are taken up that have ended, whose records
-    may be missing, and `other_addresses` returns where the other servers are.
+    `stop` stops the server, and `write_records` is called when games are taken up that have ended, whose
+    records may be missing.
     """
 
     lobby: Lobby
     clients: Clients
     journal: "PostgresJournal"
-    chances: Iterator[RandomChance]
+    channel: "Channel"
     _: KW_ONLY
+    chances: Iterator[RandomChance]
     stop: Callable[[], None]
     write_records: Callable[[], None]
-    other_addresses: Callable[[], Sequence[str]]
 
     def __post_init__(self) -> None:
         self.give_up = self.lobby.give_up
@@ -141,7 +142,7 @@ class SharedTables:
         self._departure: Departure | None = None  # once it leaves
 
     def send_on(self) -> None:
-        if self.other_addresses():
+        if self.channel.addresses():
             self.lobby.send_on()
 
     async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:

@@ -15,12 +15,10 @@ from protocol import admin
 from server.admin.failures import AdminFailure, FailureCode, failure
 from server.admin.listener import Answer, answer_to, error_line
 from server.admin.service import AdminService
-from server.cluster.channel import Channel
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, NodeQuestion
 from server.monitoring.failures import Tasks
-from server.storage.postgresql.journal import PostgresJournal
+from server.stopping import SharedTables
 from server.storage.postgresql.telling import Node
-from server.tables.lobby import Lobby
 
 SECONDS: Final = 5.0  # for an answer
 _AT_ONCE: Final = 16  # questions of others
@@ -34,24 +32,17 @@ class ClusterService:
     holds until its answers are here or its time is over, an answer as long as the question does.
     """
 
-    def __init__(
-        self,
-        service: AdminService | None,
-        channel: Channel,
-        journal: PostgresJournal,
-        lobby: Lobby,
-        tasks: Tasks,
-    ) -> None:
+    def __init__(self, service: AdminService | None, shared: SharedTables, tasks: Tasks) -> None:
         self._service = service
-        self._channel = channel
-        self._journal = journal
-        self._lobby = lobby
+        self._channel = shared.channel
+        self._journal = shared.journal
+        self._lobby = shared.lobby
         self._tasks = tasks
         self._numbers = itertools.count(1)
         self._answers_changed = asyncio.Event()
         self._answering: dict[tuple[int, int], asyncio.Task[None]] = {}  # by terms and numbers
-        channel.on_change(NodeQuestion, self._look_at_questions)
-        channel.on_change(AnswerPart, self._answers_changed.set)
+        self._channel.on_change(NodeQuestion, self._look_at_questions)
+        self._channel.on_change(AnswerPart, self._answers_changed.set)
 
     async def do(self, request: admin.Request) -> Answer:
         """Carry out a request of this server's host."""

@@ -10,8 +10,8 @@ import math
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, TypeAlias, get_args
@@ -28,14 +28,12 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from protocol.messages import Stage
-from server.monitoring.counts import COMMIT_SECONDS, Counts
-from server.net.access import AccessControl
-from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
+from server.monitoring.counts import COMMIT_SECONDS
+from server.net.connections.connection_limits import RefusedFor
 from server.net.connections.plain_http import Page
-from server.stopping import Drain
-from server.storage.journal import Journal, NodeState
+from server.parts import Running
+from server.storage.journal import NodeState
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.tables.lobby import Lobby
 from server.version import VERSION
 
 Figures: TypeAlias = Sequence[tuple[str, str, float]]  # names, what they are, and values
@@ -53,17 +51,15 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0
 class Gauges(Collector):
     """The metrics of a server, read at each request."""
 
-    counts: Counts
-    journal: Journal
-    connections: ConnectionLimits
-    lobby: Lobby
-    _: KW_ONLY
-    access: AccessControl
-    drain: Drain
-    takes_tables: Callable[[], bool]
-    data: Path | None
+    server: Running
 
     def __post_init__(self) -> None:
+        self.pages = {
+            "/healthz": self.health,
+            "/livez": self.alive,
+            "/readyz": self.ready,
+            "/metrics": self.metrics,
+        }
         self._disk_use: Figures = []
         self._looking: asyncio.Future[Figures] | None = None  # at the disk
         self._storing = True
@@ -80,13 +76,13 @@ class Gauges(Collector):
 
     async def health(self) -> Page:
         """Return whether moves can be accepted."""
-        if not await self.journal.storing():
+        if not await self.server.journal.storing():
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the journal cannot be written\n")
         return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
 
     async def ready(self) -> Page:
         """Return whether newcomers should come here: moves can be accepted, and the server runs on."""
-        if not self.takes_tables():
+        if self.server.stopping() is not None:
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the server stops soon\n")
         return await self.health()
 
@@ -96,8 +92,9 @@ class Gauges(Collector):
 
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
-        self._disk_use = [] if self.data is None else await self._look_at_disk(self.data)
-        self._storing = await self.journal.storing()
+        data = self.server.config.journal_folder
+        self._disk_use = [] if data is None else await self._look_at_disk(data)
+        self._storing = await self.server.journal.storing()
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self).decode())
 
     async def _look_at_disk(self, data: Path) -> Figures:
@@ -124,29 +121,29 @@ class Gauges(Collector):
             "loop": type(asyncio.get_running_loop()).__module__.partition(".")[0],
         }
         yield InfoMetricFamily("palatinus_build", "The program.", program)
-        if (node := self.journal.node) is not None:
+        if (node := self.server.journal.node) is not None:
             yield from node_metrics(node)
         yield from _gauges(*self._disk_use)
-        if (certificate := self.access.certificate) is not None and certificate.ends is not None:
+        if (certificate := self.server.access.certificate) is not None and certificate.ends is not None:
             what = "When the certificate ends."
             yield from _gauges(("certificate_expires_timestamp_seconds", what, certificate.ends))
         yield HistogramMetricFamily(
             "palatinus_commit_seconds",
             "How long commits to the journal took.",
-            buckets=list(zip(_BOUNDS, accumulate(self.journal.commits.counts), strict=True)),
-            sum_value=self.journal.commits.seconds,
+            buckets=list(zip(_BOUNDS, accumulate(self.server.journal.commits.counts), strict=True)),
+            sum_value=self.server.journal.commits.seconds,
         )
 
     def _now(self) -> Iterator[Metric]:
-        tables = self.lobby.tables.values()
+        tables = self.server.lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
         by_stage = GaugeMetricFamily("palatinus_tables", "Tables by stage.", labels=["stage"])
         for stage in get_args(Stage):
             by_stage.add_metric([stage], stages[stage])
         yield by_stage
-        journal, draining = self.journal, self.drain.seconds_left() is not None
+        journal, draining = self.server.journal, self.server.drain.seconds_left() is not None
         yield from _gauges(
-            ("connections", "Open connections.", len(self.connections)),
+            ("connections", "Open connections.", len(self.server.connections)),
             (
                 "players",
                 "Players who are at their tables.",
@@ -163,15 +160,15 @@ class Gauges(Collector):
             yield from _gauges(("last_commit_timestamp_seconds", "When a commit last succeeded.", last))
 
     def _so_far(self) -> Iterator[Metric]:
-        counts = self.counts
+        counts = self.server.counts
         yield from _counters(
             ("messages", "Messages received.", counts.messages),
             ("moves", "Moves accepted.", counts.moves),
             ("games", "Games finished.", counts.games),
             ("resumes", "Returns to a seat.", counts.resumes),
             ("slow_readers", "Connections dropped because they did not read.", counts.slow_readers),
-            ("delayed_messages", "Messages read later than they came.", self.connections.delayed),
-            ("not_stored", "Commits that failed.", self.journal.not_stored),
+            ("delayed_messages", "Messages read later than they came.", self.server.connections.delayed),
+            ("not_stored", "Commits that failed.", self.server.journal.not_stored),
         )
         refusals = CounterMetricFamily("palatinus_refusals", "Refusals by code.", labels=["code"])
         for code, number in sorted(counts.refusals.items()):
@@ -181,7 +178,7 @@ class Gauges(Collector):
             "palatinus_refused_connections", "Connections refused or cut, by reason.", labels=["reason"]
         )
         for reason in RefusedFor:
-            refused.add_metric([reason], self.connections.refused[reason])
+            refused.add_metric([reason], self.server.connections.refused[reason])
         yield refused
 
 

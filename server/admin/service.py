@@ -6,7 +6,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, assert_never, get_args
 
@@ -18,17 +18,13 @@ from protocol.events import event_map
 from protocol.messages import Announced, Stage
 from server.admin.failures import FailureCode, failure
 from server.admin.listener import Answer
-from server.config import Config
 from server.monitoring.logs import about
-from server.net.connections.connection_limits import ConnectionLimits
-from server.net.session import Clients, Session
+from server.net.session import Session
+from server.parts import Running
 from server.refusal import Refusal
-from server.stopping import Drain
-from server.storage.journal import Journal
 from server.storage.owner import describe_archived, describe_stored, replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.evening.evening import Evening
-from server.tables.lobby import Lobby
 from server.tables.names import check_text
 from server.tables.table import Table
 from server.version import SERVER_NAME
@@ -43,23 +39,17 @@ _TABLES_AT_ONCE: Final = 20  # read from the journal before moves have their tur
 class AdminService:
     """Carries out requests; raises AdminFailure, Refusal or JournalError for what cannot be done."""
 
-    config: Config
-    port: int
-    _: KW_ONLY
-    journal: Journal
-    lobby: Lobby
-    clients: Clients
-    connections: ConnectionLimits
-    drain: Drain
+    server: Running
 
     def __post_init__(self) -> None:
+        self._journal, self._lobby = self.server.journal, self.server.lobby
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
-        self._node = "" if self.journal.node is None else self.journal.node.name
+        self._node = "" if self._journal.node is None else self._journal.node.name
         self._backing_up = False
-        if self.config.data is not None:
+        if self.server.config.data is not None:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                (self.config.data / BACKUP_NAME).unlink()  # from a killed server
+                (self.server.config.data / BACKUP_NAME).unlink()  # from a killed server
 
     async def do(self, request: admin.Request) -> Answer:
         """Carry out a request; return what to answer, and the file that follows, if one does."""
@@ -74,9 +64,9 @@ class AdminService:
             case admin.ShowStatus():
                 return await self._status(), None
             case admin.ListTables():
-                return [self._table_report(table) for table in self.lobby.tables.values()], None
+                return [self._table_report(table) for table in self._lobby.tables.values()], None
             case admin.ListClients():
-                return [self._client_report(session) for session in self.clients], None
+                return [self._client_report(session) for session in self.server.clients], None
             case admin.ListStored():
                 return await self._stored_tables(), None
             case admin.ShowGame(code):
@@ -90,31 +80,31 @@ class AdminService:
                 raise failure(FailureCode.NO_SUCH_NODE, node=node)
             case admin.SendAnnouncement(text):
                 check_text(text)
-                self.clients.broadcast(Announced(text))
-                log.warning("announced", extra=about(clients=len(self.clients)))
-                return admin.ToldReport(len(self.clients)), None
+                self.server.clients.broadcast(Announced(text))
+                log.warning("announced", extra=about(clients=len(self.server.clients)))
+                return admin.ToldReport(len(self.server.clients)), None
             case admin.CloseTables(codes, reason):
                 if reason is not None:
                     check_text(reason)
                 for code in codes:
-                    await self.lobby.registry.close(code, reason)
+                    await self._lobby.registry.close(code, reason)
             case admin.RemovePlayer(code, seat):
                 await self._remove(code, seat)
             case admin.RestoreTable(code):
                 return await self._restore(code), None
             case admin.OpenEvening(plan):
-                await self.lobby.begin_evening(plan)
-                self.clients.broadcast(self._evening().message())
+                await self._lobby.begin_evening(plan)
+                self.server.clients.broadcast(self._evening().message())
             case admin.DrawRound():
                 self._evening().draw_now()
             case admin.CloseEvening():
                 await self._evening().close()
             case admin.SetDrain(seconds):
                 if seconds is None:
-                    self.drain.cancel()
+                    self.server.drain.cancel()
                 else:
-                    self.drain.begin(seconds)
-                return admin.DrainReport(self.drain.seconds_left()), None
+                    self.server.drain.begin(seconds)
+                return admin.DrainReport(self.server.drain.seconds_left()), None
             case admin.SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
             case _:
@@ -124,27 +114,27 @@ class AdminService:
     # -- looking ------------------------------------------------------------------------------------
 
     async def _status(self) -> admin.StatusReport:
-        storing = await self.journal.storing()
-        tables = self.lobby.tables.values()
+        storing = await self._journal.storing()
+        tables = self._lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
-        data = self.config.journal_folder
+        data = self.server.config.journal_folder
         journal = None if data is None else data / FILE_NAME
         return admin.StatusReport(
             SERVER_NAME,
             os.getpid(),
             int(self._now() - self._started),
-            self.port,
-            len(self.connections),
+            self.server.port,
+            len(self.server.connections),
             sum(len(table.audience.seated) for table in tables),
             sum(len(table.audience.spectators) for table in tables),
             {stage: stages[stage] for stage in get_args(Stage)},
-            len(self.journal.archived),
-            len(self.journal.codes_set_aside),
+            len(self._journal.archived),
+            len(self._journal.codes_set_aside),
             None if data is None else str(data.absolute()),
             None if journal is None else _size(journal),
             None if journal is None else _size(journal.with_name(f"{FILE_NAME}-wal")),
             not storing,
-            self.drain.seconds_left(),
+            self.server.drain.seconds_left(),
             logging.getLevelName(logging.getLogger().level).lower(),
             self._node,
         )
@@ -162,8 +152,8 @@ class AdminService:
     def _client_report(self, session: Session) -> admin.ClientReport:
         code = None if session.table is None else session.table.code
         name = None
-        if code in self.lobby.tables and session.seat is not None:
-            name = self.lobby.tables[code].state.names[session.seat]
+        if code in self._lobby.tables and session.seat is not None:
+            name = self._lobby.tables[code].state.names[session.seat]
         return admin.ClientReport(
             session.name, session.client, int(self._now() - session.since), code, session.seat, name
         )
@@ -171,62 +161,62 @@ class AdminService:
     async def _stored_tables(self) -> list[admin.StoredReport]:
         """Return all tables, read in small parts: however many there are, moves have their turn."""
         found: list[admin.StoredReport] = []
-        for codes in _parts(list(self.journal.archived)):
-            found += map(describe_archived, await self.journal.archived_tables(codes))
-        for codes in _parts(list(self.lobby.tables)):
-            times = await self.journal.times(codes)
-            tables = [self.lobby.tables[code] for code in codes if code in self.lobby.tables]
+        for codes in _parts(list(self._journal.archived)):
+            found += map(describe_archived, await self._journal.archived_tables(codes))
+        for codes in _parts(list(self._lobby.tables)):
+            times = await self._journal.times(codes)
+            tables = [self._lobby.tables[code] for code in codes if code in self._lobby.tables]
             found += [_live_report(table, *times.get(table.code, ())) for table in tables]
-        for codes in _parts(list(self.journal.codes_set_aside)):
-            damaged = await self.journal.tables_set_aside(codes)
+        for codes in _parts(list(self._journal.codes_set_aside)):
+            damaged = await self._journal.tables_set_aside(codes)
             found += map(describe_stored, damaged)
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     async def _game(self, code: str) -> admin.GameReport:
-        times = await self.journal.times([code])
-        if (table := self.lobby.tables.get(code)) is not None:
+        times = await self._journal.times([code])
+        if (table := self._lobby.tables.get(code)) is not None:
             report = _live_report(table, *times.get(code, ()))
             return admin.GameReport(report, list(map(event_map, _events(table))))
-        for damaged in await self.journal.tables_set_aside([code]):
+        for damaged in await self._journal.tables_set_aside([code]):
             return admin.GameReport(describe_stored(damaged), [])
-        entries = await self.journal.archived_entries(code) if code in self.journal.archived else []
-        archived = await self.journal.archived_tables([code]) if entries else []
+        entries = await self._journal.archived_entries(code) if code in self._journal.archived else []
+        archived = await self._journal.archived_tables([code]) if entries else []
         if not archived:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return admin.GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
 
     def _evening(self) -> Evening:
-        if self.lobby.evening is None:
+        if self._lobby.evening is None:
             raise Refusal(Code.NO_EVENING)
-        return self.lobby.evening
+        return self._lobby.evening
 
     # -- changing -----------------------------------------------------------------------------------
 
     async def _remove(self, code: str, seat: int) -> None:
-        table = self.lobby.tables.get(code)
+        table = self._lobby.tables.get(code)
         if table is not None:
             table.state.check_seat(seat)
-        if not await self.lobby.registry.table(code).remove_player(Seat(seat)):
+        if not await self._lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
     async def _restore(self, code: str) -> admin.StoredReport:
-        table = await self.lobby.registry.restore_damaged(code)
+        table = await self._lobby.registry.restore_damaged(code)
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)
-        times = await self.journal.times([code])
+        times = await self._journal.times([code])
         return _live_report(table, *times.get(code, ()))
 
     async def _copy(self, *, exact: bool) -> tuple[BinaryIO, int, bytes]:
         """Return a private copy of the journal, already removed, its size, and its commit list."""
-        if self.config.data is None:
+        if self.server.config.data is None:
             raise failure(FailureCode.NOTHING_STORED)
         if self._backing_up:
             raise failure(FailureCode.BACKUP_RUNS)
-        path = self.config.data / BACKUP_NAME
+        path = self.server.config.data / BACKUP_NAME
         self._backing_up = True
         try:
             path.unlink(missing_ok=True)
-            listed = await self.journal.copy(path, exact=exact)
+            listed = await self._journal.copy(path, exact=exact)
             copy: BinaryIO = path.open("rb")
         finally:
             self._backing_up = False

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import http
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -14,23 +15,20 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
 from protocol.codes import Code
-from protocol.messages import Evening, PersonNumber, Watch
+from protocol.messages import Watch
 from protocol.pages import NoPage
-from server.config import Limits, Pages
+from server.config import Pages
 from server.errors import JournalError
 from server.limits.fair_thread import FairThread
 from server.limits.networks import Networks
 from server.limits.rate_limits import PerMinuteLimit
-from server.monitoring.counts import Counts
-from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.access import AccessControl
 from server.net.addresses import name_of
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
-from server.net.session import Clients, Session
+from server.net.session import Session
+from server.parts import Running
 from server.refusal import Refusal
-from server.tables.lobby import Lobby
 from server.web.asked import (
     FRONT,
     PLAY,
@@ -64,18 +62,13 @@ _SLOW_DOWN: Final = "Too many pages from this address within a minute. Try again
 class Site:
     """What browsers are shown of a server; `pages` draws it, in a thread of its own."""
 
+    server: Running
     pages: Pages
-    lobby: Lobby
-    clients: Clients
-    _: KW_ONLY
-    access: AccessControl
-    limits: Limits
-    tasks: Tasks
-    counts: Counts
-    levels: Sequence[str]  # of the bots that the server seats
-    names: Collection[str]  # under which browsers may ask for it, beside those that only its network knows
 
     def __post_init__(self) -> None:
+        self.lobby, self.tasks, self.limits = self.server.lobby, self.server.tasks, self.server.config.limits
+        # Under which browsers may ask for it, beside those that only its network knows.
+        self._names = {urlsplit(self.server.config.address).hostname or "", socket.gethostname().lower()}
         self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
         self._asked_by_address = PerMinuteLimit(self.limits.pages_per_address)
         self._list = self._page_about(TableList(self.lobby.public, self.pages), TABLES)
@@ -100,7 +93,7 @@ class Site:
         if (wait := self._count_request(asked)) > 0:
             later = {"Retry-After": str(wait)}
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
-        pages, public, locked = self.pages, self.lobby.public, self.access.password is not None
+        pages, public, locked = self.pages, self.lobby.public, self.server.access.password is not None
         language = pages.language(languages(asked.query, asked.headers))
         address, code, seat_of = address_asked(asked), table_asked(asked.path), seat_asked(asked.path)
 
@@ -142,16 +135,16 @@ class Site:
         if asked.secure or asked.proxied or not asked.near or not leads_elsewhere(host):
             return True
         here = urlsplit(f"//{asked.local}").hostname or ""
-        if host not in self.names and here not in self._name_of:
+        if host not in self._names and here not in self._name_of:
             self._name_of[here] = await name_of(here)
-        return host in self.names or host == self._name_of[here]
+        return host in self._names or host == self._name_of[here]
 
     async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         watches = asked.path in {TABLES, TV} or table_asked(asked.path) is not None
         plays = self.pages.plays and seat_asked(asked.path) is not None  # and says the password, if any
         return (
-            (plays or (watches and self.access.password is None))
+            (plays or (watches and self.server.access.password is None))
             and from_own_page(asked)
             and self._count_request(asked) == 0
             and await self._is_own_name(asked)
@@ -178,11 +171,11 @@ class Site:
                 connection,
                 self.tasks,
                 self.limits.outgoing_bytes,
-                self.counts,
+                self.server.counts,
                 page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
-            self.clients.add(session)
+            self.server.clients.add(session)
             try:
                 if code is None or await self._let_in(session, code, language, again=again):
                     page.add(session, language)
@@ -193,7 +186,7 @@ class Site:
             finally:
                 log.info("disconnected", extra=about(address=session.name))
                 page.remove(session)
-                self.clients.remove(session)
+                self.server.clients.remove(session)
                 if session.table is not None:
                     await session.table.disconnect(session)
 
@@ -205,13 +198,10 @@ class Site:
             connection,
             self.tasks,
             self.limits.outgoing_bytes,
-            self.counts,
+            self.server.counts,
             refusal=partial(self.pages.refusal, language),
         )
-        lobby = self.lobby
-        subject = PlayedTable(
-            session, self.levels, lobby.public, self.pages, self._part_in_evening, kinds=lobby.notice_kinds
-        )
+        subject = PlayedTable(session, self.server, self.pages)
         with self._page_about(subject, PLAY, session.address).used() as page:
             page.add(session, language)
             await converse(session)
@@ -235,7 +225,7 @@ class Site:
                 session.end(CloseCode.TRY_AGAIN_LATER)
                 return False
         except JournalError as error:  # another server may have the table
-            self.counts.journal_failed(error)
+            self.server.counts.journal_failed(error)
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False
         if again and self.lobby.public.shared:
@@ -250,7 +240,7 @@ class Site:
         """Keep a live page, of a table, the list or a television, up to date until the context ends."""
         if name not in self._live:
             public = self.lobby.public
-            television = Television(public, self.pages, self._evening)
+            television = Television(self.lobby, self.pages)
             subject = television if code is None else WatchedTable(code, public, self.pages)
             self._live[name] = self._page_about(subject, name)
         page = self._live[name]
@@ -264,15 +254,6 @@ class Site:
     def _page_about(self, subject: PageSubject, name: str, asker: Networks | None = None) -> LivePage:
         draw = partial(self._draw, asker=asker or (name,))
         return LivePage(name, subject, self.tasks, draw, self.pages.nothing)
-
-    def _part_in_evening(self, session: Session) -> tuple[Evening, PersonNumber] | None:
-        """Return the evening and who has signed up there in a session, None if nobody has."""
-        evening = self.lobby.evening
-        person = None if evening is None else evening.person_of(session)
-        return None if evening is None or person is None else (evening.message(), person)
-
-    def _evening(self) -> Evening | None:
-        return None if self.lobby.evening is None else self.lobby.evening.message()
 
     async def _tables(self, language: str) -> Parts:
         sight = self._list.subject.sight()

@@ -1,7 +1,7 @@
 """What the live pages are about: the list of tables, and a table as spectators see it."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,19 +14,12 @@ from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
-from protocol.messages import (
-    Evening,
-    NoticeKind,
-    Notices,
-    PauseSummary,
-    PersonNumber,
-    SeatSummary,
-    TableState,
-)
+from protocol.messages import Notices, PauseSummary, SeatSummary, TableState
 from protocol.pages import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from server.config import Pages
-from server.net.session import Session
+from server.parts import Running
 from server.refusal import Refusal
+from server.tables.lobby import Lobby
 from server.tables.registry.public_tables import PublicTables
 from server.tables.table import Table
 from server.web.live_page import MOVED, Drawn, Parts, PlayerSession, Sight
@@ -202,9 +195,8 @@ class Television:
     The large one stays for a while, and until its result has been seen. Then comes how the evening stands.
     """
 
-    tables: PublicTables
+    lobby: Lobby
     pages: Pages
-    evening: Callable[[], Evening | None]
 
     def __post_init__(self) -> None:
         self._running: dict[str, _Running] = {}
@@ -214,17 +206,18 @@ class Television:
         self._stepped, self._needed = 0, 0.0  # when the large table's step began, and how long it takes
 
     def sight(self) -> Sight:
-        tables = {table.code: table for table in self.tables.watchable()}
+        public, held = self.lobby.public, self.lobby.evening
+        tables = {table.code: table for table in public.watchable()}
         states: dict[str, TableState] = {}
         for code, table in tables.items():
             with contextlib.suppress(Refusal):  # it is being closed
-                states[code] = public_state(table.as_seen(), self.tables)
+                states[code] = public_state(table.as_seen(), public)
         running = dict(self._running_tables(tables, states))
         large = self._look_at_large(running)
         others = [each for code, each in running.items() if self._large is None or code != self._large.code]
         small = others[:SMALL_TABLES]
-        elsewhere = sum(table.elsewhere and table.stage == "playing" for table in self.tables.summaries())
-        evening = self.evening() if large is None else None
+        elsewhere = sum(table.elsewhere and table.stage == "playing" for table in public.summaries())
+        evening = held.message() if large is None and held is not None else None
         more = len(others) - len(small) + elsewhere
         waiting = [state for state in states.values() if state.stage == "gathering"]
 
@@ -285,7 +278,7 @@ class Television:
                 self._large = sight = None
                 self._until = self._looks + (_SECONDS_FOR_STANDINGS if seen else 0)
             elif self._large is None or self._large.code != best:
-                self._large = WatchedTable(best, self.tables, self.pages)
+                self._large = WatchedTable(best, self.lobby.public, self.pages)
                 self._until = self._looks + _SECONDS_AT_A_TABLE
                 sight = self._large.sight()
         step = None if sight is None else (self._large, sight.step)
@@ -297,24 +290,15 @@ class Television:
 class PlayedTable(WatchedTable):
     """The table that a player in a browser is at, as the seat may see it; blank while it is at none."""
 
-    def __init__(
-        self,
-        session: PlayerSession,
-        levels: Sequence[str],
-        tables: PublicTables,
-        pages: Pages,
-        evening: Callable[[Session], tuple[Evening, PersonNumber] | None],
-        *,
-        kinds: Sequence[NoticeKind],
-    ) -> None:
-        super().__init__("", tables, pages)
-        self._session, self._levels, self._kinds, self._evening = session, levels, kinds, evening
+    def __init__(self, session: PlayerSession, server: Running, pages: Pages) -> None:
+        super().__init__("", server.lobby.public, pages)
+        self._session, self._server = session, server
 
     def sight(self) -> Sight:
-        sight, part, at = self._at_table(), self._evening(self._session), self._session.table
-        if part is None:
+        sight, held, at = self._at_table(), self._server.lobby.evening, self._session.table
+        if held is None or (person := held.person_of(self._session)) is None:
             return sight
-        evening, person = part
+        evening = held.message()
 
         def draw(language: str) -> Drawn:
             parts, seconds = sight.draw(language)
@@ -343,10 +327,10 @@ class PlayedTable(WatchedTable):
             seat,
             None,
             self._session.choice,
-            self._levels,
+            tuple(self._server.config.brains),
             of_evening=state.of_evening,
             notices=self._session.notices,
-            kinds=self._kinds,
+            kinds=self._server.lobby.notice_kinds,
         )
         if state.game is None or state.ended or state.stage != "playing":
             return hand
