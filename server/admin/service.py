@@ -22,7 +22,7 @@ from server.monitoring.logs import about
 from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
-from server.storage.owner import describe_archived, describe_stored, replayed_game
+from server.storage.owner import replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.evening.evening import Evening
 from server.tables.names import check_text
@@ -160,30 +160,25 @@ class AdminService:
 
     async def _stored_tables(self) -> list[admin.StoredReport]:
         """Return all tables, read in small parts: however many there are, moves have their turn."""
-        found: list[admin.StoredReport] = []
-        for codes in _parts(list(self._journal.archived)):
-            found += map(describe_archived, await self._journal.archived_tables(codes))
+        found: dict[str, admin.StoredReport] = {}
+        for codes in _parts([*self._journal.archived, *self._journal.codes_set_aside]):
+            found |= {report.code: report for report in await self._journal.reports(codes)}
         for codes in _parts(list(self._lobby.tables)):
             times = await self._journal.times(codes)
             tables = [self._lobby.tables[code] for code in codes if code in self._lobby.tables]
-            found += [_live_report(table, *times.get(table.code, ())) for table in tables]
-        for codes in _parts(list(self._journal.codes_set_aside)):
-            damaged = await self._journal.tables_set_aside(codes)
-            found += map(describe_stored, damaged)
-        return sorted(found, key=lambda table: table.changed or 0, reverse=True)
+            found |= {table.code: _live_report(table, *times.get(table.code, ())) for table in tables}
+        return sorted(found.values(), key=lambda table: table.changed or 0, reverse=True)
 
     async def _game(self, code: str) -> admin.GameReport:
         times = await self._journal.times([code])
         if (table := self._lobby.tables.get(code)) is not None:
             report = _live_report(table, *times.get(code, ()))
             return admin.GameReport(report, list(map(event_map, _events(table))))
-        for damaged in await self._journal.tables_set_aside([code]):
-            return admin.GameReport(describe_stored(damaged), [])
         entries = await self._journal.archived_entries(code) if code in self._journal.archived else []
-        archived = await self._journal.archived_tables([code]) if entries else []
-        if not archived:
+        known = entries or code in self._journal.codes_set_aside
+        if not (reports := await self._journal.reports([code]) if known else []):
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
-        return admin.GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
+        return admin.GameReport(reports[0], list(map(event_map, replayed_game(entries))))
 
     def _evening(self) -> Evening:
         if self._lobby.evening is None:

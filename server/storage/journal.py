@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from protocol.admin import StoredReport
 from server.errors import JournalError, TableDamaged
 from server.monitoring.counts import Durations
 from server.monitoring.logs import about
@@ -17,7 +18,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing
 from server.storage.entries import Entry, LiveEntries
 from server.storage.operations import Operation, Outcome
-from server.storage.stored_tables import ArchivedTable, Stored, TablePlace
+from server.storage.stored_tables import Stored, TablePlace
 
 T = TypeVar("T")
 
@@ -131,9 +132,9 @@ class Journal(ABC):
         table = await self._read(lambda: operations.find(code))
         return [] if table is None or table.damage is not None else table.entries
 
-    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
-        """Return what the archive says of those of these tables that are in it."""
-        return await self._read(lambda: operations.archive_list(codes))
+    async def reports(self, codes: Sequence[str]) -> list[StoredReport]:
+        """Return these tables in a few words, wherever they are."""
+        return await self._read(lambda: operations.describe_tables(codes))
 
     async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
         """Return when the first and the last entry of these tables were stored, if they are not archived."""

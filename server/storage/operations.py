@@ -8,9 +8,10 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from protocol.admin import StoredReport
 from server.errors import TableLost
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import LiveEntries
+from server.storage.entries import LiveEntries, contents
 from server.storage.reasons import Misfit
 from server.storage.stored_tables import (
     KEPT_IN,
@@ -78,6 +79,29 @@ def archive_list(codes: Sequence[str] | None = None) -> Operation[list[ArchivedT
 def tables_set_aside(codes: Sequence[str] | None = None) -> Operation[list[Stored]]:
     """Return the tables that were set aside, the latest first."""
     return list(map(set_aside_from, (yield Select("set_aside", codes))))
+
+
+def describe_tables(codes: Sequence[str] | None = None) -> Operation[list[StoredReport]]:
+    """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
+    archived = yield from archive_list(codes)
+    in_use = yield from tables_in_use(codes)
+    aside = yield from tables_set_aside(codes)
+    return [table.report for table in archived] + [_describe(table) for table in in_use + aside]
+
+
+def _describe(table: Stored) -> StoredReport:
+    found, rows = contents(table.entries), table.rows[: len(table.entries)]
+    return StoredReport(
+        table.code,
+        found.stage,
+        table.archived is not None,
+        found.names,
+        found.moves,
+        rows[0].time if rows else None,
+        rows[-1].time if rows else None,
+        damaged=table.damage is not None,
+        lost=table.since is not None and not rows,
+    )
 
 
 def codes_set_aside() -> Operation[set[str]]:

@@ -14,7 +14,7 @@ from server.storage import operations
 from server.storage.entries import Entry, contents, events_of
 from server.storage.operations import Operation, Outcome, claim, move
 from server.storage.reasons import Misfit, reason_of
-from server.storage.stored_tables import ArchivedTable, Condition, Stored
+from server.storage.stored_tables import Condition, Stored
 
 T = TypeVar("T")
 
@@ -86,38 +86,6 @@ def foldable(entries: Sequence[Entry]) -> Sequence[Entry]:
     return entries
 
 
-def describe_stored(table: Stored) -> StoredReport:
-    """Return a table in a few words."""
-    found, rows = contents(table.entries), table.rows[: len(table.entries)]
-    return StoredReport(
-        table.code,
-        found.stage,
-        table.archived is not None,
-        found.names,
-        found.moves,
-        rows[0].time if rows else None,
-        rows[-1].time if rows else None,
-        damaged=table.damage is not None,
-        lost=table.since is not None and not rows,
-    )
-
-
-def describe_archived(table: ArchivedTable) -> StoredReport:
-    found, damaged = table.contents, not table.whole
-    return StoredReport(
-        table.code, found.stage, True, found.names, found.moves, table.opened, table.changed, damaged
-    )
-
-
-def describe_tables(codes: Sequence[str] | None = None) -> Operation[list[StoredReport]]:
-    """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
-    return [
-        *map(describe_archived, (yield from operations.archive_list(codes))),
-        *map(describe_stored, (yield from operations.tables_in_use(codes))),
-        *map(describe_stored, (yield from operations.tables_set_aside(codes))),
-    ]
-
-
 def restore_at_last_move(code: str) -> Operation[Outcome]:
     """Put a damaged table back into play at its last whole move; raises JournalError."""
     found = yield from claim(code)
@@ -167,7 +135,7 @@ class OwnersTables(ABC):
         """Look at every table closely."""
 
     def _reports(self, codes: Sequence[str] | None) -> list[StoredReport]:
-        return self._read(lambda: describe_tables(codes))
+        return self._read(lambda: operations.describe_tables(codes))
 
     @abstractmethod
     def _read(self, make: Callable[[], Operation[T]]) -> T:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from protocol.admin import StoredReport
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Contents, Entry, contents, entry_of
 from server.storage.reasons import Misfit
@@ -135,14 +136,9 @@ class Stored:
 class ArchivedTable:
     """What the archive says of a table without unpacking it."""
 
-    code: str
-    archived: int
     standing: StoredState
     game: ArchivedGame
-    opened: int | None
-    changed: int | None
-    contents: Contents
-    whole: bool
+    report: StoredReport
 
 
 def link_rows(code: str, rows: Iterable[tuple[int | None, str]]) -> list[Row]:
@@ -305,18 +301,12 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
 
     Of a damaged one nothing but its place is looked at.
     """
-    code, when, _, origin, played, length, link, opened, changed, text, stored_seal = row
+    code, _, _, origin, played, length, link, opened, changed, text, stored_seal = row
     whole = seal(*row[:-1]) == stored_seal
-    return ArchivedTable(
-        code,
-        when,
-        StoredState(TablePlace.ARCHIVED, length, link),
-        ArchivedGame(origin, bool(played)),
-        opened,
-        changed,
-        msgspec.json.decode(text, type=Contents) if whole else Contents("playing", (), 0),
-        whole=whole,
-    )
+    found = msgspec.json.decode(text, type=Contents) if whole else Contents("playing", (), 0)
+    report = StoredReport(code, found.stage, True, found.names, found.moves, opened, changed, not whole)
+    state = StoredState(TablePlace.ARCHIVED, length, link)
+    return ArchivedTable(state, ArchivedGame(origin, bool(played)), report)
 
 
 def set_aside_from(row: Sequence[Any]) -> Stored:

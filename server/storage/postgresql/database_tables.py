@@ -12,7 +12,7 @@ from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.operations import Operation, Outcome, all_tables
-from server.storage.owner import Check, CheckedTable, OwnersTables, describe_tables, table_faults
+from server.storage.owner import Check, CheckedTable, OwnersTables, table_faults
 from server.storage.postgresql import lease
 from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, notify, reason_of
@@ -171,7 +171,7 @@ async def describe_all(connection: Connection, codes: Sequence[str] | None) -> l
     """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
     found: list[StoredReport] = []
     async for part in _parts(connection, codes):
-        found += await stored.carry_out(connection, describe_tables(part))
+        found += await stored.carry_out(connection, operations.describe_tables(part))
         for code in sorted(set(part) - {table.code for table in found}):
             found.append(StoredReport(code, "gathering", False, (), 0, None, None, damaged=True, lost=True))
     return found

@@ -154,9 +154,9 @@ def view_of(database: sqlite3.Connection, version: int) -> ShownJournal:
     if row is None:
         raise Misfit("its number is missing")
     tables = {table.code: table for table in carry_out(database, tables_in_use())}
-    archived = {table.code: table for table in carry_out(database, archive_list())}
+    archived = {table.report.code: table for table in carry_out(database, archive_list())}
     damaged = {code for code, table in tables.items() if table.damage is not None}
-    damaged |= {code for code, table in archived.items() if not table.whole or code in tables}
+    damaged |= {code for code, table in archived.items() if table.report.damaged or code in tables}
     return ShownJournal(
         version,
         row[0],

@@ -65,8 +65,8 @@ class SqliteJournal(Journal):
             self._unchanged: list[Stored] | None = list(found.in_use.values())  # since they were read
             self._database = open_journal(self.path, durable)
             opening.callback(self._database.close)
-            for table in found.archived.values():
-                self._archive.add(table.code, table.game)
+            for code, table in found.archived.items():
+                self._archive.add(code, table.game)
             self._set_aside = {*found.set_aside}
             try:
                 self._files = OpenFiles(self.path)

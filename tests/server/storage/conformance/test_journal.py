@@ -110,9 +110,10 @@ async def test_an_archived_table_can_be_brought_back_or_removed(store: Store) ->
         assert list(journal.archived) == ["ONCE"]
         assert await journal.tables() == {}
         assert await journal.entries("ONCE") == ENTRIES == await journal.archived_entries("ONCE")
-        (listed,) = await journal.archived_tables(["ONCE", "NONE"])
-        assert (listed.code, listed.game, listed.whole) == ("ONCE", ArchivedGame("home", played=True), True)
-        assert before <= (listed.opened or 0) <= (listed.changed or 0) <= listed.archived <= time.time()
+        (listed,) = await journal.reports(["ONCE", "NONE"])
+        assert (listed.code, listed.archived, listed.damaged) == ("ONCE", True, False)
+        assert before <= (listed.opened or 0) <= (listed.changed or 0) <= time.time()
+        assert journal._archive._games["ONCE"] == ArchivedGame("home", played=True)
         await journal.bring_back("ONCE")
         await journal.append("ONCE", 4, [Freed(0)])
         assert not journal.archived
