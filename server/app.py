@@ -184,7 +184,7 @@ async def _administer(server: Running, endpoint: "Endpoint | None") -> None:
     if server.shared is not None:
         from server.admin.cluster_service import ClusterService  # noqa: PLC0415 - few servers have one
 
-        cluster = ClusterService(None if endpoint is None else service, server.shared, server.tasks)
+        cluster = ClusterService(None if endpoint is None else service, server.shared)
         server.ends.callback(cluster.close)
         do = cluster.do
     if endpoint is not None:

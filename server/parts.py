@@ -1,25 +1,44 @@
-"""The parts that every server has, and what each of them needs of the others."""
+"""The parts of a server, how it drains, and how it shares its tables with others."""
 
 import asyncio
 import contextlib
+import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.game import Game, RandomChance
-from server.config import Config
+from protocol.messages import Stopping
+from server.config import Config, Timer
+from server.errors import JournalError, TableDamaged
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.net.access import AccessControl
 from server.net.announcing import Announcing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Clients
-from server.stopping import Drain, SharedTables
+from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.records import Records
 from server.tables.lobby import Lobby
+from server.tables.registry.table_registry import fold_or_set_aside
+from server.tables.table import Table
+
+if TYPE_CHECKING:
+    from server.cluster.channel import Channel
+    from server.storage.postgresql.hand_over import Departure
+    from server.storage.postgresql.journal import PostgresJournal
+
+log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_WARNINGS: Final = 86_400.0  # that the certificate ends
+REMINDERS: Final = (3600, 1800, 600, 300, 60, 10)  # seconds before the end at which everybody is told again
+_SECONDS_AFTER_THE_LAST_GAME: Final = 10.0  # for people who look at its result, or sit in the lobby
+_SECONDS_BETWEEN_LOOKS: Final = 1.0
+_TABLES_AT_ONCE: Final = 4
+_MOST_SECONDS: Final = 8.0  # what is left then is taken up by others when the lease is given up
 
 
 @dataclass(eq=False, repr=False)
@@ -50,13 +69,7 @@ class Running:
         )
         self.ends.callback(self.lobby.close)
         self.clients = Clients(lambda: self.drain.news())  # noqa: PLW0108 - which needs the clients itself
-        self.drain = Drain(
-            config.timers(),
-            clients=self.clients,
-            games_run=self.lobby.games_run,
-            stop=self.stop.set,
-            changed=self._drain_changed,
-        )
+        self.drain = Drain(self)
         self.ends.callback(self.drain.close)
         self.connections = ConnectionLimits(config.limits)
         self._announcing: Announcing | None = None
@@ -65,7 +78,7 @@ class Running:
         if config.records is not None:
             self._records = Records(config.records, config.most_records, self.journal, tasks, config.timers())
             self.ends.callback(self._records.close)
-            self._write_missing_records()
+            self.write_missing_records()
         self._warn_daily()
         self.ends.callback(lambda: self._next_warning.cancel())  # noqa: PLW0108 - the one at that moment
 
@@ -80,15 +93,7 @@ class Running:
         journal = self.journal
         assert isinstance(journal, PostgresJournal)  # noqa: S101 - that is where the database is
         channel = Channel(Database(self.config.database), lambda: journal.term)
-        shared = self.shared = SharedTables(
-            self.lobby,
-            self.clients,
-            journal,
-            channel,
-            chances=self.fresh,
-            stop=self.stop.set,
-            write_records=self._write_missing_records,
-        )
+        shared = self.shared = SharedTables(self, journal, channel)
         self.lobby.share(channel, channel.address_for_newcomers)
         self.ends.callback(self.tasks.keep(lambda: journal.keep(shared), "keeping the lease").cancel)
         self.ends.callback(self.tasks.keep(channel.run, "hearing other servers").cancel)
@@ -132,11 +137,18 @@ class Running:
         address = None if self.shared is None else self.shared.channel.address_for_newcomers()
         return {"seconds": left} if address is None else {"seconds": left, "address": address}
 
-    # -- internals ----------------------------------------------------------------------------------
-
-    def _write_missing_records(self) -> None:
+    def write_missing_records(self) -> None:
+        """Write the records of games that ended while nobody wrote them."""
         if self._records is not None:
             self.tasks.start(self._records.write_missing(), "writing records")
+
+    def drain_changed(self) -> None:
+        """Tell those who send newcomers here that the server takes no new tables, or takes them again."""
+        if self.shared is not None:
+            self.shared.channel.announce_drain(on=self.drain.seconds_left() is not None)
+        self._announce_unless_draining()
+
+    # -- internals ----------------------------------------------------------------------------------
 
     def _on_game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         self.counts.games += 1
@@ -148,11 +160,6 @@ class Running:
             self.access.certificate.warn()
         self._next_warning = self.config.timers().call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
 
-    def _drain_changed(self) -> None:
-        if self.shared is not None:
-            self.shared.channel.announce_drain(on=self.drain.seconds_left() is not None)
-        self._announce_unless_draining()
-
     def _announce_unless_draining(self) -> None:
         if self._announcing is None:
             return
@@ -160,3 +167,153 @@ class Running:
             self._announcing.begin()
         else:
             self._announcing.end()
+
+
+@dataclass(eq=False, repr=False)
+class Drain:
+    """The time that is left to a server, from `begin` on, as all its clients are told.
+
+    It is stopped when the time is up, shortly after the last game, or at once if there are no clients.
+    """
+
+    server: "Running"
+
+    def __post_init__(self) -> None:
+        self._timers = self.server.config.timers()
+        self._due: float | None = None
+        self._told = 0  # seconds left when everybody was last told
+        self._timer: Timer | None = None
+
+    def seconds_left(self) -> int | None:
+        """Return how many seconds are left; None if the server is to run on."""
+        if self._due is None:
+            return None
+        # Rounded first: a sum of floats may be a little more than the seconds that were asked for.
+        return max(0, math.ceil(round(self._due - self._timers.time(), 3)))
+
+    def news(self) -> Stopping | None:
+        """Return what a newcomer has to know of it."""
+        left = self.seconds_left()
+        return None if left is None else Stopping(left)
+
+    def begin(self, seconds: float) -> None:
+        """Stop in so many seconds, or sooner when no game runs any more."""
+        self._due = self._timers.time() + seconds
+        log.warning("draining", extra=about(seconds=math.ceil(seconds)))
+        self.server.drain_changed()
+        self._bring_forward()
+        self._remind()
+        self._look_again(0.0)
+
+    def cancel(self) -> None:
+        """Run on as if nothing had been said."""
+        if (left := self.seconds_left()) is not None:
+            self.close()
+            log.warning("no longer draining", extra=about(seconds=left))
+            self.server.drain_changed()
+            self.server.clients.broadcast(Stopping())
+
+    def close(self) -> None:
+        self._due = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        if self._bring_forward():
+            self._remind()
+        left = self.seconds_left()
+        if left == 0:
+            self.server.stop.set()
+            return
+        if left is not None and any(left <= moment < self._told for moment in REMINDERS):
+            self._remind()
+        self._look_again()
+
+    def _look_again(self, seconds: float = _SECONDS_BETWEEN_LOOKS) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._timers.call_later(seconds, self._look)
+
+    def _bring_forward(self) -> bool:
+        """Make the end come sooner if nobody plays any more; return whether it does."""
+        soon = self._timers.time() + (_SECONDS_AFTER_THE_LAST_GAME if self.server.clients else 0.0)
+        if self._due is None or self._due <= soon or self.server.lobby.games_run():
+            return False
+        self._due = soon
+        return True
+
+    def _remind(self) -> None:
+        left = self._told = self.seconds_left() or 0
+        self.server.clients.broadcast(Stopping(left))
+
+
+@dataclass(eq=False, repr=False)
+class SharedTables:
+    """The `TableHolder` of a server whose journal others share; `leave` hands its tables over to them."""
+
+    server: "Running"
+    journal: "PostgresJournal"
+    channel: "Channel"
+
+    def __post_init__(self) -> None:
+        self.lobby, self.stop = self.server.lobby, self.server.stop.set
+        self.give_up = self.lobby.give_up
+        self.speak_again = self.lobby.tell_states
+        self._departure: Departure | None = None  # once it leaves
+
+    def send_on(self) -> None:
+        if self.channel.addresses():
+            self.lobby.send_on()
+
+    async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
+        """Go on with tables that are this server's now, with their clocks as after a restart."""
+        kept = {}
+        for code, entries in tables.items():
+            with contextlib.suppress(TableDamaged):
+                kept[code] = await fold_or_set_aside(self.journal, code, entries, next(self.server.fresh))
+            await asyncio.sleep(0)  # the tables that are here already go on, and the lease
+        await self.lobby.registry.restore(kept)
+        if any(state.stage == "over" for state in kept.values()):
+            self.server.write_missing_records()
+
+    def refusal(self) -> Mapping[str, object] | None:
+        """Return the facts for whoever wants a table from a server that leaves: where there is one."""
+        if self._departure is None or (address := self._departure.address()) is None:
+            return None
+        return {"seconds": 0, "address": address}
+
+    async def leave(self) -> None:
+        """Give away all tables where anybody is, and send everybody there; nobody, if no other server stays.
+
+        Tables where nobody is are taken up when the server's lease has ended.
+        """
+        if self.journal.lapsed:
+            return
+        before = len(self.lobby.tables)
+        try:
+            async with asyncio.timeout(_MOST_SECONDS):
+                self._departure = departure = await self.journal.leave()
+                tried: set[Table] = set()
+                async with Tasks() as tasks:
+                    for _ in range(_TABLES_AT_ONCE):
+                        tasks.start(self._give_tables(departure, tried), "handing tables over")
+        except (TimeoutError, JournalError) as error:
+            reason = error.reason if isinstance(error, JournalError) else "too slow"
+            log.warning("not all tables could be handed over", extra=about(reason=reason))
+        finally:
+            log.info("leaving", extra=about(handed_over=before - len(self.lobby.tables)))
+            if self._departure is not None:
+                for session in self.server.clients:
+                    session.move_from_lobby(self._departure.address())
+                self._departure.close()
+
+    async def _give_tables(self, departure: "Departure", tried: set[Table]) -> None:
+        """Give tables away as long as anybody takes them."""
+        while departure.address() is not None:
+            left = (each for each in self.lobby.tables.values() if each not in tried)
+            table = next((each for each in left if each.unattended_since is None), None)
+            if table is None:
+                return
+            tried.add(table)
+            await table.hand_over(departure.give)

@@ -16,8 +16,7 @@ from server.admin.failures import AdminFailure, FailureCode, failure
 from server.admin.listener import Answer, answer_to, error_line
 from server.admin.service import AdminService
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, NodeQuestion
-from server.monitoring.failures import Tasks
-from server.stopping import SharedTables
+from server.parts import SharedTables
 from server.storage.postgresql.telling import Node
 
 SECONDS: Final = 5.0  # for an answer
@@ -32,12 +31,12 @@ class ClusterService:
     holds until its answers are here or its time is over, an answer as long as the question does.
     """
 
-    def __init__(self, service: AdminService | None, shared: SharedTables, tasks: Tasks) -> None:
+    def __init__(self, service: AdminService | None, shared: SharedTables) -> None:
         self._service = service
         self._channel = shared.channel
         self._journal = shared.journal
         self._lobby = shared.lobby
-        self._tasks = tasks
+        self._tasks = shared.server.tasks
         self._numbers = itertools.count(1)
         self._answers_changed = asyncio.Event()
         self._answering: dict[tuple[int, int], asyncio.Task[None]] = {}  # by terms and numbers

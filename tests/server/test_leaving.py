@@ -22,7 +22,7 @@ from engine.pieces import Seat
 from protocol.absence import GameClock
 from protocol.codes import CloseCode
 from protocol.messages import NEW, JoinTable, Moved, OpenTable, Say, StartGame
-from server import stopping
+from server import parts
 from server.app import running
 from server.config import Config
 from server.errors import TableLost
@@ -78,7 +78,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine hand its tables over in its own time."""
     monkeypatch.setattr(hand_over, "_SECONDS_TO_TAKE", TIMEOUT)
     monkeypatch.setattr(hand_over, "_SECONDS_TO_ANSWER", TIMEOUT)
-    monkeypatch.setattr(stopping, "_MOST_SECONDS", TIMEOUT)
+    monkeypatch.setattr(parts, "_MOST_SECONDS", TIMEOUT)
 
 
 async def sent_on(peer: Peer) -> str:

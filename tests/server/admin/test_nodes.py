@@ -224,7 +224,7 @@ async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
         out, err = await told(run, first, "nodes", code=1)
         assert "not asked" in out[2]
         assert err[0].startswith("palatinus admin: the node other cannot be asked, because the database does")
-    service = cluster_service.ClusterService(None, Mock(), Mock())
+    service = cluster_service.ClusterService(None, Mock())
     assert b'"code":"node-expired"' in service._line_of_silent(EXPIRED, ShowStatus())
 
 

@@ -13,7 +13,7 @@ import pytest
 from engine.pieces import Seat
 from protocol import messages
 from protocol.codes import CloseCode, Code
-from server import stopping
+from server import parts
 from server.app import Running, running
 from server.config import Config
 from server.monitoring.failures import Tasks
@@ -273,7 +273,7 @@ async def test_a_table_taken_up_when_the_lease_is_lost(
             return new_table(code, state)
 
         one.lobby.registry.new_table = noted
-        await lose_the_lease_after(monkeypatch, journal, stopping, "fold_or_set_aside")
+        await lose_the_lease_after(monkeypatch, journal, parts, "fold_or_set_aside")
         async with journal_at(database, "gone") as gone:
             await gone.append("ONCE", 0, ENTRIES)
         await eventually(lambda: list(one.lobby.tables) == ["ONCE"])
