@@ -91,10 +91,10 @@ async def serve_until(stop: asyncio.Event, config: Config, started: "Callable[[R
             _watch(server)
         site = None if config.pages is None else _site(server, config.pages)
         converse = partial(_converse, server, site)
-        serving = websocket_server(listener, access, config.limits, server.connections, converse)
+        serving = websocket_server(listener, access, server.connections, converse)
         sockets = [await ends.enter_async_context(serving)]
         if config.gateway is not None:
-            opening = open_gateway(config.gateway, config.limits, server.connections, converse)
+            opening = open_gateway(config.gateway, server.connections, converse)
             sockets.append(await ends.enter_async_context(opening))
         await _administer(server, endpoint)
         started(server)

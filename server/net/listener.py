@@ -14,7 +14,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from protocol.limits import CLIENT_FRAME_BYTES
-from server.config import Config, Limits
+from server.config import Config
 from server.errors import StartError
 from server.limits.fair_thread import FairThread
 from server.net.access import AccessControl
@@ -63,7 +63,6 @@ def listening_socket(config: Config) -> socket.socket:
 async def websocket_server(
     listener: socket.socket,
     access: AccessControl,
-    limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[LimitedConnection], Awaitable[None]],
     *,
@@ -76,18 +75,12 @@ async def websocket_server(
             return connection.respond(http.HTTPStatus.UNAUTHORIZED, "")
         return await connection_limits.response(connection, request)
 
+    limits = connection_limits.limits
     handshakes: FairThread[bool] = FairThread("TLS", limits.handshakes_cpu)
 
     def create_connection(*args: Any, **options: Any) -> AcceptedConnection:
-        connection = LimitedConnection(connection_limits, limits, *args, **options)
-        return AcceptedConnection(
-            connection,
-            connection_limits,
-            context=None if access.certificate is None else access.certificate.context,
-            handshakes=handshakes,
-            proxies=access.proxies,
-            limits=limits,
-        )
+        connection = LimitedConnection(connection_limits, *args, **options)
+        return AcceptedConnection(connection, connection_limits, access, handshakes)
 
     serving = serve(
         cast("Callable[[ServerConnection], Awaitable[None]]", converse),
@@ -117,7 +110,6 @@ async def websocket_server(
 @contextlib.asynccontextmanager
 async def open_gateway(
     told: Callable[[str, str], None],
-    limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[LimitedConnection], Awaitable[None]],
 ) -> AsyncIterator[Server]:
@@ -137,8 +129,6 @@ async def open_gateway(
 
     with listening_socket(Config(host=_HOST)) as listener:
         url = f"ws://{_HOST}:{listener.getsockname()[1]}"
-        async with websocket_server(
-            listener, access, limits, connection_limits, converse, admits=admits
-        ) as server:
+        async with websocket_server(listener, access, connection_limits, converse, admits=admits) as server:
             told(url, token)
             yield server

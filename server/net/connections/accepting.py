@@ -4,19 +4,18 @@ import asyncio
 import errno
 import os
 import socket
-import ssl
 import sys
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
-from server.config import Limits
 from server.limits.fair_thread import FairThread
+from server.net.access import AccessControl
 from server.net.addresses import RemoteEnd, remote_of
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection, drop_traceback
 from server.net.connections.tls import Tls
-from server.net.proxies import BadProxyHeader, TrustedProxies, proxy_header
+from server.net.proxies import BadProxyHeader, proxy_header
 
 _STEPS: Final = 16  # of a handshake; most have two, and no more than there are packets
 
@@ -30,11 +29,8 @@ class AcceptedConnection(asyncio.Protocol):
 
     connection: LimitedConnection
     connection_limits: ConnectionLimits
-    _: KW_ONLY
-    context: ssl.SSLContext | None
+    access: AccessControl
     handshakes: FairThread[bool]
-    proxies: TrustedProxies
-    limits: Limits
 
     def __post_init__(self) -> None:
         self._early = bytearray()  # has come and is not read
@@ -56,18 +52,21 @@ class AcceptedConnection(asyncio.Protocol):
             what = {"message": "no more connections can be accepted", "exception": error}
             asyncio.get_running_loop().call_exception_handler(what)
         self._transport, self._loop = transport, asyncio.get_running_loop()
-        if not self.connection_limits.admit(self.connection, transport, self.proxies):
+        proxies = self.access.proxies
+        if not self.connection_limits.admit(self.connection, transport, proxies):
             transport.abort()
             return
-        self._header_awaited = self.proxies.header and self.proxies.trusts(remote_of(transport).address)
-        if self._header_awaited or self.context is not None:
-            self._deadline = self._loop.call_later(self.limits.hello_seconds, transport.abort)
+        self._header_awaited = proxies.header and proxies.trusts(remote_of(transport).address)
+        if self._header_awaited or self.access.certificate is not None:
+            self._deadline = self._loop.call_later(
+                self.connection_limits.limits.hello_seconds, transport.abort
+            )
         else:
             self._hand_over()
 
     def data_received(self, data: bytes) -> None:
         self._early += data
-        if len(self._early) > self.limits.incoming_bytes:
+        if len(self._early) > self.connection_limits.limits.incoming_bytes:
             self._transport.abort()
         elif not self._header_awaited:
             self._shake_hands()
@@ -104,7 +103,7 @@ class AcceptedConnection(asyncio.Protocol):
                 return
         self._header_awaited = False
         del self._early[: header.size]
-        if self.context is None:
+        if self.access.certificate is None:
             self._hand_over()
         else:
             self._shake_hands()
@@ -125,8 +124,10 @@ class AcceptedConnection(asyncio.Protocol):
     def _do_step(self, data: bytes) -> bool:
         """Do a step of the handshake, in the thread for that; return whether it is complete."""
         if self._tls is None:
-            assert self.context is not None  # noqa: S101 - it is TLS that is spoken
-            self._tls = Tls(self.context, self._transport, self.limits, self._loop)
+            assert self.access.certificate is not None  # noqa: S101 - it is TLS that is spoken
+            self._tls = Tls(
+                self.access.certificate.context, self._transport, self.connection_limits.limits, self._loop
+            )
         return self._tls.shake_hands(data)
 
     def _go_on(self, step: "asyncio.Future[bool]") -> None:

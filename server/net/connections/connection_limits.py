@@ -76,7 +76,7 @@ class ConnectionLimits:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
         self.site: WatchedSite | None = None
         self._open: dict[SharingConnection, _Open] = {}
@@ -104,10 +104,10 @@ class ConnectionLimits:
             self.refused[RefusedFor.STOPPING] += 1
             return False
         remote = remote_of(transport)
-        networks, most = remote.counted_as, self._limits.connections_per_address
+        networks, most = remote.counted_as, self.limits.connections_per_address
         if trusted := proxies.trusts(remote.address):
             # A proxy's own connections are its clients', and counted for them as soon as it has named them.
-            networks, most = networks[:1], self._limits.connections
+            networks, most = networks[:1], self.limits.connections
         named_later = proxies if trusted and not proxies.header else None
         return self._count(connection, transport, remote, networks=networks, most=most, proxies=named_later)
 
@@ -115,7 +115,7 @@ class ConnectionLimits:
         """Count a connection for the client that a trusted proxy names instead; answers as `admit` does."""
         known = self._open.pop(connection)
         self._uncount(connection, known)
-        networks, most = remote.counted_as, self._limits.connections_per_address
+        networks, most = remote.counted_as, self.limits.connections_per_address
         return self._count(connection, known.transport, remote, networks=networks, most=most, forwarded=True)
 
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
@@ -184,15 +184,15 @@ class ConnectionLimits:
 
     @property
     def _is_full(self) -> bool:
-        return len(self._open) - self._told.total() >= self._limits.connections
+        return len(self._open) - self._told.total() >= self.limits.connections
 
     def _address(self, networks: Networks, most: int) -> AddressConnections:
         """Return an address with the networks around it, new ones if nobody is connected from there."""
         address: AddressConnections | None = None
-        for network, share in reversed(shares(networks, most, self._limits.connections)):
+        for network, share in reversed(shares(networks, most, self.limits.connections)):
             beside = self._widest if address is None else address.inside
             address = beside.get(network) or AddressConnections(
-                network, beside, address, most=share, limits=self._limits, multiple=share / most
+                network, beside, address, most=share, limits=self.limits, multiple=share / most
             )
         assert address is not None  # noqa: S101 - it counts as something
         return address
@@ -247,7 +247,7 @@ class ConnectionLimits:
 
     def _refusal(self, known: _Open) -> RefusedFor | None:
         # What a proxy sends without a name is its own.
-        if known.proxies is not None and len(known.address) > self._limits.connections_per_address:
+        if known.proxies is not None and len(known.address) > self.limits.connections_per_address:
             return RefusedFor.ADDRESS_FULL
         return known.refusal
 

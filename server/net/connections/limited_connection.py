@@ -16,7 +16,6 @@ from websockets.frames import (  # type: ignore[attr-defined]  # the compiled fu
 from websockets.protocol import CONNECTING, OPEN, SEND_EOF
 
 from protocol.limits import CLIENT_FRAME_BYTES
-from server.config import Limits
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.logs import about
 from server.net.connections.address import SharingConnection
@@ -121,7 +120,6 @@ class LimitedConnection(SharingConnection):
         "_fragments",
         "_frames",
         "_in_line",
-        "_limits",
         "_next_reading",
         "_paid_at",
         "_received",
@@ -130,18 +128,15 @@ class LimitedConnection(SharingConnection):
         "is_open",
     )
 
-    def __init__(
-        self, connection_limits: ConnectionLimits, limits: Limits, *args: Any, **options: Any
-    ) -> None:
+    def __init__(self, connection_limits: ConnectionLimits, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._connection_limits = connection_limits
-        self._limits = limits
         self.is_open = False  # from the answer to its request until a close frame
         self._unread = bytearray()
         self._next_reading: asyncio.Handle | None = None
         self._in_line = False  # with others from its address
         self._request_bytes = 0
-        self._frames = RateLimiter(limits.burst, limits.rate)
+        self._frames = RateLimiter(connection_limits.limits.burst, connection_limits.limits.rate)
         self._paid_at = 0.0  # when the frames read so far allow the next one
         self._fragments = 0  # of a message that is not complete
         self._deadline: asyncio.TimerHandle | None = None
@@ -179,7 +174,7 @@ class LimitedConnection(SharingConnection):
 
     def data_received(self, data: bytes) -> None:
         self._unread += data
-        if len(self._unread) > self._limits.incoming_bytes:
+        if len(self._unread) > self._connection_limits.limits.incoming_bytes:
             self._connection_limits.refused[RefusedFor.TOO_FAST] += 1
             log.info("dropped: it sends too fast", extra=about(address=self.remote.name))
             self._unread.clear()
@@ -203,7 +198,7 @@ class LimitedConnection(SharingConnection):
             self._count_frame()
             if event.opcode in DATA_OPCODES:
                 self._fragments = 0 if event.fin else self._fragments + 1
-            if self._fragments >= self._limits.fragments:
+            if self._fragments >= self._connection_limits.limits.fragments:
                 self.protocol.fail(CloseCode.MESSAGE_TOO_BIG, "too many fragments")
                 self.send_data()
                 return
@@ -260,7 +255,7 @@ class LimitedConnection(SharingConnection):
         while self._unread and self.request is None and not self.protocol.eof_sent:
             size = self._unread.find(b"\n") + 1 or len(self._unread)
             self._request_bytes += size
-            if self._request_bytes > self._limits.request_bytes:
+            if self._request_bytes > self._connection_limits.limits.request_bytes:
                 self._connection_limits.refused[RefusedFor.LONG_REQUEST] += 1
                 status = http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
                 self.protocol.send_response(self.protocol.reject(status, _REQUEST_TOO_LONG))
@@ -323,7 +318,9 @@ class LimitedConnection(SharingConnection):
     def _end_soon(self) -> None:
         """Give the other end its time to close the connection too."""
         if self._deadline is None:
-            self._deadline = self.loop.call_later(self._limits.close_seconds, self.transport.abort)
+            self._deadline = self.loop.call_later(
+                self._connection_limits.limits.close_seconds, self.transport.abort
+            )
 
 
 def drop_traceback(error: BaseException | None) -> None:

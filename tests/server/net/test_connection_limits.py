@@ -176,7 +176,7 @@ def test_a_flood_leaves_the_loop_time_for_all(
                 clients.enter_context(socket.create_connection(listener.getsockname()))
             counts = []
             async with websocket_server(
-                listener, AccessControl(None, None), Limits(), connection_limits, converse_with_nobody
+                listener, AccessControl(None, None), connection_limits, converse_with_nobody
             ):
                 async with asyncio.timeout(TIMEOUT):
                     while len(connection_limits) < flood:
@@ -212,7 +212,6 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
         async with websocket_server(
             listener,
             AccessControl(None, None, proxies),
-            Limits(),
             connection_limits,
             ServerConnection.wait_closed,
         ):
@@ -235,7 +234,7 @@ async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
     connection_limits = ConnectionLimits(limits)
     with listening_socket(Config()) as listener:
         async with websocket_server(
-            listener, AccessControl(None, None), limits, connection_limits, converse_with_nobody
+            listener, AccessControl(None, None), connection_limits, converse_with_nobody
         ):
             connection_limits.stop()
             assert await exchange(listener.getsockname()[1]) == b""
