@@ -141,6 +141,16 @@ def progress(label: str, total: int) -> "tqdm[Any]":
     return tqdm(desc=label, total=total, bar_format=form, leave=False, disable=None)
 
 
+def print_found(arguments: argparse.Namespace, found: object, lines: Iterable[str]) -> int:
+    """Print what a command has found: in lines, or as JSON if that is asked for; return the exit code."""
+    if arguments.json:
+        import msgspec
+
+        lines = [msgspec.json.format(msgspec.json.encode(found), indent=1).decode()]
+    print(*lines, sep="\n")
+    return 0
+
+
 def wrong_use(text: str) -> int:
     sys.stdout.flush()  # so that earlier output comes before the error
     print(f"palatinus: {text}", file=sys.stderr)

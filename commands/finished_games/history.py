@@ -2,7 +2,6 @@
 
 import argparse
 
-import msgspec
 from msgspec.structs import asdict
 
 from client.language import N_, _, counted
@@ -12,7 +11,7 @@ from client.ui.export.tables import evening_lines, games_listing, standings_list
 from commands.arguments import positive
 from commands.finished_games.own_games import known_games
 from commands.finished_games.records import add_folder, find_game, folder_of, games_of, past_evenings
-from commands.parsing import add_command, confirm, using_file
+from commands.parsing import add_command, confirm, print_found, using_file
 from protocol.messages import Evening, EveningPerson
 from server.tables.evening.rounds import standings as evening_standings
 
@@ -47,25 +46,19 @@ def add_history(history: argparse.ArgumentParser) -> None:
 def _list_games(arguments: argparse.Namespace) -> int:
     games = games_of(arguments)
     latest = games[: arguments.last]
-    if arguments.json:
-        _print_json(latest)
-        return 0
-    print(*games_listing(latest), sep="\n")
+    lines = games_listing(latest)
     if left := len(games) - len(latest):
         form = counted("{n} more game: see --last.", "{n} more games: see --last.", left)
-        print(form.format(n=left))
-    return 0
+        lines = [*lines, form.format(n=left)]
+    return print_found(arguments, latest, lines)
 
 
 def _print_standings(arguments: argparse.Namespace) -> int:
     if arguments.evening:
         return _print_evenings(arguments)
     best_first = standings(games_of(arguments)[: arguments.last])
-    if arguments.json:
-        _print_json([{"name": name, **asdict(standing)} for name, standing in best_first])
-    else:
-        print(*standings_listing(best_first), sep="\n")
-    return 0
+    found = [{"name": name, **asdict(standing)} for name, standing in best_first]
+    return print_found(arguments, found, standings_listing(best_first))
 
 
 def _print_evenings(arguments: argparse.Namespace) -> int:
@@ -91,34 +84,22 @@ def _print_evenings(arguments: argparse.Namespace) -> int:
         for each in evening_standings(range(len(keys)), results)
         if each.games
     ]
-    if arguments.json:
-        _print_json(people)
-        return 0
-    if not evenings:
-        none = _("No evenings are recorded here. {command} holds one.")
-        print(none.format(command="palatinus serve --evening NAME"))
-        return 0
-    told = counted("{n} evening", "{n} evenings", len(evenings)).format(n=len(evenings))
-    heading, _round, *lines = evening_lines(Evening(told, over=True, people=people))
-    print(heading, *lines, sep="\n")
-    return 0
+    none = _("No evenings are recorded here. {command} holds one.")
+    lines = [none.format(command="palatinus serve --evening NAME")]
+    if evenings:
+        told = counted("{n} evening", "{n} evenings", len(evenings)).format(n=len(evenings))
+        heading, _round, *lines = evening_lines(Evening(told, over=True, people=people))
+        lines = [heading, *lines]
+    return print_found(arguments, people, lines)
 
 
 def _own_games(arguments: argparse.Namespace) -> int:
     name, games, known = name_of_player(arguments.name), games_of(arguments), known_games().looked
     results = own_results(name, games, known)
     looked = [known[game.file] for game in games if name in game.names and game.file in known]
-    if arguments.json:
-        faults = [fault for each in looked for fault in each.faults]
-        _print_json({"name": name, "looked_through": len(looked), "results": results, "faults": faults})
-    else:
-        print(*statistics_listing(results, looked), sep="\n")
-    return 0
-
-
-def _print_json(values: object) -> None:
-    content = msgspec.json.format(msgspec.json.encode(values), indent=1)
-    print(content.decode())
+    faults = [fault for each in looked for fault in each.faults]
+    found = {"name": name, "looked_through": len(looked), "results": results, "faults": faults}
+    return print_found(arguments, found, statistics_listing(results, looked))
 
 
 def _remove_games(arguments: argparse.Namespace) -> int:

@@ -107,7 +107,6 @@ class Gateway:
             keepalives=limits.keepalives,
         )
         self._connections: set[GuestConnection] = set()
-        self._addresses: Counter[str] = Counter()
         self._arrivals = PerMinuteLimit(limits.arrivals_per_minute)
         self._arrivals_from = PerMinuteLimit(limits.arrivals_per_address)
         self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
@@ -148,7 +147,8 @@ class Gateway:
         loop, limits, remote = asyncio.get_running_loop(), self._limits, connection.remote
         networks, now = remote.counted_as, loop.time()
         per_network = shares(networks, limits.guests_per_address, limits.guests)
-        full = any(self._addresses[network] >= most for network, most in per_network)
+        here = Counter(network for each in self._connections for network in each.remote.counted_as)
+        full = any(here[network] >= most for network, most in per_network)
         if full or (len(self._connections) >= limits.guests and not self._make_room(networks)):
             log.info("guest refused: too many", extra=about(address=remote.name))
             return False
@@ -158,7 +158,6 @@ class Gateway:
         self._arrivals_from.count(networks, now)
         self._arrivals.count("", now, networks)
         self._connections.add(connection)
-        self._addresses.update(networks)
         self._deadlines[connection] = loop.call_later(limits.login_seconds, connection.abort)
         return True
 
@@ -183,7 +182,6 @@ class Gateway:
 
     def _leave(self, connection: GuestConnection) -> None:
         self._connections.discard(connection)
-        self._addresses -= Counter(connection.remote.counted_as)
         self._stop_clock(connection)
 
     def _stop_clock(self, connection: GuestConnection) -> None:

@@ -4,8 +4,6 @@ import argparse
 import asyncio
 from typing import Final
 
-import msgspec
-
 from client.finding.found import Gone, SeatAnswer, Silent
 from client.finding.search import follow_seat
 from client.language import _
@@ -14,6 +12,7 @@ from client.player.seats import KeptSeat, kept_seats, seats_folder
 from client.ui.frame import columns
 from client.ui.screens.search import describe_turn
 from commands.access import access_of, add_access
+from commands.parsing import print_found
 from protocol.messages import Turn
 
 _SECONDS: Final = 5.0  # for all servers, which are asked at the same time
@@ -33,13 +32,10 @@ def _list_games(arguments: argparse.Namespace) -> int:
     known = [
         (seat, answer) for seat, answer in zip(seats, answers, strict=True) if not isinstance(answer, Gone)
     ]
-    if arguments.json:
-        content = msgspec.json.encode([_as_map(seat, answer) for seat, answer in known])
-        print(msgspec.json.format(content, indent=1).decode())
-    else:
-        heading = _("TABLE"), _("GAME"), _("YOU"), _("SERVER")
-        rows = [(seat.table, describe_turn(answer), seat.name, seat.server) for seat, answer in known]
-        print(*columns([heading, *rows]) if rows else [_("No seat is kept for you anywhere.")], sep="\n")
+    heading = _("TABLE"), _("GAME"), _("YOU"), _("SERVER")
+    rows = [(seat.table, describe_turn(answer), seat.name, seat.server) for seat, answer in known]
+    lines = columns([heading, *rows]) if rows else [_("No seat is kept for you anywhere.")]
+    print_found(arguments, [_as_map(seat, answer) for seat, answer in known], lines)
     return 0 if any(_is_turn(answer) for _seat, answer in known) else _NOT_YOUR_TURN
 
 

@@ -8,10 +8,8 @@ from msgspec import structs
 
 from client.language import WrongUse, _
 from client.player import preferences
-from client.player.seats import Seats, seats_folder
 from client.ui.game import report
 from client.ui.requests import GoTo
-from client.ui.visit import Options, Visit, at_table
 from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.display_options import add_display_options
@@ -19,7 +17,7 @@ from commands.finished_games.records import keep_record, kept_here
 from commands.parsing import need_terminal
 from commands.playing.finding import chosen_server, goal_of
 from commands.playing.start_screen import log_for_later
-from commands.playing.visiting import options_of, play_on_after, visit_asking
+from commands.playing.visiting import options_of, play_on_after, visit_server
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
@@ -43,8 +41,7 @@ def _join(arguments: argparse.Namespace) -> int:
     no_table = WrongUse(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     if arguments.watch and arguments.server is None:
         raise no_table
-    access = access_of(arguments)
-    preferences.prefer_as_remembered()
+    access, known = access_of(arguments), preferences.prefer_as_remembered() or preferences.Preferences()
     name = preferences.name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal()
@@ -58,22 +55,12 @@ def _join(arguments: argparse.Namespace) -> int:
             raise no_table
         goal = GoTo(url, table, arguments.watch)
         need_terminal()
-    options = replace(
-        options_of(goal.url, name, arguments, keep_record),
-        first=at_table(goal.table, watch=goal.watch),
-        seats=Seats(seats_folder(), goal.url, new=arguments.new),
-        access=access,
-    )
-    known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
+    there = replace(options_of(goal.url, name, arguments, keep_record), access=access)
+    game = visit_server(there, goal, new=arguments.new)
+    game = play_on_after(game, options_of("", name, arguments), (known.brain,), kept_here())
     with log_for_later():
-        visited = asyncio.run(_visit(options, known.brain, arguments))
+        visited = asyncio.run(game)
     if not visited.code:
-        known = structs.replace(known, name=visited.name or options.name)
+        known = structs.replace(known, name=visited.name or name)
         preferences.remember(preferences.preferences_file(), known.joined(goal.url))
     return report(visited)
-
-
-async def _visit(options: Options, brain: str, arguments: argparse.Namespace) -> Visit:
-    """Visit the server, and play on what the player chose to there."""
-    here = options_of("", options.name, arguments)
-    return await play_on_after(await visit_asking(options), here, (brain,), kept_here())

@@ -86,7 +86,7 @@ async def _play(
     game: Coroutine[Any, Any, Visit], chosen: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    visited = await play_on_after(await game, _options(arguments), (chosen["brain"],), _config(arguments))
+    visited = await play_on_after(game, _options(arguments), (chosen["brain"],), _config(arguments))
     if not visited.home:
         return report(visited)
     known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
@@ -165,13 +165,12 @@ def add_problems(command: argparse.ArgumentParser) -> None:
 
 def _problems(arguments: argparse.Namespace) -> int:
     need_terminal()
-    preferences.prefer_as_remembered()
+    known = preferences.prefer_as_remembered() or preferences.Preferences()
     name = preferences.name_of_player(arguments.name)
     request = asyncio.run(solve(folder_of(arguments), name))
     if not isinstance(request, PlayOn):
         return 0
-    known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
-    visit = Visit(plays_on=request)
-    game = play_on_after(visit, options_of("", name, arguments), (known.brain,), kept_here())
+    here, brains, config = options_of("", name, arguments), (known.brain,), kept_here()
     with log_for_later():
-        return report(asyncio.run(game))
+        game = playing_on(here, request, brains, config)
+        return report(asyncio.run(play_on_after(game, here, brains, config)))

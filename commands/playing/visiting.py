@@ -4,7 +4,7 @@ import argparse
 import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -45,8 +45,10 @@ def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack
     return LookingBack(recording_of, Path.cwd(), analyse, keep, plays_on=True)
 
 
-async def visit_asking(options: Options) -> Visit:
+async def visit_server(options: Options, goal: requests.GoTo, *, new: bool = False) -> Visit:
     """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
+    seats = Seats(seats_folder(), goal.url, new=new)
+    options = replace(options, first=at_table(goal.table, watch=goal.watch), seats=seats)
     clusters = kept_in(clusters_file(), Clusters) or Clusters()
     host = urlsplit(options.url).hostname or ""
     hosts = (options.access.hosts or frozenset()) | clusters.hosts_with(host)
@@ -92,8 +94,11 @@ async def _password() -> str | None:
         return None
 
 
-async def play_on_after(visited: Visit, options: Options, brains: tuple[str, ...], config: Config) -> Visit:
+async def play_on_after(
+    visit: Awaitable[Visit], options: Options, brains: tuple[str, ...], config: Config
+) -> Visit:
     """Play on what the player chose to in the visit, and in later ones; return how the last one ended."""
+    visited = await visit
     while visited.plays_on is not None:
         visited = await playing_on(options, visited.plays_on, brains, config)
     return visited
@@ -123,12 +128,10 @@ async def go_where_chosen(
             game = going_on(options, left, config)
         case requests.Errand.HOST:
             game = host_game(options, preferences, announced=arguments.announced)
-        case requests.GoTo(url, table, watch):
+        case requests.GoTo(url):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = options_of(url, name, arguments, keep_record)
-            seats, first = Seats(seats_folder(), url), at_table(table, watch=watch)
-            home = Capabilities(home=True)
-            game = visit_asking(replace(there, first=first, seats=seats, capabilities=home))
+            game = visit_server(replace(there, capabilities=Capabilities(home=True)), request)
         case _:
             return Visit(home=request is requests.Errand.GO_HOME)
-    return await play_on_after(await game, options, (preferences.brain,), config)
+    return await play_on_after(game, options, (preferences.brain,), config)

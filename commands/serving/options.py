@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import UnionType
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -42,8 +42,17 @@ _PASSWORDS: Final[Mapping[str, str]] = {
     "password-file": PASSWORD_VARIABLE,
     "smtp-password-file": SMTP_PASSWORD_VARIABLE,
 }
-_METAVARS: Final[Mapping[type, str]] = {int: "NUMBER", Path: "FILE"}
-_CONVERTED: Final[Mapping[type, Callable[[str], Any]]] = {int: positive, Path: Path}
+# What the help calls a word, and how it is read: for types, and for some options.
+_WORDS: Final[Mapping[Any, tuple[str, Callable[[str], Any]]]] = {
+    int: ("NUMBER", positive),
+    Path: ("FILE", Path),
+}
+Address: TypeAlias = Annotated[str, "ADDRESS", str]
+Folder: TypeAlias = Annotated[Path, "FOLDER", Path]
+Level: TypeAlias = Annotated[str, "LEVEL", level_name]
+Name: TypeAlias = Annotated[str, "NAME", str]
+Port: TypeAlias = Annotated[int, "PORT", port_number]
+Url: TypeAlias = Annotated[str, "URL", str]
 
 
 class _Switch(argparse.BooleanOptionalAction):
@@ -62,36 +71,27 @@ class _Switch(argparse.BooleanOptionalAction):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: what the help says of it, how a word for it is read, its key in a file, type and default."""
+    """An option: what the help says of it, and what follows from its field in `ServeOptions`.
+
+    `kind` is bool, int, float, str, Path or list; `convert` returns what a word means, or raises
+    ArgumentTypeError. A switch may be the `word` instead of on or off.
+    """
 
     help: str
-    metavar: str | None = None
-    convert_word: Callable[[str], Any] | None = None
     only: str = ""  # of the options with the same word here, one can be in use
     more: Mapping[str, Any] = field(default_factory=dict)  # for argparse alone
-    word: str = ""  # that a switch may be instead of on or off
     heading: str = ""  # of the help, above this option and those that follow
     key: str = ""
-    hint: Any = None
     default: Any = None
+    kind: type = str
+    choices: tuple[str, ...] = ()
+    word: str = ""
+    metavar: str | None = None
+    convert: Callable[[str], Any] = str
 
     @property
     def name(self) -> str:
         return self.key.replace("-", "_")
-
-    @property
-    def kind(self) -> type:
-        """Return bool, int, float, str, Path or list."""
-        first = get_args(self.hint)[0] if get_origin(self.hint) is UnionType else self.hint
-        return str if get_origin(first) is Literal else get_origin(first) or first
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        return get_args(self.hint) if get_origin(self.hint) is Literal else ()
-
-    def convert(self, word: str) -> Any:
-        """Return what a word means; raises ArgumentTypeError."""
-        return (self.convert_word or _CONVERTED.get(self.kind, str))(word)
 
     def describe(self) -> str:
         """Return what the help says; `%(default)s` stands for the default."""
@@ -109,10 +109,11 @@ class Option:
         elif self.choices:
             more = {"choices": self.choices}
         elif self.kind is not bool:
-            more = {"type": self.convert, "metavar": self.metavar or _METAVARS.get(self.kind), **self.more}
-        action: argparse.Action = group.add_argument(*names, f"--{self.key}", help=self.describe(), **more)
-        show_default(action, self.default)
-        return action
+            action = "append" if self.kind is list else "store"
+            more = {"action": action, "type": self.convert, "metavar": self.metavar, **self.more}
+        added: argparse.Action = group.add_argument(*names, f"--{self.key}", help=self.describe(), **more)
+        show_default(added, self.default)
+        return added
 
 
 def _option(default: Any, *told: Any, **more: Any) -> Any:
@@ -127,26 +128,19 @@ def _option(default: Any, *told: Any, **more: Any) -> Any:
 class ServeOptions:
     """What is chosen, and by default; None if nothing is, or something that excludes it."""
 
-    host: str = _option(
-        "0.0.0.0",  # noqa: S104 - a LAN host
-        N_("address to listen on (default: all)"),
-        "ADDRESS",
-        heading=N_("where"),
+    host: Address = _option(
+        "0.0.0.0",  # noqa: S104 - a LAN host N_("address to listen on (default: all)"), heading=N_("where")
     )
-    port: int = _option(DEFAULT_PORT, N_("port to listen on (default: %(default)s)"), "PORT", port_number)
+    port: Port = _option(DEFAULT_PORT, N_("port to listen on (default: %(default)s)"))
     announce: bool | None = _option(
         None, N_("announce the server to palatinus join (default: unless --host is a loopback address)")
     )
-    name: str | None = _option(
-        None,
-        N_("name under which others find the server (default: this computer's name)"),
-        "NAME",
-        server_name,
+    name: Annotated[str, "NAME", server_name] | None = _option(
+        None, N_("name under which others find the server (default: this computer's name)")
     )
-    data: Path | None = _option(
+    data: Folder | None = _option(
         data_folder,
         N_("folder where games are kept (default: %(default)s)"),
-        "FOLDER",
         only="data",
         heading=N_("storage"),
     )
@@ -160,52 +154,44 @@ class ServeOptions:
             "(default: %(default)s)"
         ),
     )
-    records: Path | None = _option(
+    records: Folder | None = _option(
         None,
         N_(
             "write the record of every finished game to this folder, and never remove one "
             "(default: the latest 10,000 in the folder records of --data)"
         ),
-        "FOLDER",
         only="records",
     )
     history: bool | None = _option(
         None, N_("keep the records of finished games for palatinus history (default: yes)"), only="records"
     )
-    database: str | None = _option(
-        None, N_("keep games in this PostgreSQL database, which several servers share, not in --data"), "URL"
+    database: Url | None = _option(
+        None, N_("keep games in this PostgreSQL database, which several servers share, not in --data")
     )
-    node: str | None = _option(
-        None,
-        N_("the name of this server among those that share the database (default: host and port)"),
-        "NAME",
+    node: Name | None = _option(
+        None, N_("the name of this server among those that share the database (default: host and port)")
     )
-    address: str | None = _option(
+    address: Url | None = _option(
         None,
         N_(
             "address of this server: the other servers give it to clients, and pages for browsers know its "
             "name (default: as shown at the start)"
         ),
-        "URL",
     )
-    lease: int = _option(
+    lease: Annotated[int, "SECONDS", positive] = _option(
         6,
         N_(
             "seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)"
         ),
-        "SECONDS",
     )
     password_file: Path | None = _option(
         None, N_("require the password on the first line of this file"), heading=N_("who gets in")
     )
     tls_cert: Path | None = _option(None, N_("certificate chain (PEM), to serve wss://"))
     tls_key: Path | None = _option(None, N_("private key, if it is not in the --tls-cert file"))
-    trust_proxy: list[Network] | None = _option(
+    trust_proxy: list[Annotated[Network, "ADDRESS", network]] | None = _option(
         None,
         N_("trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"),
-        "ADDRESS",
-        network,
-        more={"action": "append"},
     )
     proxy_protocol: bool = _option(
         False, N_("trusted proxies report addresses with the PROXY protocol instead of X-Forwarded-For")
@@ -228,11 +214,8 @@ class ServeOptions:
     bots: bool = _option(
         True, N_("seat bots at tables whose hosts ask for them (default: yes)"), heading=N_("bots")
     )
-    bots_cpu: float = _option(
-        0.5,
-        N_("CPU cores that all bots together may use for thinking (default: %(default)s)"),
-        "SHARE",
-        share,
+    bots_cpu: Annotated[float, "SHARE", share] = _option(
+        0.5, N_("CPU cores that all bots together may use for thinking (default: %(default)s)")
     )
     bots_pace: Literal["human", "quick"] = _option(
         "human",
@@ -241,17 +224,12 @@ class ServeOptions:
             "(default: %(default)s)"
         ),
     )
-    stand_in: str = _option(
-        STAND_IN,
-        N_("the level of the bot that plays for absent players (default: %(default)s)"),
-        "LEVEL",
-        level_name,
+    stand_in: Level = _option(
+        STAND_IN, N_("the level of the bot that plays for absent players (default: %(default)s)")
     )
-    ssh: int | None = _option(
+    ssh: Port | None = _option(
         None,
         N_("let people play over ssh, with nothing installed (port: {port})"),
-        "PORT",
-        port_number,
         more={"nargs": "?", "const": SSH_PORT},
         heading=N_("guests and pages"),
     )
@@ -259,39 +237,30 @@ class ServeOptions:
     guests_per_address: int = _option(
         50, N_("maximum number of guests at once from one address (default: %(default)s)")
     )
-    web: bool | str = _option(
-        False,
-        N_("let people play in browsers, and watch public tables there; with --web=watch, only watch"),
-        word="watch",
+    web: bool | Literal["watch"] = _option(
+        False, N_("let people play in browsers, and watch public tables there; with --web=watch, only watch")
     )
     lobby_chat: bool = _option(
         True, N_("let people in the lobby see who is online, and talk there (default: yes)")
     )
-    notify: list[str] | None = _option(
+    notify: list[Annotated[str, "WHERE", notices_allowed]] | None = _option(
         None,
         N_(
             "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "
             "url:HOST; a named host may be on your own network (can be repeated)"
         ),
-        "WHERE",
-        notices_allowed,
-        more={"action": "append"},
         heading=N_("notices"),
     )
-    smtp: str | None = _option(
-        None,
-        N_("send e-mail through this server: smtp://user@host:587, or smtps://user@host:465"),
-        "URL",
-        smtp_server,
+    smtp: Annotated[str, "URL", smtp_server] | None = _option(
+        None, N_("send e-mail through this server: smtp://user@host:587, or smtps://user@host:465")
     )
-    smtp_from: str | None = _option(None, N_("the sender of the e-mail"), "ADDRESS")
+    smtp_from: Address | None = _option(None, N_("the sender of the e-mail"))
     smtp_password_file: Path | None = _option(
         None, N_("read the password for --smtp from the first line of this file")
     )
-    evening: str | None = _option(
+    evening: Name | None = _option(
         None,
         N_("hold an evening: people sign up, and the server draws who plays with whom"),
-        "NAME",
         heading=N_("an evening for many"),
     )
     evening_rounds: int | None = _option(
@@ -303,8 +272,8 @@ class ServeOptions:
     evening_same_draws: bool = _option(
         False, N_("all tables of a round have the same tiles and laurels; nobody can watch them")
     )
-    evening_bots: str | None = _option(
-        None, N_("bots of this level fill up tables with fewer than three people"), "LEVEL", level_name
+    evening_bots: Level | None = _option(
+        None, N_("bots of this level fill up tables with fewer than three people")
     )
     verbose: bool = _option(
         False, N_("also log connections, seats taken and departures"), heading=N_("logs and control")
@@ -322,16 +291,28 @@ class ServeOptions:
 
 
 def serve_options() -> list[Option]:
-    usual, hints = ServeOptions(), get_type_hints(ServeOptions)
+    usual, hints = ServeOptions(), get_type_hints(ServeOptions, include_extras=True)
     return [
         replace(
             each.metadata["option"],
             key=each.name.replace("_", "-"),
-            hint=hints[each.name],
             default=getattr(usual, each.name),
+            **_read_hint(hints[each.name]),
         )
         for each in fields(ServeOptions)
     ]
+
+
+def _read_hint(hint: Any) -> dict[str, Any]:
+    """Return what the type of an option says of it."""
+    first, *others = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+    many = get_origin(first) is list
+    each = get_args(first)[0] if many else first
+    kind, *words = get_args(each) if get_origin(each) is Annotated else (each, *_WORDS.get(each, (None, str)))
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    word = next((get_args(other)[0] for other in others if get_origin(other) is Literal), "")
+    kind = list if many else str if choices else kind
+    return {"kind": kind, "choices": choices, "word": word, "metavar": words[0], "convert": words[1]}
 
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
