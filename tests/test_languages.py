@@ -30,6 +30,7 @@ KEYWORDS = {
     "BadPosition": None,
     "refused": None,
     "Template": None,
+    "_option": None,
 }
 # Punctuation that is the same everywhere: after the name of a Python error or of the program, and in CSS.
 OWN = re.compile(r"__name__|self\.prog|pair\.|_hash")

@@ -80,7 +80,6 @@ class Option:
     help: str
     only: str = ""  # of the options with the same word here, one can be in use
     more: Mapping[str, Any] = field(default_factory=dict)  # for argparse alone
-    heading: str = ""  # of the help, above this option and those that follow
     key: str = ""
     default: Any = None
     kind: type = str
@@ -92,6 +91,10 @@ class Option:
     @property
     def name(self) -> str:
         return self.key.replace("-", "_")
+
+    @property
+    def heading(self) -> str:
+        return _HEADINGS.get(self.key, "")
 
     def describe(self) -> str:
         """Return what the help says; `%(default)s` stands for the default."""
@@ -116,177 +119,143 @@ class Option:
         return added
 
 
-def _option(default: Any, *told: Any, **more: Any) -> Any:
-    """Declare an option; what `default` returns is its default if it can be called."""
-    metadata = {"option": Option(*told, **more)}
+def _option(text: str, default: Any = None, *, only: str = "", more: Mapping[str, Any] | None = None) -> Any:
+    """Declare an option, marking its text; what `default` returns is its default if it can be called."""
+    metadata = {"option": Option(text, only, more or {})}
     if callable(default):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+_HEADINGS: Final[Mapping[str, str]] = {  # of the help, above the option and those that follow
+    "host": N_("where"),
+    "data": N_("storage"),
+    "password-file": N_("who gets in"),
+    "max-tables": N_("limits"),
+    "bots": N_("bots"),
+    "ssh": N_("guests and pages"),
+    "notify": N_("notices"),
+    "evening": N_("an evening for many"),
+    "verbose": N_("logs and control"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
     """What is chosen, and by default; None if nothing is, or something that excludes it."""
 
-    host: Address = _option(
-        "0.0.0.0",  # noqa: S104 - a LAN host N_("address to listen on (default: all)"), heading=N_("where")
-    )
-    port: Port = _option(DEFAULT_PORT, N_("port to listen on (default: %(default)s)"))
+    host: Address = _option("address to listen on (default: all)", "0.0.0.0")  # noqa: S104 - a LAN host
+    port: Port = _option("port to listen on (default: %(default)s)", DEFAULT_PORT)
     announce: bool | None = _option(
-        None, N_("announce the server to palatinus join (default: unless --host is a loopback address)")
+        "announce the server to palatinus join (default: unless --host is a loopback address)"
     )
     name: Annotated[str, "NAME", server_name] | None = _option(
-        None, N_("name under which others find the server (default: this computer's name)")
+        "name under which others find the server (default: this computer's name)"
     )
     data: Folder | None = _option(
-        data_folder,
-        N_("folder where games are kept (default: %(default)s)"),
-        only="data",
-        heading=N_("storage"),
+        "folder where games are kept (default: %(default)s)", data_folder, only="data"
     )
     memory: bool | None = _option(
-        False, N_("keep nothing on disk: all games end when the server stops"), only="data"
+        "keep nothing on disk: all games end when the server stops", False, only="data"
     )
     durable: Literal["normal", "full"] = _option(
+        "full: every move waits for the disk, so that not even a power cut loses one (default: %(default)s)",
         "normal",
-        N_(
-            "full: every move waits for the disk, so that not even a power cut loses one "
-            "(default: %(default)s)"
-        ),
     )
     records: Folder | None = _option(
-        None,
-        N_(
-            "write the record of every finished game to this folder, and never remove one "
-            "(default: the latest 10,000 in the folder records of --data)"
-        ),
+        "write the record of every finished game to this folder, and never remove one (default: the latest "
+        "10,000 in the folder records of --data)",
         only="records",
     )
     history: bool | None = _option(
-        None, N_("keep the records of finished games for palatinus history (default: yes)"), only="records"
+        "keep the records of finished games for palatinus history (default: yes)", only="records"
     )
     database: Url | None = _option(
-        None, N_("keep games in this PostgreSQL database, which several servers share, not in --data")
+        "keep games in this PostgreSQL database, which several servers share, not in --data"
     )
     node: Name | None = _option(
-        None, N_("the name of this server among those that share the database (default: host and port)")
+        "the name of this server among those that share the database (default: host and port)"
     )
     address: Url | None = _option(
-        None,
-        N_(
-            "address of this server: the other servers give it to clients, and pages for browsers know its "
-            "name (default: as shown at the start)"
-        ),
+        "address of this server: the other servers give it to clients, and pages for browsers know its name "
+        "(default: as shown at the start)",
     )
     lease: Annotated[int, "SECONDS", positive] = _option(
-        6,
-        N_(
-            "seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)"
-        ),
+        "seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)", 6
     )
-    password_file: Path | None = _option(
-        None, N_("require the password on the first line of this file"), heading=N_("who gets in")
-    )
-    tls_cert: Path | None = _option(None, N_("certificate chain (PEM), to serve wss://"))
-    tls_key: Path | None = _option(None, N_("private key, if it is not in the --tls-cert file"))
+    password_file: Path | None = _option("require the password on the first line of this file")
+    tls_cert: Path | None = _option("certificate chain (PEM), to serve wss://")
+    tls_key: Path | None = _option("private key, if it is not in the --tls-cert file")
     trust_proxy: list[Annotated[Network, "ADDRESS", network]] | None = _option(
-        None,
-        N_("trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"),
+        "trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"
     )
     proxy_protocol: bool = _option(
-        False, N_("trusted proxies report addresses with the PROXY protocol instead of X-Forwarded-For")
+        "trusted proxies report addresses with the PROXY protocol instead of X-Forwarded-For", False
     )
-    max_tables: int = _option(
-        500, N_("maximum number of tables at once (default: %(default)s)"), heading=N_("limits")
-    )
+    max_tables: int = _option("maximum number of tables at once (default: %(default)s)", 500)
     tables_per_minute: int | None = _option(
-        None,
-        N_(
-            "maximum number of tables opened per minute from one address "
-            "(default: 120, and 30 from one connection)"
-        ),
+        "maximum number of tables opened per minute from one address (default: 120, and 30 from one "
+        "connection)",
     )
-    max_connections: int = _option(1000, N_("maximum number of connections at once (default: %(default)s)"))
+    max_connections: int = _option("maximum number of connections at once (default: %(default)s)", 1000)
     connections_per_address: int = _option(
-        250, N_("maximum number of connections at once from one address (default: %(default)s)")
+        "maximum number of connections at once from one address (default: %(default)s)", 250
     )
-    rate: int = _option(20, N_("messages per second read from one client (default: %(default)s)"))
-    bots: bool = _option(
-        True, N_("seat bots at tables whose hosts ask for them (default: yes)"), heading=N_("bots")
-    )
+    rate: int = _option("messages per second read from one client (default: %(default)s)", 20)
+    bots: bool = _option("seat bots at tables whose hosts ask for them (default: yes)", True)
     bots_cpu: Annotated[float, "SHARE", share] = _option(
-        0.5, N_("CPU cores that all bots together may use for thinking (default: %(default)s)")
+        "CPU cores that all bots together may use for thinking (default: %(default)s)", 0.5
     )
     bots_pace: Literal["human", "quick"] = _option(
+        "human: at a table of several people, bots take 1.5 to 4 seconds for a move; quick: 1 second "
+        "(default: %(default)s)",
         "human",
-        N_(
-            "human: at a table of several people, bots take 1.5 to 4 seconds for a move; quick: 1 second "
-            "(default: %(default)s)"
-        ),
     )
     stand_in: Level = _option(
-        STAND_IN, N_("the level of the bot that plays for absent players (default: %(default)s)")
+        "the level of the bot that plays for absent players (default: %(default)s)", STAND_IN
     )
     ssh: Port | None = _option(
-        None,
-        N_("let people play over ssh, with nothing installed (port: {port})"),
+        "let people play over ssh, with nothing installed (port: {port})",
         more={"nargs": "?", "const": SSH_PORT},
-        heading=N_("guests and pages"),
     )
-    max_guests: int = _option(200, N_("maximum number of guests over ssh at once (default: %(default)s)"))
+    max_guests: int = _option("maximum number of guests over ssh at once (default: %(default)s)", 200)
     guests_per_address: int = _option(
-        50, N_("maximum number of guests at once from one address (default: %(default)s)")
+        "maximum number of guests at once from one address (default: %(default)s)", 50
     )
     web: bool | Literal["watch"] = _option(
-        False, N_("let people play in browsers, and watch public tables there; with --web=watch, only watch")
+        "let people play in browsers, and watch public tables there; with --web=watch, only watch", False
     )
     lobby_chat: bool = _option(
-        True, N_("let people in the lobby see who is online, and talk there (default: yes)")
+        "let people in the lobby see who is online, and talk there (default: yes)", True
     )
     notify: list[Annotated[str, "WHERE", notices_allowed]] | None = _option(
-        None,
-        N_(
-            "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "
-            "url:HOST; a named host may be on your own network (can be repeated)"
-        ),
-        heading=N_("notices"),
+        "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "
+        "url:HOST; a named host may be on your own network (can be repeated)",
     )
     smtp: Annotated[str, "URL", smtp_server] | None = _option(
-        None, N_("send e-mail through this server: smtp://user@host:587, or smtps://user@host:465")
+        "send e-mail through this server: smtp://user@host:587, or smtps://user@host:465"
     )
-    smtp_from: Address | None = _option(None, N_("the sender of the e-mail"))
-    smtp_password_file: Path | None = _option(
-        None, N_("read the password for --smtp from the first line of this file")
-    )
+    smtp_from: Address | None = _option("the sender of the e-mail")
+    smtp_password_file: Path | None = _option("read the password for --smtp from the first line of this file")
     evening: Name | None = _option(
-        None,
-        N_("hold an evening: people sign up, and the server draws who plays with whom"),
-        heading=N_("an evening for many"),
+        "hold an evening: people sign up, and the server draws who plays with whom"
     )
     evening_rounds: int | None = _option(
-        None, N_("in so many rounds (default: a table begins when enough people wait)")
+        "in so many rounds (default: a table begins when enough people wait)"
     )
     evening_minutes: int = _option(
-        60, N_("minutes for a game, shared equally by its players (default: %(default)s)")
+        "minutes for a game, shared equally by its players (default: %(default)s)", 60
     )
     evening_same_draws: bool = _option(
-        False, N_("all tables of a round have the same tiles and laurels; nobody can watch them")
+        "all tables of a round have the same tiles and laurels; nobody can watch them", False
     )
-    evening_bots: Level | None = _option(
-        None, N_("bots of this level fill up tables with fewer than three people")
-    )
-    verbose: bool = _option(
-        False, N_("also log connections, seats taken and departures"), heading=N_("logs and control")
-    )
-    log_json: bool = _option(False, N_("log one JSON object per line"))
-    metrics: bool | None = _option(
-        None, N_("serve /healthz and /metrics (default: only on a loopback address)")
-    )
-    admin: bool | None = _option(
-        None, N_("listen for palatinus admin (default: yes, unless --memory is given)")
-    )
+    evening_bots: Level | None = _option("bots of this level fill up tables with fewer than three people")
+    verbose: bool = _option("also log connections, seats taken and departures", False)
+    log_json: bool = _option("log one JSON object per line", False)
+    metrics: bool | None = _option("serve /healthz and /metrics (default: only on a loopback address)")
+    admin: bool | None = _option("listen for palatinus admin (default: yes, unless --memory is given)")
     admin_socket: Path | None = _option(
-        None, N_("listen for palatinus admin there (default: admin.sock in the data folder)")
+        "listen for palatinus admin there (default: admin.sock in the data folder)"
     )
 
 
