@@ -28,7 +28,7 @@ KEYWORDS = {
     "JournalInUse": None,
     "DamagedRecord": (2,),
     "BadPosition": None,
-    "refused": None,
+    "damage": None,
     "Template": None,
     "_option": None,
 }
