@@ -30,7 +30,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.tables.table import Gap, TableModel, news_of_server
     from client.ui.frame import plain, width_of
     from client.ui.screens import news
-    from client.ui.screens.dispatch import pressed
+    from client.ui.screens.dispatch import after_key
     from client.ui.screens.screen import drawn
     from client.ui.state import Ui
     from client.ui.texts.glyphs import ASCII, UNICODE
@@ -116,15 +116,15 @@ def read_by_screen(data: bytes) -> None:
             continue
         try:
             for update in (news_of_server(message), *model.take(message)):
-                ui = ui if update is None else news.heard(ui, update, model)
+                ui = ui if update is None else news.after_update(ui, update, model)
         except (BadMessage, Gap):
             continue
         if isinstance(message, Tables):
-            ui = news.listed(ui, message.tables, model)
+            ui = news.with_tables(ui, message.tables, model)
         elif isinstance(message, Refused):
-            ui = news.refused(ui, describe_refusal(message))
+            ui = news.with_refusal(ui, describe_refusal(message))
         _check_screen(ui, model, keys)
-        ui, _request = pressed(ui, keys.choice(_KEYS), model)
+        ui, _request = after_key(ui, keys.choice(_KEYS), model)
         _check_screen(ui, model, keys)
 
 

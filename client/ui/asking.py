@@ -20,7 +20,7 @@ from client.records import Recording
 from client.tables.draws import Call
 from client.tables.table import PAST_FROM, TableModel
 from client.ui import requests
-from client.ui.export.moment import not_saved, saved, saved_as
+from client.ui.export.moment import describe_not_saved, describe_saved, save
 from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
@@ -202,14 +202,14 @@ class ServerSession(Session):
             of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
             if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch | None):
                 ui = replace(self.ui, name=self._name) if again is None else self.ui
-                self.show(news.name_refused(ui, str(failure), again))
+                self.show(news.with_name_refusal(ui, str(failure), again))
             else:
                 code = failure.code if isinstance(failure, RequestRefused) else ""
-                self.show(news.refused(self.ui, str(failure), code, request))
+                self.show(news.with_refusal(self.ui, str(failure), code, request))
         except DamagedRecord as error:
             text = _("The server sent a record that cannot be read: {reason}.")
             said = text.format(reason=_(error.text).format(**error.about))
-            self.show(news.refused(self.ui, said))
+            self.show(news.with_refusal(self.ui, said))
         else:
             if not isinstance(request, messages.ListTables):
                 self.show(replace(self.ui, busy=False, sent=None))
@@ -248,7 +248,7 @@ class ServerSession(Session):
                 await self._see_moves()
             case requests.Errand() if not self.ui.capabilities.saves:
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
-                self.show(news.refused(self.ui, text))
+                self.show(news.with_refusal(self.ui, text))
             case requests.Review() | requests.Errand():  # the program has carried out all other errands
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
@@ -257,7 +257,7 @@ class ServerSession(Session):
                 if self._options.bots is not None:
                     self.end_as(Visit(home=True))
                     return
-                left = news.gone_on(self.ui, self.model)
+                left = news.at_other_table(self.ui, self.model)
                 self.show(replace(left, name=self._name, log=()))
                 await self._list()
             case messages.TakePart():
@@ -309,7 +309,7 @@ class ServerSession(Session):
         if self.ui.evening is not None and self.ui.evening.same_draws:
             rounds = {each.table: each.round for each in self.ui.evening.tables}
             self.model.draws.promised = self.ui.evening.commitments[rounds[table] - 1]
-        self.show(replace(news.gone_on(self.ui, self.model), name=name))
+        self.show(replace(news.at_other_table(self.ui, self.model), name=name))
         self._keeper.keep(structs.replace(seated, token=token), name, self._connection.cluster)
 
     async def _rename(self, request: requests.Rename) -> None:
@@ -334,7 +334,7 @@ class ServerSession(Session):
     async def _list(self) -> None:
         tables = (await self._connection.ask(messages.ListTables(NEW))).tables
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
-        self.show_later(news.listed(self.ui, tables, self.model, kept))
+        self.show_later(news.with_tables(self.ui, tables, self.model, kept))
 
     async def hint(self) -> None:
         """Suggest a move, unless the game has moved on or the host no longer allows hints."""
@@ -346,7 +346,7 @@ class ServerSession(Session):
         suggestion = await suggest(snapshot(model.view, model.view.eyes), model.legal)
         ui = replace(self.ui, ponders=False, notice=None)
         if model.seq == seen_at and hints_allowed(ui, model):
-            ui = news.suggested(ui, suggestion, model)
+            ui = news.with_suggestion(ui, suggestion, model)
         self.show(ui)
 
     async def _look_back(self, request: requests.Review | requests.Errand, looking_back: LookingBack) -> None:
@@ -385,16 +385,16 @@ class ServerSession(Session):
         except (RequestRefused, ConnectFailed) as failure:
             self.log(str(failure))
         except OSError as error:
-            self.log(not_saved(Path(error.filename or table), error))
+            self.log(describe_not_saved(Path(error.filename or table), error))
 
     def _save(self, looking_back: LookingBack, name: str, content: str) -> None:
         if looking_back.folder is None:
             return  # refused before
         path = looking_back.folder / name
         try:
-            self.show(self.ui.with_notice(saved_as(saved(path, content))))
+            self.show(self.ui.with_notice(describe_saved(save(path, content))))
         except OSError as error:
-            self.show(news.refused(self.ui, not_saved(path, error)))
+            self.show(news.with_refusal(self.ui, describe_not_saved(path, error)))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""
@@ -428,11 +428,11 @@ class ServerSession(Session):
         state = self.model.state
         if state is None or state.studied is None:
             text = _("No study was opened here. In the record of the game (v), B opens one.")
-            self.show(news.refused(self.ui, text))
+            self.show(news.with_refusal(self.ui, text))
             return
         await self.leave()
         await self._join(state.studied.table)
-        self.show(replace(news.gone_on(self.ui, self.model), name=self._name))
+        self.show(replace(news.at_other_table(self.ui, self.model), name=self._name))
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""

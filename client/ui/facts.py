@@ -166,7 +166,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
             return _foreseen(piece, Field(name.upper()), ui, model, view)
         case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
-            return list(_laid(position, LaidTile(view.drawn, int(turns)), ui, model, view))
+            return list(_beside_tile(position, LaidTile(view.drawn, int(turns)), ui, model, view))
         case ["board"]:
             return [_of_hill(tile, board) for tile in sorted(view.layout.hills)]
         case ["tiles"]:
@@ -225,7 +225,7 @@ def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) ->
     return _at(cell, ui, model, view, piece)
 
 
-def _laid(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: View) -> Iterator[str]:
+def _beside_tile(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: View) -> Iterator[str]:
     """Yield what would be beside the fields of a tile that is laid like this."""
     if not isinstance(model.legal, LegalLays) or text not in map(str, model.legal.positions):
         yield from _moves(ui, model)

@@ -142,7 +142,7 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*rows, row] if row else rows
 
 
-def begun(rows: list[str], height: int, width: int, dots: str = "...") -> list[str]:
+def first_rows(rows: list[str], height: int, width: int, dots: str = "...") -> list[str]:
     """Return as many rows of a text as there is room for, with `dots` where the rest is left out."""
     if len(rows) <= height:
         return rows
@@ -198,14 +198,14 @@ class Frame:
         return None
 
 
-def framed(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool) -> Frame:
+def build_frame(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool) -> Frame:
     lines: list[Line] = []
     targets: list[Target] = []
     for block in blocks:
         targets.extend(target.moved(0, len(lines)) for target in block.targets)
         lines.extend(block.lines)
     shown = stacked(lines, width, height)
-    return Frame(tuple(map(_typed, shown)) if ascii_only else tuple(shown), tuple(targets))
+    return Frame(tuple(map(_line_in_ascii, shown)) if ascii_only else tuple(shown), tuple(targets))
 
 
 def side_by_side(left: Block, right: Block, left_width: int, right_width: int, height: int) -> Block:
@@ -225,7 +225,7 @@ def block_of(rows: Sequence[Row], width: int) -> Block:
     return Block(tuple(content for content, _ in rows), tuple(targets))
 
 
-def _typed(content: Line) -> Line:
+def _line_in_ascii(content: Line) -> Line:
     """Return the line in ASCII: letters without accents, question marks for other characters."""
     return tuple((style, in_ascii(text)) for style, text in content)
 

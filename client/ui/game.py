@@ -59,7 +59,7 @@ async def visit(options: Options) -> Visit:
             client = Client(options, connection)
             try:
                 await Program(client, options.device).run()
-                return client.visited()
+                return client.result()
             finally:
                 client.release()
     except PasswordWanted as error:
@@ -109,7 +109,7 @@ class Client(ServerSession):
         if self._options.bots is not None:
             self._program.begin(self._tell(self._options.bots.failures))
 
-    def visited(self) -> Visit:
+    def result(self) -> Visit:
         return replace(self._end, sentence=self._parting(), name=self._name)
 
     def release(self) -> None:
@@ -162,7 +162,7 @@ class Client(ServerSession):
                 and (update.name != was.name or update.round < was.round or update.over < was.over)
             ):  # it is another evening
                 connection.follows_evening, ui = False, replace(ui, person=None)
-            ui = news.heard(ui, update, self.model)
+            ui = news.after_update(ui, update, self.model)
             (self.show_later if isinstance(update, Online | SaidInLobby) else self.show)(ui)
             if isinstance(update, Evening):
                 called, self._called = self._called, news.called_to(ui, self.model)

@@ -20,7 +20,7 @@ from client.ui.keys import Act, Action, InsertText, Pick
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import followed
+from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
@@ -137,7 +137,7 @@ class LineShell:
         if not self._has_room():
             return
         top = self._top()
-        ui = followed(top.ui, top.model)
+        ui = at_table_page(top.ui, top.model)
         if isinstance(ui.overlay, Announcements):
             ui = replace(ui, overlay=None)  # the log has it, too
         top.ui = ui
@@ -161,8 +161,8 @@ class LineShell:
             self._stop()
 
     async def _obey(self) -> None:
-        while await self._answered() and (typed := await self._terminal.line()) is not None:
-            await self._answered()
+        while await self._wait_for_answer() and (typed := await self._terminal.line()) is not None:
+            await self._wait_for_answer()
             text = typed.strip()
             self._tell()
             if text == "wait":  # until something is asked of the player, or nothing more is to come
@@ -175,11 +175,11 @@ class LineShell:
             if self._remote is not None:
                 taken = time.thread_time() - cpu, time.perf_counter() - began
                 await asyncio.sleep(self._remote.painted(*taken))
-        await self._answered()
+        await self._wait_for_answer()
         self._by_player = self._remote is None  # who has gone from far away may come back
         self._done.set()
 
-    async def _answered(self) -> bool:
+    async def _wait_for_answer(self) -> bool:
         """Wait until the server has answered, or cannot, and all is printed; return whether to go on."""
         while not self._done.is_set() and (self._pending() or not self._has_room()):
             await self._change.wait()
@@ -187,7 +187,7 @@ class LineShell:
 
     def _pending(self) -> bool:
         top = self._top()
-        ui = followed(top.ui, top.model)
+        ui = at_table_page(top.ui, top.model)
         taking_seat = isinstance(ui.page, Gathering) and top.model.state is None
         unlisted = isinstance(ui.page, Lobby) and not ui.page.listed
         return ui.lost is None and (ui.busy or ui.ponders or taking_seat or unlisted)
@@ -216,7 +216,7 @@ class LineShell:
             top.act(Act.CONFIRM)
         elif self._asks() and (reply := _reply(word)) is not None:
             top.act(reply)
-        elif (chosen := _chosen(word, ui, model)) is not None:
+        elif (chosen := _choose_line(word, ui, model)) is not None:
             top.ui, action = chosen
             top.act(action)
         elif word in (keys := letters(ui, model)):
@@ -261,7 +261,7 @@ def _words(screen: Screen, ui: Ui, model: TableModel) -> tuple[str, ...]:
     return (*screen.words(ui, model), *lines[:_OPTIONS_TOLD], *more, hint)
 
 
-def _chosen(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | None:
+def _choose_line(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | None:
     """Return the state with the line of a list chosen, and what is to be done with it; None for other words.
 
     It is what Enter does, or the letter before the number.

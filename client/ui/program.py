@@ -42,7 +42,7 @@ class Program:
             self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()
         self._last_top = 0
-        self._services = Services(self.changed, self._shell.redraw_later, self.begin, self.open, self.call)
+        self._services = Services(self.refresh, self._shell.redraw_later, self.begin, self.open, self.call)
 
     async def run(self) -> None:
         first = self._stack[0]
@@ -63,9 +63,9 @@ class Program:
     def open(self, session: Session) -> None:
         self._stack.append(session)
         session.start(self._services)
-        self.changed()
+        self.refresh()
 
-    def changed(self) -> None:
+    def refresh(self) -> None:
         """Redraw, with the next session on top if one is over."""
         while len(self._stack) > 1 and self._stack[-1].over:
             self._stack.pop()
@@ -192,7 +192,7 @@ class Replaying(Choosing):
                 self._judge()
             case requests.Errand.STOP_ANALYSIS:
                 self._stop()
-                self.show(replay.stopped(self.ui))
+                self.show(replay.after_analysis(self.ui))
             case _:
                 self._stop()
                 super().carry_out(request)
@@ -207,10 +207,10 @@ class Replaying(Choosing):
             self._work = None
 
     async def _analysing(self, analyse: Analyse) -> None:
-        failure = await analyse(self._recording, self._told)
+        failure = await analyse(self._recording, self._show_analysis)
         self._work = None
-        ui = replay.stopped(self.ui)
+        ui = replay.after_analysis(self.ui)
         self.show(ui.with_notice(failure, refusal=True) if failure else ui)
 
-    def _told(self, analysis: Analysis) -> None:
-        self.show(replay.analysed(self.ui, analysis))
+    def _show_analysis(self, analysis: Analysis) -> None:
+        self.show(replay.with_analysis(self.ui, analysis))

@@ -11,7 +11,7 @@ from client.network.transport import FREE_ACCESS, ServerAccess
 from client.player.seats import KeptSeat
 from client.ui.program import Choosing, Program
 from client.ui.requests import Request
-from client.ui.screens.search import Search, found, seat_stands
+from client.ui.screens.search import Search, seat_stands, with_found
 from client.ui.session import Services
 from client.ui.state import Ui
 
@@ -39,7 +39,7 @@ class _Searching(Choosing):
             program.begin(work)
 
     def _show_found(self, now: Found) -> None:
-        self.show(found(self.ui, now))
+        self.show(with_found(self.ui, now))
 
     async def _give_up_hope(self) -> None:
         await asyncio.sleep(_PATIENCE)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from client.tables.table import TableModel
 from client.ui.keys import Action
 from client.ui.requests import Request
-from client.ui.screens.dispatch import counting, pressed, ticked, updated
-from client.ui.screens.news import logged
+from client.ui.screens.dispatch import after_key, after_tick, counting, updated
+from client.ui.screens.news import with_log
 from client.ui.state import Outcome, Ui
 
 
@@ -49,7 +49,7 @@ class Session:
         """End properly, as its player has quit."""
 
     def press(self, name: str) -> None:
-        self.take(pressed(self.ui, name, self.model))
+        self.take(after_key(self.ui, name, self.model))
 
     def act(self, action: Action) -> None:
         self.take(updated(self.ui, action, self.model))
@@ -57,7 +57,7 @@ class Session:
     def tick(self) -> None:
         """Update the times on the screen, and take the next step of an automatic walk."""
         if counting(self.ui, self.model):
-            self.show(ticked(replace(self.ui, now=time.monotonic()), self.model))
+            self.show(after_tick(replace(self.ui, now=time.monotonic()), self.model))
 
     def take(self, outcome: Outcome) -> None:
         """Show the next state, and carry out its request."""
@@ -77,7 +77,7 @@ class Session:
             self._changed_later()
 
     def log(self, sentence: str) -> None:
-        self.show(logged(self.ui, [sentence]))
+        self.show(with_log(self.ui, [sentence]))
 
     def end(self) -> None:
         """Go back to the session below, or end the program."""

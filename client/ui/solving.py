@@ -83,16 +83,16 @@ class Solving(Choosing):
             self._work.cancel()
 
     async def _judge(self, here: Problem, given: Place) -> None:
-        found = await self._compared(here, given)
+        found = await self._compare(here, given)
         if found is None:
             self._problems.solved(here)
-        self.show(page.judged(self.ui, given, found))
+        self.show(page.with_judgement(self.ui, given, found))
 
     async def _show(self, here: Problem, other: Place, *, right: bool) -> None:
-        found = await self._compared(here, other)
-        self.show(page.solved(self.ui, self.model, other, found, right=right))
+        found = await self._compare(here, other)
+        self.show(page.with_solution(self.ui, self.model, other, found, right=right))
 
-    async def _compared(self, here: Problem, other: Place) -> Better | None:
+    async def _compare(self, here: Problem, other: Place) -> Better | None:
         view = here.recording.view(here.stop, eyes_of(here.legal.seat))
         return await self._problems.compare(view, here.best, other)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from client.language import _
 from client.ui import requests
-from client.ui.export.moment import as_svg, not_saved, saved, saved_as
+from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, save
 from client.ui.program import choose
 from client.ui.program import run as run_replay
 from client.ui.requests import Request
@@ -64,7 +64,7 @@ async def look_back(
                         recording = looking_back.read_record(text)
                         text = as_svg(recording, recording.end, recording.all_eyes)
                         path = path.with_suffix(".svg")
-                    notice = Notice(saved_as(saved(path, text)))
+                    notice = Notice(describe_saved(save(path, text)))
                 case requests.RemoveGame(file):
                     (folder / file).unlink(missing_ok=True)
                     notice = Notice(_("The game is removed."))
@@ -83,4 +83,4 @@ def _text_of(file: Path) -> str:
 def _failure_notice(folder: Path, error: OSError, device: Device | None) -> Notice:
     """Say what went wrong; the folders of this computer are not the business of others' terminals."""
     path = Path(error.filename or folder)
-    return Notice(not_saved(path if device is None else Path(path.name), error), refusal=True)
+    return Notice(describe_not_saved(path if device is None else Path(path.name), error), refusal=True)

@@ -177,12 +177,12 @@ def borders(scale: Scale, laid: frozenset[int], *, ascii_only: bool) -> Mapping[
                 across.get((x, y), NONE),
             )
             if any(arms):
-                character = _typed(arms, x) if ascii_only else _DOTTED.get(arms) or _BOXES[arms]
+                character = _in_ascii(arms, x) if ascii_only else _DOTTED.get(arms) or _BOXES[arms]
                 drawn[x, y] = character, STRONG in arms
     return drawn
 
 
-def _typed(arms: tuple[int, int, int, int], column: int) -> str:
+def _in_ascii(arms: tuple[int, int, int, int], column: int) -> str:
     """Return the ASCII character for a line; faint ones are dotted."""
     strong = STRONG in arms
     if arms[0] == arms[1] == NONE:
@@ -285,7 +285,7 @@ class _Drawing:
             under = f"{ground} " if ground.startswith("class:tile-") else ""
             row[at] = (f"{under}{style}", character)
 
-    def _centred(self, cell: Hex, row: int, text: str, style: str) -> None:
+    def _put_centred(self, cell: Hex, row: int, text: str, style: str) -> None:
         """Write `text` in the middle of the hex, `row` lines below the first one of its body."""
         column, line = self._scale.body_of(cell)
         room = self._scale.across - 1
@@ -305,15 +305,15 @@ class _Drawing:
         if self._scale.slope == 0:
             self._draw_tight(cell, (left, left_style), (text, style), note, spring)
             return
-        self._centred(cell, -1, left, left_style)
-        self._centred(cell, 0, f" {text} " if piece is not None else text, style)
+        self._put_centred(cell, -1, left, left_style)
+        self._put_centred(cell, 0, f" {text} " if piece is not None else text, style)
         foot = self._scale.body
         if note:
-            self._centred(cell, foot, note, "class:note")
+            self._put_centred(cell, foot, note, "class:note")
         else:
-            self._centred(cell, foot, spring * 2, "class:spring")
+            self._put_centred(cell, foot, spring * 2, "class:spring")
         if piece is not None and self._scale.body > 1:
-            self._centred(cell, 1, str(name), "class:inner")
+            self._put_centred(cell, 1, str(name), "class:inner")
 
     def _draw_tight(
         self, cell: Hex, left: tuple[str, str], middle: tuple[str, str], note: str, spring: str
@@ -341,7 +341,7 @@ class _Drawing:
         if tile is None:
             open_now = position in self._marks.choices
             text = f"[{position}]" if open_now else str(position)
-            self._centred(cell, 0, text, "class:mine" if open_now else "class:off")
+            self._put_centred(cell, 0, text, "class:mine" if open_now else "class:off")
             return
         laurel = self._view.laurels.get(tile.tile)
         on_trial = self._marks.preview is not None and position == self._marks.preview[0]
@@ -351,7 +351,7 @@ class _Drawing:
             text = f"({tile.tile}={LAUREL_WORTH[laurel]})"
         else:
             text = f"({tile.tile}=?)" if on_trial else f"( {tile.tile} )"
-        self._centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
+        self._put_centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
 
     def _draw_cursor(self, cell: Hex) -> None:
         """Draw the cursor by its shape, the lines around its hex and its colours: each alone is enough."""

@@ -16,10 +16,10 @@ from client.ui.frame import (
     Block,
     Line,
     Target,
-    begun,
     beside,
     chips,
     ends,
+    first_rows,
     fitted,
     line,
     padded,
@@ -34,7 +34,7 @@ from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
 from client.ui.state import Outage, Pane, Remark, Screen, Talk, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import describe_asked, describe_pause, named, names_at, names_of
+from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
 from engine.legal import LegalPlaces
@@ -178,7 +178,7 @@ def remark_rows(remark: Remark, width: int, most: int | None = None) -> list[Lin
     text = labelled(remark.speaker, remark.text)
     speaker = text.removesuffix(remark.text).rstrip(" ")
     room = width - 4 - width_of(sign)
-    first, *more = wrapped(text, room) if most is None else begun(wrapped(text, room), most, room)
+    first, *more = wrapped(text, room) if most is None else first_rows(wrapped(text, room), most, room)
     named = speaker if first.startswith(speaker) else first
     start = beside(line(" "), sign, line(named, "class:mine"), line(first[len(named) :], "class:talk"))
     return [start, *(line(f"{'':{width_of(sign) + 3}}{row}", "class:talk") for row in more)]
@@ -208,7 +208,7 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     room_left = max(height - len(now) - len(talk), 0)
     entries = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
     if not ui.page.log_style and entries and len(entries[-1]) > room_left:
-        entries[-1] = begun(entries[-1], room_left, width - 4, _dots(ui))
+        entries[-1] = first_rows(entries[-1], room_left, width - 4, _dots(ui))
     first = len(entries)  # no sentence is shown without its beginning, unless it is the only one
     while first and sum(map(len, entries[first - 1 :])) <= room_left:
         first -= 1
@@ -223,7 +223,7 @@ def words_now(ui: Ui, width: int, height: int, sentence: str = "") -> list[Line]
     marked = style == "class:refusal" or ui.notice is not None  # over the whole width
     return [
         fitted(line(f" {row}", style), width, style if marked else "")
-        for row in begun(wrapped(words, width - 2), height, width - 2, _dots(ui))
+        for row in first_rows(wrapped(words, width - 2), height, width - 2, _dots(ui))
     ]
 
 
@@ -414,7 +414,7 @@ class ServerScreen(Screen):
     def title(self, pane: Pane) -> Line:
         model, dot = pane.model, pane.glyphs.dot
         style = "class:title-turn" if on_turn(model) else "class:title"
-        table = "" if model.table is None else f" {dot} {named(model.table, model.state)}"
+        table = "" if model.table is None else f" {dot} {table_name(model.table, model.state)}"
         left = line(f" Palatinus{table} {dot} {self.stage(model)}", style)
         watches = model.table is not None and model.seat is None
         who = _("watching") if watches else pane.ui.name

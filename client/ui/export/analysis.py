@@ -14,8 +14,8 @@ from client.ui.export.picture import (
     draw_chip,
     draw_line,
     draw_path,
-    finished,
     group_at,
+    to_text,
     write,
 )
 from client.ui.frame import wrapped
@@ -55,7 +55,7 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
             yield from _indented(sentence, width)
     yield ""
     if not analysis.complete:
-        yield from wrapped(_stopped(analysis), width)
+        yield from wrapped(_describe_stopped(analysis), width)
     if not analysis.deciding:
         yield from wrapped(_("No single move decided the game."), width)
         return
@@ -65,7 +65,7 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
         yield from _under(f"  {games.describe_move(move, analysis.names)}", change, width)
 
 
-def _stopped(analysis: Analysis) -> str:
+def _describe_stopped(analysis: Analysis) -> str:
     return _("Stopped: {progress}.").format(progress=games.describe_progress(analysis))
 
 
@@ -152,14 +152,14 @@ def analysis_svg(recording: Recording, analysis: Analysis) -> str:
     if view.result is not None:
         write(root, _LEFT, 58, 13, games.describe_result(view.result, recording.names))
     if not analysis.complete:
-        write(root, _RIGHT, 58, 13, _stopped(analysis), classes="e")
+        write(root, _RIGHT, 58, 13, _describe_stopped(analysis), classes="e")
     _draw_grid(root, analysis)
     peoples = [(Seat(seat), view.start.peoples[seat][0]) for seat in recording.seats]
     for draw in (_draw_curve, _draw_chips):
         for seat, people in peoples:
             draw(root, analysis, seat, people)
     _draw_names(root, analysis, view)
-    return finished(root, round(_written(root, recording, analysis) + 20))
+    return to_text(root, round(_write_text(root, recording, analysis) + 20))
 
 
 def _place(analysis: Analysis, moment: int, chance: float) -> tuple[float, float]:
@@ -217,7 +217,7 @@ def _draw_names(root: ET.Element, analysis: Analysis, view: View) -> None:
             write(root, _WIDTH - 16, y + 5, 14, games.percent(last[seat]), classes="e b")
 
 
-def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> float:
+def _write_text(root: ET.Element, recording: Recording, analysis: Analysis) -> float:
     """Write what the moves that decided most did, and return the lower end of the text."""
     y = _BOTTOM + 66
     most, none = _("The moves that decided most:"), _("No single move decided the game.")

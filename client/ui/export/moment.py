@@ -78,7 +78,7 @@ def _marks(view: View, recording: Recording) -> Marks:
     return Marks(last=next(reversed(view.placed), None))
 
 
-def saved(path: Path, content: str) -> Path:
+def save(path: Path, content: str) -> Path:
     """Write `content` to `path`, or with a number added if that exists; return the path."""
     for number in itertools.count(2):
         try:
@@ -92,9 +92,9 @@ def saved(path: Path, content: str) -> Path:
     raise AssertionError("there is always another number")
 
 
-def saved_as(path: Path) -> str:
+def describe_saved(path: Path) -> str:
     return _("Saved as {file} in {folder}.").format(file=path.name, folder=path.parent)
 
 
-def not_saved(path: Path, error: OSError) -> str:
+def describe_not_saved(path: Path, error: OSError) -> str:
     return _("Cannot write {file}: {reason}.").format(file=path, reason=describe_reason(error))

@@ -41,7 +41,7 @@ def document(title: str, style: str, width: int) -> ET.Element:
     return root
 
 
-def finished(root: ET.Element, height: int) -> str:
+def to_text(root: ET.Element, height: int) -> str:
     """Return the picture as text, so high."""
     root.set("viewBox", f"0 0 {root.get('width')} {height}")
     root.set("height", str(height))
@@ -132,8 +132,8 @@ def picture(view: View, marks: Marks, moment: Sequence[str], names: Sequence[str
     board.draw_ground(root)
     for cell, position in HEX_POSITIONS.items():
         board.draw_standing(root, cell, position)
-    height = max(round(_HEIGHT), round(_Legend(root, view, moment, names).drawn() + 2 * _MARGIN))
-    return finished(root, height)
+    height = max(round(_HEIGHT), round(_Legend(root, view, moment, names).draw() + 2 * _MARGIN))
+    return to_text(root, height)
 
 
 def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) -> list[str]:
@@ -290,7 +290,7 @@ class _Legend:
         self._at = group_at(root, 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
         self._y = 18.0
 
-    def drawn(self) -> float:
+    def draw(self) -> float:
         write(self._at, 0, self._y, 22, _TITLE, classes="b")
         for text in self._moment:
             for row in wrapped(text, 46):

@@ -68,7 +68,7 @@ class Course(Session):
 
     def take(self, outcome: Outcome) -> None:
         ui, request = outcome
-        super().take((self._arrived(ui), request))
+        super().take((self._after_arrival(ui), request))
 
     def carry_out(self, request: Request) -> None:
         match request:
@@ -95,13 +95,13 @@ class Course(Session):
         assert self.model.view is not None  # noqa: S101 - the game has begun
         lesson = Lesson(number, _moment(page, self.model.view))
         log = (f"{self._glyphs.pointer} {page.fill(page.task, self._glyphs)}",)
-        self.show(self._arrived(Ui(name=self._name, page=lesson, log=log)))
+        self.show(self._after_arrival(Ui(name=self._name, page=lesson, log=log)))
 
     def _set_up(self, page: LessonPage) -> None:
         self._practice = self._replayed(record_at(page.moves))
-        self.model = seen(self._practice, page, self._name)
+        self.model = model_of(self._practice, page, self._name)
 
-    def _arrived(self, ui: Ui) -> Ui:
+    def _after_arrival(self, ui: Ui) -> Ui:
         """Return `ui` with its page done if the pupil has reached its goal without a move."""
         lesson, view = ui.page, self.model.view
         if not isinstance(lesson, Lesson) or lesson.done or view is None:
@@ -110,7 +110,7 @@ class Course(Session):
         if not goals.arrived(goal, lesson.table, view):
             return ui
         told = _effect(goal, goal.field, self.model) if isinstance(goal, goals.PointTo) else ""
-        return self._done(ui, lesson, told)
+        return self._after_goal(ui, lesson, told)
 
     def _try(self, command: LayTile | Place, lesson: Lesson) -> None:
         """Make the move in the page's game; a move that the page does not ask for is taken back."""
@@ -123,10 +123,10 @@ class Course(Session):
             ui = replace(self.ui, busy=False, notice=Notice(sentence, refusal=True))
             match goal:
                 case goals.BeRefused(fault, where) if error.fault is fault and where in {None, field}:
-                    ui = self._done(ui, lesson)
+                    ui = self._after_goal(ui, lesson)
             self.show(ui)
             return
-        model = seen(self._practice, lesson.page, self._name)
+        model = model_of(self._practice, lesson.page, self._name)
         told = "" if field is None else _effect(goal, field, model)
         if not goals.fulfilled(goal, command, model):
             text = _("The rules allow that, but this page asks for something else. Your move was taken back.")
@@ -139,9 +139,9 @@ class Course(Session):
             lesson = replace(lesson, table=Scoring())
         elif field is not None and isinstance(lesson.table, Playing):
             lesson = replace(lesson, table=replace(lesson.table, last=field, piece=None))
-        self.show(self._done(replace(self.ui, busy=False), lesson, told))
+        self.show(self._after_goal(replace(self.ui, busy=False), lesson, told))
 
-    def _done(self, ui: Ui, lesson: Lesson, told: str = "") -> Ui:
+    def _after_goal(self, ui: Ui, lesson: Lesson, told: str = "") -> Ui:
         """Return the UI state when the pupil has done what the lesson asks, and say so."""
         ui = replace(ui, page=replace(lesson, done=True))
         if not lesson.page.done:  # a page that is only read
@@ -152,7 +152,7 @@ class Course(Session):
 def _moment(page: LessonPage, view: View) -> Screen:
     """Return the moment of a game at which the page opens."""
     if isinstance(page.goal, goals.Walk):
-        return at_step(view, goals.walked(page.goal, view)[0])
+        return at_step(view, goals.steps_of(page.goal, view)[0])
     if view.phase is Phase.OVER:
         return Result()
     playing = Playing(last=next(reversed(view.placed), None))
@@ -169,7 +169,7 @@ def _effect(goal: goals.Goal, field: Field, model: TableModel) -> str:
     return ""
 
 
-def seen(practice: Practice, page: LessonPage, name: str) -> TableModel:
+def model_of(practice: Practice, page: LessonPage, name: str) -> TableModel:
     seats = [SeatSummary(each, here=True) for each in (name, *NAMES)]
     eyes = eyes_of(page.eyes)
     legal = practice.legal()

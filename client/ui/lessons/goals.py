@@ -75,7 +75,7 @@ def arrived(goal: Goal, table: Screen, view: View) -> bool:
         case PointTo(field), Playing(cursor=cursor):
             return view.layout.hexes[field] == cursor
         case Walk(), Scoring() | Result():
-            return step_of(table, view) >= walked(goal, view)[1]
+            return step_of(table, view) >= steps_of(goal, view)[1]
         case _:
             return False
 
@@ -118,7 +118,7 @@ def _board(view: View) -> Board:
     return Board(view.layout, known, view.owners)
 
 
-def walked(walk: Walk, view: View) -> tuple[int, int]:
+def steps_of(walk: Walk, view: View) -> tuple[int, int]:
     """Return the first and the last step of the walk; the first hill's begins with the wolves turned up."""
     events = [view.scoring[step.event] for step in steps(view)]
     wanted = [walk.influence if isinstance(event, HillScored) else walk.soldiers for event in events]

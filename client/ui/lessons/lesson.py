@@ -232,7 +232,7 @@ def _scrolled_to(lesson: Lesson, ui: Ui, action: Action) -> int:
 def _walking(ui: Ui, page: Scoring | Result, goal: goals.Goal, action: Action, view: View) -> Outcome:
     """Go through the part of the scoring that the lesson is about, or turn the page at its ends."""
     step = step_of(page, view)
-    first, last = goals.walked(goal, view) if isinstance(goal, goals.Walk) else (step, step)
+    first, last = goals.steps_of(goal, view) if isinstance(goal, goals.Walk) else (step, step)
     match action:
         case Act.NEXT | Way.EAST if step < last:
             return with_game(ui, at_step(view, step + 1)), None

@@ -10,8 +10,8 @@ from client.tables.table import TableModel
 from client.ui.keys import Act, Action, Hover, InsertText, Key, PointAt, Way, action_of
 from client.ui.requests import Errand, Misread, Request
 from client.ui.screens import replay, start
-from client.ui.screens.menu import MenuPage, TableMenu, may_end, muted
-from client.ui.screens.news import followed
+from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
+from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Quitting
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.reading import open_overlay
@@ -55,16 +55,16 @@ def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcom
     """Return the UI state after a key while a line is being typed, and the line's request."""
     match action:
         case Act.CONFIRM:
-            return _sent(ui, entry, model)
+            return _send(ui, entry, model)
         case Act.CANCEL:
             return replace(ui, entry=None, retry=None), None
         case Act.ERASE if not entry.text:
             return replace(ui, entry=None), None
         case _:
-            return replace(ui, entry=_edited(entry, action, ui, model)), None
+            return replace(ui, entry=_edit(entry, action, ui, model)), None
 
 
-def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
+def _edit(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
     before, after = entry.text[: entry.at], entry.text[entry.at :]
     match action:
         case InsertText(text):
@@ -99,13 +99,13 @@ def ways_on(ui: Ui, entry: Entry, model: TableModel) -> tuple[str, ...]:
     return completions(entry.text, model, replay_in(ui), others)
 
 
-def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
+def _send(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     text = entry.text.strip()
     if not text and entry.asks not in {Asked.TITLE, Asked.EVENING}:
         return replace(ui, entry=None, retry=None), None
     closed = replace(ui, entry=None)
     if entry.asks is not None:
-        return start.typed(closed, entry.asks, text)
+        return start.accept_answer(closed, entry.asks, text)
     if entry.chat:
         said = SayInLobby(NEW, text) if entry.lobby else Say(NEW, text)
         return replace(closed, talk=replace(ui.talk, unread=0)), said
@@ -114,15 +114,15 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     read = meaning(text, model) if record is None else replay_meaning(text, record)
     match read:
         case See(eyes) if record is not None:
-            return replay.seen_by(closed, record, eyes), None
+            return replay.with_eyes(closed, record, eyes), None
         case Go(stop) if record is not None:
-            return replay.gone(closed, record, stop) if stop is not None else replay.ended(
+            return replay.go_to(closed, record, stop) if stop is not None else replay.go_to_end(
                 closed, record
             ), None
         case Go() | See():
             return closed, None
         case Mute():
-            return muted(closed, read), None
+            return with_mute(closed, read), None
         case Misread(reason, mistyped):
             return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case EndGame() if may_end(model):
@@ -139,7 +139,7 @@ _LEAST_TICKS: Final = (2, 1, 1)
 SPEEDS: Final = len(_READ_IN_A_TICK)
 
 
-def ticked(ui: Ui, model: TableModel) -> Ui:
+def after_tick(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` a tick later: the walk takes its next step after enough time to read the last one."""
     view = model.view
     if ui.ticks_left is None or view is None:
@@ -154,7 +154,7 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
             ui = replace(ui, page=at_step(view, step + 1))
         case _:
             pass
-    return replace(ui, ticks_left=None if _ended(ui) else _ticks_for(ui, model))
+    return replace(ui, ticks_left=None if _walk_ends(ui) else _ticks_for(ui, model))
 
 
 def counting(ui: Ui, model: TableModel) -> bool:
@@ -170,7 +170,7 @@ def counting(ui: Ui, model: TableModel) -> bool:
     return bool(state.paused or model.clock is not None or any(each.seconds_left for each in state.seats))
 
 
-def _ended(ui: Ui) -> bool:
+def _walk_ends(ui: Ui) -> bool:
     match ui.page:
         case Scoring() | Replay(table=Scoring()):
             return False
@@ -191,8 +191,8 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
 _OURS: Final = (Errand.QUIT, Errand.GO_HOME, Errand.LOOK_BACK, Errand.TAKE_BACK)  # not for a server
 
 
-def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
-    ui = followed(ui, model)
+def after_key(ui: Ui, name: str, model: TableModel) -> Outcome:
+    ui = at_table_page(ui, model)
     action = action_of(name, keys_now(ui, model))
     if action is None and ui.entry is not None and len(name) == 1 and name.isprintable():
         action = InsertText(name)
@@ -220,7 +220,7 @@ def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
 
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what to ask of the server, if anything."""
-    ui = followed(ui, model)
+    ui = at_table_page(ui, model)
     if isinstance(action, Hover):
         return _hovering(ui, action.cell), None
     if ui.ticks_left is not None and action is Act.RUN:  # after the last speed comes the first
@@ -233,7 +233,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     before = replace(
         _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
     )
-    after, request = _acted(before, action, model)
+    after, request = _act(before, action, model)
     at_board = keys_now(ui, model) in {LAYING_KEYS, PLACING_KEYS}
     if ui.asked is not None and at_board and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
@@ -277,7 +277,7 @@ def _hovering(ui: Ui, cell: Hex | None) -> Ui:
     return with_game(ui, replace(table, hovered=cell))
 
 
-def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
+def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.entry is not None:
         return edit_line(ui, ui.entry, action, model)
     if isinstance(ui.overlay, Quitting):
@@ -285,5 +285,5 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if (over_it := open_overlay(ui, action, model)) is not None:
         return over_it
     if ui.overlay is None and action is Act.RUN:
-        return (ui if _ended(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
+        return (ui if _walk_ends(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
     return (ui.overlay or ui.page).act(ui, action, model)

@@ -27,9 +27,9 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    begun,
     beside,
     block_of,
+    first_rows,
     line,
     padded,
     side_by_side,
@@ -203,12 +203,12 @@ def _set_up(table: Open, action: Action) -> Open | None:
             after = _KINDS[at](_SECONDS[_KINDS[at]][0]) if at < len(_KINDS) else WAIT
             return structs.replace(table, absence=after)
         case Act.MORE | Act.LESS:
-            return structs.replace(table, absence=_timed(table.absence, action))
+            return structs.replace(table, absence=_change_time(table.absence, action))
         case _:
             return None
 
 
-def _timed(policy: Absence, action: Action) -> Absence:
+def _change_time(policy: Absence, action: Action) -> Absence:
     """Return the policy with the next longer or shorter time that can be picked, if there is one."""
     if isinstance(policy, Wait):
         return policy
@@ -236,7 +236,7 @@ def online_lines(company: OnlineList, width: int) -> list[Line]:
     if not company.fault and not company.people:
         return []
     words = company.fault or describe_online(company.people, company.more)
-    rows = begun(wrapped(words, width - 4), _ONLINE, width - 4)
+    rows = first_rows(wrapped(words, width - 4), _ONLINE, width - 4)
     return [EMPTY, *(line(f"  {row}", "class:refusal" if company.fault else "class:faint") for row in rows)]
 
 

@@ -161,14 +161,14 @@ def _effect(ui: Ui, effect: Effect | None) -> Outcome:
         case Entry():
             return replace(ui, overlay=None, entry=effect), None
         case Mute():
-            return muted(replace(ui, overlay=None), effect), None
+            return with_mute(replace(ui, overlay=None), effect), None
         case MenuPage():
             return replace(ui, overlay=TableMenu(effect)), None
         case request:
             return replace(ui, overlay=None), request
 
 
-def muted(ui: Ui, mute: Mute) -> Ui:
+def with_mute(ui: Ui, mute: Mute) -> Ui:
     told = Notice(describe_mute(mute.name, on=mute.on))
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
@@ -245,13 +245,13 @@ def _main(
     def may(effect: Effect) -> Effect | None:
         return effect if host else None
 
-    def switched(switch: Switch) -> Choice:
+    def switch_line(switch: Switch) -> Choice:
         on = switch.is_on(state)
         return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
     named = _("name of the table: {title}").format(title=state.title or _("(no name)"))
     yield Choice(named, may(Entry(asks=Asked.TITLE).filled(state.title)))
-    yield from (switched(PRIVATE), switched(SPECTATORS), switched(HINTS))
+    yield from (switch_line(PRIVATE), switch_line(SPECTATORS), switch_line(HINTS))
     if state.stage != "over":
         yield Choice(describe_policy(state.policy), may(MenuPage.ABSENCE))
         if letter_seconds(state.policy):
@@ -259,7 +259,7 @@ def _main(
             yield Choice(words, may(Entry().filled("holidays ")))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
-    yield switched(QUIET)
+    yield switch_line(QUIET)
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")

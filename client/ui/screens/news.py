@@ -99,7 +99,7 @@ _MISTYPED: Final = frozenset(
 _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
 
-def followed(ui: Ui, model: TableModel) -> Ui:
+def at_table_page(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` on the page that fits the server's table; choices made on another page are forgotten."""
     page = ui.page
     if not page.at_server:
@@ -125,20 +125,20 @@ def followed(ui: Ui, model: TableModel) -> Ui:
     return replace(ui, page=here, overlay=None if isinstance(ui.overlay, Quitting) else ui.overlay)
 
 
-def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
-    ui = followed(ui, model)
+def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
+    ui = at_table_page(ui, model)
     match update:
         case Happened():
-            return _happened(replace(ui, clock_at=ui.now), update, model)
+            return _after_events(replace(ui, clock_at=ui.now), update, model)
         case Refreshed(before, first, stood_in):
             missed = math.inf if model.left_at is None else model.left_at
             # It is earlier than all that is logged already.
             earlier = _sentences(before, first, stood_in, names_at(model), missed)
-            return _refreshed(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
+            return _after_snapshot(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
-                return logged(ui, describe_lead_changes(state, before))
+                return with_log(ui, describe_lead_changes(state, before))
             if ui.entry is None and _asks_more(state, before):
                 ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
             return _come_or_gone(ui, describe_changes(state, before))
@@ -156,26 +156,26 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             lobby_talk = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
             return replace(ui, lobby_talk=lobby_talk)
         case NoticesChanged(notices):
-            return logged(ui, [describe_notices(notices)])
-        case TableClosed(refused):
-            return logged(replace(ui, busy=False), [describe_refusal(refused)])
+            return with_log(ui, [describe_notices(notices)])
+        case TableClosed(with_refusal):
+            return with_log(replace(ui, busy=False), [describe_refusal(with_refusal)])
         case ConnectionLost(reason, retry_in):
-            ui = ui if ui.lost is not None else logged(ui, [reason])
+            ui = ui if ui.lost is not None else with_log(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)
         case Back() if ui.lost is None:  # gone on to where the table is, which is no news to the player
             return replace(ui, notice=None)
         case Back():
-            return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
+            return with_log(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
             return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
         case Announced(text):  # over the page until it is closed, below those not closed yet
             texts = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
             texts = (*texts, text)[-ANNOUNCEMENTS_KEPT:]
-            return logged(replace(ui, overlay=Announcements(texts)), [announcement(text)])
+            return with_log(replace(ui, overlay=Announcements(texts)), [announcement(text)])
         case Stopping(seconds):
             if seconds is None:
-                return logged(replace(ui, stops_at=None), [_("The server will not stop after all.")])
-            return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
+                return with_log(replace(ui, stops_at=None), [_("The server will not stop after all.")])
+            return with_log(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
         case _:
             assert_never(update)
 
@@ -191,7 +191,7 @@ def _asks_more(state: TableState, before: TableState | None) -> bool:
     )
 
 
-def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
+def with_log(ui: Ui, sentences: Sequence[str]) -> Ui:
     if not sentences:
         return ui
     # A player who reads older lines keeps them in view.
@@ -199,7 +199,7 @@ def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
     return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
 
 
-def refused(ui: Ui, text: str, code: str = "", request: Request | None = None) -> Ui:
+def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = None) -> Ui:
     """Return `ui` with the server's refusal in view, and with the line that was refused if it can be mended.
 
     The line of a command that was typed well, but cannot be carried out now, is closed: the next key would
@@ -212,13 +212,13 @@ def refused(ui: Ui, text: str, code: str = "", request: Request | None = None) -
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 
-def name_refused(ui: Ui, text: str, request: Open | Join | Watch | None) -> Ui:
+def with_name_refusal(ui: Ui, text: str, request: Open | Join | Watch | None) -> Ui:
     """Return `ui` with a line for another name, under which the request is made again, if there is one."""
     entry = Entry(asks=Asked.NAME).filled(ui.name)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=entry, sent=None, retry=request)
 
 
-def listed(
+def with_tables(
     ui: Ui, tables: Iterable[TableSummary], model: TableModel, kept: frozenset[str] = frozenset()
 ) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
@@ -228,7 +228,7 @@ def listed(
     The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
     else the first.
     """
-    ui = followed(ui, model)
+    ui = at_table_page(ui, model)
     if not isinstance(lobby := ui.page, Lobby):
         return ui
 
@@ -249,10 +249,10 @@ def listed(
     return replace(ui, page=Lobby(found, kept, chosen, listed=True))
 
 
-def gone_on(ui: Ui, model: TableModel) -> Ui:
+def at_other_table(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
     if ui.talk.table is None or model.table is None:
-        ui = followed(ui, model)
+        ui = at_table_page(ui, model)
     ui = replace(ui, page=Nowhere(), entry=None, sent=None, retry=None, notice=None, asked=None, busy=False)
     overlay = ui.overlay if isinstance(ui.overlay, Announcements) else None
     talk = replace(ui.talk, table=model.table)
@@ -265,7 +265,7 @@ def at_next_table(ui: Ui, model: TableModel, talk: Talk) -> Ui:
     `talk` is that of the last game as it was before the new table was asked for: news may have been handled
     between the server's answer and now, so that `ui` is there already, with nothing said.
     """
-    there = gone_on(followed(ui, model), model)
+    there = at_other_table(at_table_page(ui, model), model)
     remarks = (*talk.remarks, *there.talk.remarks)[-REMARKS_KEPT:]
     unread = min(talk.unread + there.talk.unread, REMARKS_KEPT)
     return replace(there, talk=replace(talk, table=model.table, remarks=remarks, unread=unread))
@@ -283,16 +283,16 @@ def _evening_news(ui: Ui, evening: Evening, model: TableModel) -> Ui:
     """Return `ui` with the evening as it is now, over its page if the player is called to a table."""
     before, ui = ui, replace(ui, evening=evening)
     if before.evening is not None and before.evening.round != evening.round:
-        ui = logged(ui, [describe_round(evening)])
+        ui = with_log(ui, [describe_round(evening)])
     sentence = called_to(ui, model)
     if sentence is None or sentence == called_to(before, model):
         return ui
-    ui = logged(ui, [sentence])
+    ui = with_log(ui, [sentence])
     plays = isinstance(ui.page, Playing) and model.seat is not None
     return ui if plays or isinstance(ui.overlay, Announcements) else replace(ui, overlay=EveningPage())
 
 
-def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
+def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
     """Return `ui` with the move that is suggested, its reason in words, and all that it takes chosen."""
     view, playing, command = model.view, ui.page.game, suggestion.command
     if view is None or not isinstance(playing, Playing):
@@ -321,7 +321,7 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
         latest -= 1
     kept = [line for line in log[latest:] if not (isinstance(line, PresenceLine) and line.player in returned)]
     scroll = max(ui.scroll - len(log[latest:]) + len(kept), 0)
-    return logged(replace(ui, log=(*log[:latest], *kept), scroll=scroll), sentences)
+    return with_log(replace(ui, log=(*log[:latest], *kept), scroll=scroll), sentences)
 
 
 def _sentences(
@@ -340,15 +340,15 @@ def _sentences(
     return told
 
 
-def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
+def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     events = happened.events
     if happened.by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
         text = _("{name}'s time is up: a bot makes the move.")
-        ui = logged(ui, [text.format(name=names_at(model)[events[0].seat])])
+        ui = with_log(ui, [text.format(name=names_at(model)[events[0].seat])])
     first = happened.seq - len(events) + 1
     caught_up = model.left_at is not None and first <= model.left_at + 1
     left_at = model.left_at if model.left_at is not None and caught_up else math.inf
-    ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model), left_at))
+    ui = with_log(ui, _sentences(events, first, happened.stood_in, names_at(model), left_at))
     for event in events:
         match event, ui.page.game:
             case TileDrawn(), Playing() as table:
@@ -356,7 +356,7 @@ def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
             case Placed() | WolfPlaced(), Playing() as table:
                 ui = with_game(ui, replace(table, last=event.field))
             case TakenBack(), Playing():
-                ui = _refreshed(ui, model)
+                ui = _after_snapshot(ui, model)
             case GameEnded(), Scoring() | Result():
                 overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
                 ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring())
@@ -367,7 +367,7 @@ def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     return ui
 
 
-def _refreshed(ui: Ui, model: TableModel) -> Ui:
+def _after_snapshot(ui: Ui, model: TableModel) -> Ui:
     if model.view is None:
         return ui
     match ui.page:

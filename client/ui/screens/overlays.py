@@ -6,7 +6,7 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.draw.page import remark_rows, scrolled, scrolled_to
-from client.ui.frame import EMPTY, Block, Line, begun, fitted, line, stacked, wrapped
+from client.ui.frame import EMPTY, Block, Line, first_rows, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand
 from client.ui.screens.lobby import Lobby
@@ -77,7 +77,7 @@ class Announcements(Overlay):
         heading = _("ANNOUNCEMENT BY THE HOST OF THE SERVER")
         lines: list[Line] = [
             fitted(line(f" {row}", "class:refusal"), width, "class:refusal")
-            for row in begun(wrapped(heading, width - 2), 2, width - 2)
+            for row in first_rows(wrapped(heading, width - 2), 2, width - 2)
         ]
         for text in reversed(self.texts):
             rows = [line(f"  {row}", "class:info") for row in wrapped(text, width - 4)]

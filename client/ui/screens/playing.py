@@ -235,23 +235,23 @@ def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> Out
         case PointAt(cell) if cell != playing.cursor:
             return with_game(ui, replace(playing, cursor=cell)), None
         case Act.CONFIRM | PointAt():
-            return _placed(ui, playing, model)
+            return _place(ui, playing, model)
         case Act.NEXT_PIECE | Act.LAST_PIECE:
             piece = at_table.next_piece(playing, model, 1 if action is Act.NEXT_PIECE else -1)
             return with_game(ui, replace(playing, piece=piece)), None
         case Pick(number):
             pieces = at_table.hand(model)
-            return (_picked(ui, playing, pieces[number - 1], model) if number <= len(pieces) else ui), None
+            return (_pick(ui, playing, pieces[number - 1], model) if number <= len(pieces) else ui), None
         case Hold(piece):
             chosen = next(each for each in at_table.hand(model) if each.piece == piece)
-            return _picked(ui, playing, chosen, model), None
+            return _pick(ui, playing, chosen, model), None
         case Act.CANCEL:
             return with_game(ui, replace(playing, piece=None)), None
         case _:
             return ui, None
 
 
-def _picked(ui: Ui, playing: Playing, chosen: at_table.HandPiece, model: TableModel) -> Ui:
+def _pick(ui: Ui, playing: Playing, chosen: at_table.HandPiece, model: TableModel) -> Ui:
     if chosen.count:
         picked = with_game(ui, replace(playing, piece=chosen.piece))
         return picked if chosen.legal else picked.with_notice(soldier_due(model))
@@ -265,7 +265,7 @@ def soldier_due(model: TableModel) -> str:
     return sentence(_(Fault.SOLDIER_DUE.text), {"limit": str(limit), "soldiers": soldiers})
 
 
-def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
+def _place(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
     """Ask to place the chosen piece at the cursor; the server decides whether that is legal."""
     piece, field = at_table.selected_piece(playing, model), at_table.field_at(model, playing.cursor)
     if model.seat is None:

@@ -124,7 +124,7 @@ def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str 
     return sentence(_(Fault.NOT_IN_HAND.text), about)
 
 
-def judged(ui: Ui, given: Place, found: Better | None) -> Ui:
+def with_judgement(ui: Ui, given: Place, found: Better | None) -> Ui:
     """Return the UI state after a try; `found` is by how much the solution is better, if it is."""
     if found is None:
         text = _("{move} is about as good as the solution. PgDn: the next problem.")
@@ -137,7 +137,9 @@ def judged(ui: Ui, given: Place, found: Better | None) -> Ui:
     return replace(ui, ponders=False, notice=Notice(told))
 
 
-def solved(ui: Ui, model: TableModel, compared_with: Place, found: Better | None, *, right: bool) -> Ui:
+def with_solution(
+    ui: Ui, model: TableModel, compared_with: Place, found: Better | None, *, right: bool
+) -> Ui:
     """Return the UI state with the solution, and why it is better than another move."""
     if not isinstance(page := ui.page, ProblemPage) or model.view is None:
         return ui

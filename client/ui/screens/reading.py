@@ -406,7 +406,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     hills = [_row_of_counts(who, amounts, _HILL) for who, amounts in _influences(view, names)]
     if hills:
         hills.insert(0, _row_of_counts(EMPTY, TILES, _HILL, "class:faint"))
-    return _explained(hands, hills, width)
+    return _explain_counts(hands, hills, width)
 
 
 def short_counts(view: View, names: Sequence[str], width: int) -> list[Line]:
@@ -417,12 +417,12 @@ def short_counts(view: View, names: Sequence[str], width: int) -> list[Line]:
         if _is_own(holding, view):
             to_place = _("{n} to place").format(n=view.remaining[holding.seat])
             who = f"{who} {names[holding.seat]} ({to_place})"
-        hands.append(_listed(who, _FACES, _held(holding)))
-    hills = [_listed(plain(who).strip(), TILES, amounts) for who, amounts in _influences(view, names)]
-    return _explained(hands, hills, width)
+        hands.append(_amounts_line(who, _FACES, _counts_left(holding)))
+    hills = [_amounts_line(plain(who).strip(), TILES, amounts) for who, amounts in _influences(view, names)]
+    return _explain_counts(hands, hills, width)
 
 
-def _explained(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list[Line]:
+def _explain_counts(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list[Line]:
     """Return both counts with what is to be known of them; there are no hills before all tiles lie."""
     told = _(
         "m merchant, f farmer, s soldier, * with the wolf. 1-3: at least one, at most three. "
@@ -437,7 +437,7 @@ def _explained(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list
     return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
 
 
-def _held(holding: Holding) -> list[str]:
+def _counts_left(holding: Holding) -> list[str]:
     """Return how many of each face are left, and how many wolves are of unknown kind; some are empty."""
     left = {count.piece[1:]: count.left for count in holding.counts}
     return [*(bounds_text(left[face]) if face in left else "" for face in FACES), str(holding.wolves or "")]
@@ -451,7 +451,7 @@ def _hand_row(holding: Holding, view: View, names: Sequence[str], last: int) -> 
     own = _is_own(holding, view)  # and no second people
     who = beside(chips([holding.people]), line(f" {names[holding.seat]}" if own else ""))
     total = str(view.remaining[holding.seat]) if own else ""
-    return _row_of_counts(who, [*_held(holding), total.rjust(last)], _COLUMN)
+    return _row_of_counts(who, [*_counts_left(holding), total.rjust(last)], _COLUMN)
 
 
 def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]]:
@@ -468,7 +468,7 @@ def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]
     ]
 
 
-def _listed(who: str, counted: Iterable[str], amounts: Iterable[str]) -> Line:
+def _amounts_line(who: str, counted: Iterable[str], amounts: Iterable[str]) -> Line:
     told = (f"{each}={amount}" for each, amount in zip(counted, amounts, strict=True) if amount)
     return line(labelled(who, ", ".join(told)))
 

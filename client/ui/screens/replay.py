@@ -19,12 +19,12 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    begun,
     beside,
     block_of,
     chips,
     cut,
     ends,
+    first_rows,
     line,
     people_style,
     width_of,
@@ -154,7 +154,7 @@ class Replay(Screen):
                 return ui, None
             case Act.ANALYSE if self.wants_analysis:
                 scored = not isinstance(self.table, Playing)  # where no chances are shown
-                return gone(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
+                return go_to(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
             case Act.PLAY_ON if not ui.capabilities.plays_on:
                 told = _("Games can be played on from the list of past games, on the start screen.")
                 return ui.with_notice(told), None
@@ -170,7 +170,7 @@ class Replay(Screen):
             case Act.LEAVE:
                 return ui, requests.Errand.STOP_ANALYSIS if self.judging else requests.Errand.QUIT
             case _:
-                return _looked(ui, self, action, model.view), None
+                return _look(ui, self, action, model.view), None
 
     def stage(self, model: TableModel) -> str:
         if isinstance(self.table, Playing) and model.view is not None:
@@ -241,7 +241,7 @@ def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: boo
     return _at(Ui(name=""), page)
 
 
-def analysed(ui: Ui, analysis: Analysis) -> Ui:
+def with_analysis(ui: Ui, analysis: Analysis) -> Ui:
     """Return the UI state with so much of the analysis; more is to come."""
     if not isinstance(ui.page, Replay):
         return ui
@@ -265,7 +265,7 @@ def in_company(ui: Ui, company: Company) -> Ui:
     page = replace(ui.page, company=company)
     if not company.follows or page.step == company.step:
         return replace(ui, page=page)
-    there = gone(ui, page, company.step)
+    there = go_to(ui, page, company.step)
     if page.recording.over and company.step > page.recording.end:
         view = page.recording.view(page.recording.end, page.eyes)
         there = with_game(there, scoring.at_step(view, company.step - page.recording.end))
@@ -282,7 +282,7 @@ def on_own_way(ui: Ui) -> Ui:
     return replace(ui, page=replace(page, company=replace(page.company, follows=False)))
 
 
-def stopped(ui: Ui) -> Ui:
+def after_analysis(ui: Ui) -> Ui:
     """Return the UI state when no more of the analysis is to come; at its end, with what decided the game."""
     if not isinstance(ui.page, Replay) or (analysis := ui.page.analysis) is None:
         return ui
@@ -307,28 +307,28 @@ def _model(replay: Replay) -> TableModel:
     return TableModel(TABLE, seat, state=TableState(TABLE, "playing", seats, 0), view=view)
 
 
-def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
+def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
     """Return the UI state after a key or a click; `view` is what is on the screen."""
     recording = replay.recording
     match replay.table, action:
         case Playing() as table, PointAt(cell):
             return with_game(ui, replace(table, cursor=cell))
         case Playing(), Act.NEXT:
-            return gone(ui, replay, replay.stop + 1)
+            return go_to(ui, replay, replay.stop + 1)
         case Playing() | scoring.Scoring(0), Act.BACK:
-            return gone(ui, replay, replay.stop - 1)
+            return go_to(ui, replay, replay.stop - 1)
         case Playing(), Act.PAGE_DOWN:
             # The last round leads to the last move first: the board is complete there, and not yet scored.
             last = recording.moves if replay.stop < recording.moves else recording.end
-            return gone(ui, replay, min(replay.stop + view.seats, last))
+            return go_to(ui, replay, min(replay.stop + view.seats, last))
         case Playing(), Act.PAGE_UP:
-            return gone(ui, replay, replay.stop - view.seats)
+            return go_to(ui, replay, replay.stop - view.seats)
         case scoring.Scoring(0), Act.PAGE_UP:
-            return gone(ui, replay, replay.stop - 1)
+            return go_to(ui, replay, replay.stop - 1)
         case _, Act.FIRST:
-            return gone(ui, replay, 0)
+            return go_to(ui, replay, 0)
         case _, Act.SKIP:
-            return ended(ui, replay)
+            return go_to_end(ui, replay)
         case (scoring.Scoring() | scoring.Result()) as table, _:
             if (step := scoring.step_after(table, action, view)) is not None:
                 return with_game(ui, scoring.at_step(view, step))
@@ -337,37 +337,37 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return ui.with_notice(_("Only a finished game can be analysed."))
         case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
             numbers = sorted(move.number for move in replay.analysis.deciding)
-            return gone(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
+            return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
         case Act.GO:
             return replace(ui, entry=Entry().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:
             every = recording.every_eyes
             by = 1 if action is Act.NEXT_EYES else -1
-            return seen_by(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
+            return with_eyes(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
         case Act.ALL_EYES:
-            return seen_by(ui, replay, recording.all_eyes)
+            return with_eyes(ui, replay, recording.all_eyes)
         case Act.NO_EYES:
-            return seen_by(ui, replay, SPECTATOR)
+            return with_eyes(ui, replay, SPECTATOR)
         case Pick(number) if number - 1 in recording.seats:
-            return seen_by(ui, replay, eyes_of(Seat(number - 1)))
+            return with_eyes(ui, replay, eyes_of(Seat(number - 1)))
         case Pick(number):
             return ui.with_notice(_("Nobody sits in seat {seat}.").format(seat=number))
         case _:
             return ui
 
 
-def gone(ui: Ui, replay: Replay, stop: int) -> Ui:
+def go_to(ui: Ui, replay: Replay, stop: int) -> Ui:
     return _at(ui, replace(replay, stop=min(max(stop, 0), replay.recording.end)))
 
 
-def ended(ui: Ui, replay: Replay) -> Ui:
+def go_to_end(ui: Ui, replay: Replay) -> Ui:
     """Return the UI state at the very end: the result, if the game came to one."""
-    ui = gone(ui, replay, replay.recording.end)
+    ui = go_to(ui, replay, replay.recording.end)
     view = replay.recording.view(replay.recording.end, replay.eyes)
     return with_game(ui, scoring.Result()) if view.phase is Phase.OVER else ui
 
 
-def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
+def with_eyes(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
     if eyes not in replay.recording.every_eyes:
         return ui.with_notice(_("As long as the game runs, it can be seen only as you saw it."))
     there = _at(ui, replace(replay, eyes=eyes))
@@ -383,7 +383,7 @@ def _at(ui: Ui, replay: Replay) -> Ui:
     model = _model(replay)
     over = model.view is not None and model.view.phase is Phase.OVER
     there = replace(replay, table=scoring.Scoring() if over else Playing())
-    after = news.heard(replace(ui, page=there, log=(), scroll=0), Happened(seen, len(seen)), model)
+    after = news.after_update(replace(ui, page=there, log=(), scroll=0), Happened(seen, len(seen)), model)
     if isinstance(table := after.page.game, Playing):
         return with_game(after, replace(table, cursor=_latest(replay, seen)))
     return after
@@ -456,7 +456,7 @@ def marks_line(count: int, here: int | None, deciding: Iterable[int]) -> Line:
     return (("class:faint", "".join(signs)),)
 
 
-def sampled(count: int, width: int, keep: Iterable[int]) -> list[int]:
+def moments_shown(count: int, width: int, keep: Iterable[int]) -> list[int]:
     """Return which of `count` moments are shown in so many cells: evenly spread ones, and those to keep."""
     if count <= width:
         return list(range(count))
@@ -489,7 +489,7 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     moment = replay.stop - analysis.first
     here = moment if 0 <= moment < len(analysis.curve) else None
     marked = [move.number - analysis.first for move in analysis.deciding]
-    cells = sampled(analysis.wanted + 1, width, marked if here is None else [*marked, here])
+    cells = moments_shown(analysis.wanted + 1, width, marked if here is None else [*marked, here])
     judged = [moment for moment in cells if moment < len(analysis.curve)]
     at = judged.index(here) if here in judged else None
     move = analysis.move_at(replay.stop)
@@ -503,7 +503,7 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     marks = [judged.index(moment) for moment in marked if moment in judged]
     rows.append((marks_line(len(judged), at, marks), None))
     told = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
-    shown = begun(told, height - len(rows) - 1, width, READ_ON)
+    shown = first_rows(told, height - len(rows) - 1, width, READ_ON)
     return block_of([*rows, BLANK, *((line(row), None) for row in shown)], width)
 
 

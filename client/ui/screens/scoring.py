@@ -26,11 +26,11 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    begun,
     beside,
     block_of,
     chips,
     ends,
+    first_rows,
     fitted,
     line,
     paragraphs,
@@ -185,8 +185,8 @@ class Result(_Walk):
             points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
-        warning = begun(wrapped(_describe_draws(pane.model)[0], width), room, width)
-        won = begun(wrapped(games.describe_result(ended, names), width), room - len(warning), width)
+        warning = first_rows(wrapped(_describe_draws(pane.model)[0], width), room, width)
+        won = first_rows(wrapped(games.describe_result(ended, names), width), room - len(warning), width)
         lines = [line(row, "class:refusal") for row in warning]
         lines += [*(line(row, "class:heading") for row in won), *points]
         news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)

@@ -16,9 +16,9 @@ from client.ui.frame import (
     Line,
     Target,
     beside,
+    build_frame,
     cut,
     fitted,
-    framed,
     in_ascii,
     line,
     stacked,
@@ -27,11 +27,11 @@ from client.ui.frame import (
 )
 from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
-from client.ui.screens.news import followed
+from client.ui.screens.news import at_table_page
 from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good, those
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import named, names_at
+from client.ui.texts.tables import names_at, table_name
 
 _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
 
@@ -42,7 +42,7 @@ _READING: Final = (Act.COUNTS, Act.WHOLE, Act.TALK, Act.RULES)
 _WITHOUT_SERVER: Final = frozenset({*_WALKING, *_READING, Act.LEAVE, *_LASTING})
 
 
-def offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...]:
+def keys_offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...]:
     """Return the keys that have an effect now: the function bar shows them if there is room for all.
 
     `last_top` is how far the page can be scrolled.
@@ -67,7 +67,7 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int)
         form = _("Playing automatically, speed {speed} of {speeds}. r: next speed; any other key stops it.")
         words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
         return Block((fitted(line(f" {words}", "class:info"), width),))
-    keys = list(offered(ui, model, last_top))
+    keys = list(keys_offered(ui, model, last_top))
     hints = [_hint(key, ui, glyphs) for key in keys]
     lasting = (*_LASTING, Act.TALK) if ui.talk.unread else _LASTING
     # The last gap is invisible.
@@ -127,7 +127,7 @@ _LEAST_PAGE: Final = 3  # lines; less of a page than that tells nothing
 
 def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) -> Frame:
     """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
-    frame = _framed(Pane(followed(ui, model), model, glyphs, width, height))
+    frame = _build_frame(Pane(at_table_page(ui, model), model, glyphs, width, height))
     title = window_title(model)
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
     if ui.ticks_left is None:
@@ -138,11 +138,11 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
 
 def window_title(model: TableModel) -> str:
     """Return the title of the terminal's window: whether it is the player's turn, and at which table."""
-    place = "Palatinus" if model.table is None else f"Palatinus {named(model.table, model.state)}"
+    place = "Palatinus" if model.table is None else f"Palatinus {table_name(model.table, model.state)}"
     return f"{describe_turn(model, names_at(model))} - {place}" if on_turn(model) else place
 
 
-def _framed(pane: Pane) -> Frame:
+def _build_frame(pane: Pane) -> Frame:
     ui, width, height = pane.ui, pane.width, pane.height
     if width < SMALLEST_WIDTH or height < SMALLEST_HEIGHT:
         return _too_small(pane)
@@ -164,7 +164,7 @@ def _framed(pane: Pane) -> Frame:
         style = "class:title-turn" if on_turn(pane.model) else "class:title"
         title = fitted(line(f" {ui.page.place(pane)}", style), width, style)
     parts = Block((title or ui.page.title(pane),)), body, foot(ui, pane.model, pane.glyphs, width, last_top)
-    return replace(_stacked(parts, pane), last_top=last_top)
+    return replace(_frame_of(parts, pane), last_top=last_top)
 
 
 def _small_question(pane: Pane) -> Block:
@@ -188,7 +188,7 @@ def _too_small(pane: Pane) -> Frame:
     words = text.format(size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}")
     if ui.overlay is not None and ui.overlay.question(ui):
         told = news_lines(ui, width, height, "")[-height:] if height else []
-        return _stacked([Block(tuple(told))], pane)
+        return _frame_of([Block(tuple(told))], pane)
     asked = Block(() if ui.entry is None else (typed_line(ui, ui.entry, pane.model, width),))
     room_left = max(height - len(asked.lines), 0)
     rows = [line(row) for row in wrapped(words, width)]
@@ -196,8 +196,8 @@ def _too_small(pane: Pane) -> Frame:
         rows += [line(row, "class:heading") for row in wrapped(stage, width)]
     told = news_lines(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
     said = Block(tuple(stacked([*rows, *told], width, room_left)))
-    return replace(_stacked([said, asked], pane), seen=ui.entry is not None)
+    return replace(_frame_of([said, asked], pane), seen=ui.entry is not None)
 
 
-def _stacked(blocks: Iterable[Block], pane: Pane) -> Frame:
-    return framed(blocks, pane.width, pane.height, ascii_only=pane.glyphs.ascii)
+def _frame_of(blocks: Iterable[Block], pane: Pane) -> Frame:
+    return build_frame(blocks, pane.width, pane.height, ascii_only=pane.glyphs.ascii)

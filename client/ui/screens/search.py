@@ -117,7 +117,7 @@ class Search(ListScreen):
         return block_of(rows, width)
 
 
-def found(ui: Ui, now: Found) -> Ui:
+def with_found(ui: Ui, now: Found) -> Ui:
     """Return the UI state with the current findings; the choice stays if it is still there."""
     if not isinstance(ui.page, Search):
         return ui

@@ -213,7 +213,7 @@ def _after(one: T, every: Sequence[T]) -> T:
     return every[(every.index(one) + 1) % len(every)]
 
 
-def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
+def accept_answer(ui: Ui, asked: Asked, text: str) -> Outcome:
     """Accept typed input: a name, a table's or an evening's, or the address of a server to join.
 
     A server found on the network can also be given by its name.

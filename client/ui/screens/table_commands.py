@@ -79,7 +79,7 @@ def _more_time(_id: int, on: bool) -> Request:
     return Ask(NEW, "more-time", on)
 
 
-def _made(kind: Callable[..., Request], value: object | None) -> Request | None:
+def _make(kind: Callable[..., Request], value: object | None) -> Request | None:
     return None if value is None else kind(NEW, value)
 
 
@@ -87,12 +87,12 @@ def _exactly(text: str, request: Request) -> Read:
     return lambda said, _state: request if said == text else None
 
 
-def _said(kind: Callable[..., Request]) -> Read:
-    return lambda text, _state: _made(kind, {"": True, **_ON_OR_OFF}.get(text))
+def _of_switch(kind: Callable[..., Request]) -> Read:
+    return lambda text, _state: _make(kind, {"": True, **_ON_OR_OFF}.get(text))
 
 
 def _of_seat(kind: Callable[..., Request]) -> Read:
-    return lambda text, state: _made(kind, _seat(text, state))
+    return lambda text, state: _make(kind, _seat(text, state))
 
 
 def _place(text: str, state: TableState) -> Request | None:
@@ -100,13 +100,13 @@ def _place(text: str, state: TableState) -> Request | None:
 
 
 def _people(text: str, _state: TableState) -> Request | None:
-    return ChoosePeople(NEW, None) if text == "any" else _made(ChoosePeople, people_named(text))
+    return ChoosePeople(NEW, None) if text == "any" else _make(ChoosePeople, people_named(text))
 
 
 def _pause(text: str, state: TableState) -> Request | Misread | None:
     verb, _space, moment = text.partition(" ")
     if verb != "until":
-        return _said(AskPause)(text, state)
+        return _of_switch(AskPause)(text, state)
     try:
         return AskPause(NEW, on=True, until=moment_named(moment, datetime.now()))  # noqa: DTZ005 - local time
     except BadText as error:
@@ -161,7 +161,7 @@ def _bot(text: str, state: TableState) -> Request | Misread | None:
 
 
 def _remove(text: str, state: TableState) -> Request | None:
-    return _made(Remove, _seat(text, state)) or _made(Dismiss, _spectator(text, state))
+    return _make(Remove, _seat(text, state)) or _make(Dismiss, _spectator(text, state))
 
 
 def _others(model: TableModel, state: TableState) -> list[str]:
@@ -187,7 +187,7 @@ TABLE_COMMANDS: Final = (
     TableCommand(
         "ready, ready off",
         N_("you are ready for the game, or not yet"),
-        _said(SayReady),
+        _of_switch(SayReady),
         ("", "off"),
         _BEFORE,
         host=False,
@@ -209,8 +209,8 @@ TABLE_COMMANDS: Final = (
         host=False,
     ),
     TableCommand("pause", _CONSENT, _pause, ("", "off", "until ..."), "playing", host=False),
-    TableCommand("time", _CONSENT, _said(_more_time), ("", "off"), "playing", host=False),
-    TableCommand("holiday", _CONSENT, _said(TakeHoliday), ("", "off"), "playing", host=False),
+    TableCommand("time", _CONSENT, _of_switch(_more_time), ("", "off"), "playing", host=False),
+    TableCommand("holiday", _CONSENT, _of_switch(TakeHoliday), ("", "off"), "playing", host=False),
     TableCommand(
         "notify ann@x.org, off",
         N_("be called while you are away; the code confirms it"),

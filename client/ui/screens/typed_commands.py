@@ -89,7 +89,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["open", *options]:
             return _open(options)
         case ["name", *_name]:
-            return _renamed(text, model)
+            return _rename(text, model)
         case ["refresh"] if model.table is not None:
             misplaced = _("The list of tables is in the lobby. Leave the table to see it.")
             return Misread(misplaced, mistyped=False)
@@ -146,7 +146,7 @@ def _open(options: Sequence[str]) -> Meaning:
         return Misread(str(error))
 
 
-def _renamed(text: str, model: TableModel) -> Meaning:
+def _rename(text: str, model: TableModel) -> Meaning:
     if model.table is not None:
         misplaced = _("Names can be changed in the lobby only. Leave the table first.")
         return Misread(misplaced, mistyped=False)

@@ -138,7 +138,7 @@ def describe_stage(stage: Stage, *, full: bool = False) -> str:
     return _("waiting to start") if full and stage == "gathering" else _(_STAGES[stage])
 
 
-def named(table: str, state: TableState | None) -> str:
+def table_name(table: str, state: TableState | None) -> str:
     """Return the table's code, marked if it is a study."""
     return f"{table} ({_('a study')})" if state is not None and state.study else table
 

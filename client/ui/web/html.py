@@ -18,10 +18,10 @@ def element(name: str, /, *content: str, **attributes: str) -> Markup:
     )
     if name in _VOID:
         return Markup("<{}{}>").format(name, written)
-    return Markup("<{0}{1}>{2}</{0}>").format(name, written, joined(*content))
+    return Markup("<{0}{1}>{2}</{0}>").format(name, written, join(*content))
 
 
-def joined(*content: str) -> Markup:
+def join(*content: str) -> Markup:
     return EMPTY.join(map(escape, content))
 
 

@@ -17,7 +17,7 @@ from client.tables.draws import Doubt, describe_fault
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
-from client.ui.web.html import EMPTY, element, joined, qr_code
+from client.ui.web.html import EMPTY, element, join, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, call, small_table
 from engine.events import SeenEvent
@@ -97,11 +97,11 @@ class WebPages:
             code = _field(_("Code of a table"), "code", pattern=_TYPED_CODE, autocomplete="off")
             play = element("button", _("Play in this browser"), class_="main")
             opens = element("p", element("a", _("Open a table"), href="play/", class_="main"))
-            find = joined(element("form", code, play, id="find"), opens) if self._plays else EMPTY
+            find = join(element("form", code, play, id="find"), opens) if self._plays else EMPTY
             if evening and self._plays:
                 way = element("a", _("Take part in the evening"), href=f"play/{EVENING}", class_="main")
-                lead = joined(lead, element("p", way))
-            content = joined(lead, listing, find, self._how_to_join(address))
+                lead = join(lead, element("p", way))
+            content = join(lead, listing, find, self._how_to_join(address))
             if tables is not None:
                 content += element("p", element("a", _("On a television"), href="tv"))
             live = {} if tables is None else {"data_live": "watch"}
@@ -115,9 +115,9 @@ class WebPages:
             back = element(
                 "a", _("Back to your seat"), href=f"../play/{code}", id="back", class_="main", hidden=""
             )
-            content = joined(
+            content = join(
                 element("noscript", element("p", needed)),
-                _table_content(joined(element("p", id="play"), back), EMPTY),
+                _table_content(join(element("p", id="play"), back), EMPTY),
                 self._how_to_join(address, code),
             )
             return _page(language, title, content, {"data_live": code}, "../")
@@ -134,25 +134,25 @@ class WebPages:
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
-            join = element("form", *fields, element("button", takes, class_="main"), id="join", hidden="")
+            form = element("form", *fields, element("button", takes, class_="main"), id="join", hidden="")
             words = element(
                 "input", id="words-said", maxlength=str(CHAT_LENGTH), aria_label=_("Chat"), autocomplete="off"
             )
             say = element("form", words, element("button", _("Say")), id="say")
-            chat = joined(element("h2", _("Chat")), element("ol", id="said"), say)
+            chat = join(element("h2", _("Chat")), element("ol", id="said"), say)
             menu = element("details", element("summary", _("The table")), element("div", id="menu"))
-            move = joined(
+            move = join(
                 element("p", id="look"),
                 element("p", id="clock"),
                 element("div", id="hand"),
                 element("div", id="ask"),
             )
-            content = joined(
+            content = join(
                 element("noscript", element("p", _("To play, switch on JavaScript."))),
                 element("p", id="refusal", role="alert"),
                 element("div", id="call"),
-                join,
-                element("div", _table_content(move, joined(chat, menu)), id="game", hidden=""),
+                form,
+                element("div", _table_content(move, join(chat, menu)), id="game", hidden=""),
             )
             texts = {
                 "data_play": code,
@@ -174,7 +174,7 @@ class WebPages:
 
     def refusal(self, language: str, refused: Refused) -> str:
         with speaking(language):
-            return str(joined(describe_refusal(refused)))
+            return str(join(describe_refusal(refused)))
 
     def absent(self, language: str, home: str, why: NoPage) -> str:
         """Return the page where there is nothing to be seen; `home` leads to the front page from there."""
@@ -233,7 +233,7 @@ class WebPages:
                 joins,
                 id="small",
             )
-            content = joined(_table_content(EMPTY, grid), element("section", id="waiting"))
+            content = join(_table_content(EMPTY, grid), element("section", id="waiting"))
             return _page(language, "Palatinus", content, {"data_live": "tv", "class_": "tv"}, "./")
 
     def small(self, language: str, state: TableState, view: View) -> str:
@@ -247,17 +247,17 @@ class WebPages:
                 parts["moves"] = ""
             parts |= dict(zip_longest(SMALL, shown.small, fillvalue=""))
             between = EMPTY if shown.large else between_games(shown.waiting, shown.evening)
-            return parts | {"more": str(joined(_more_tables(shown.more))), "waiting": str(between)}
+            return parts | {"more": str(join(_more_tables(shown.more))), "waiting": str(between)}
 
     def nothing(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""
         with speaking(language):
-            return dict.fromkeys(PARTS, "") | way_in(joins="", plays=False) | {"now": str(joined(_nothing()))}
+            return dict.fromkeys(PARTS, "") | way_in(joins="", plays=False) | {"now": str(join(_nothing()))}
 
     def full(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when the table has no room for a spectator."""
         with speaking(language):
-            return {"now": str(joined(_("The table has as many spectators as it can have.")))}
+            return {"now": str(join(_("The table has as many spectators as it can have.")))}
 
     def _how_to_join(self, address: str, code: str = "") -> Markup:
         """Return how to play, or watch the table `code`, from a terminal, and the way to here for a phone."""
@@ -266,7 +266,7 @@ class WebPages:
         heading, shown = element("h2", _("Join")), command
         if code:  # the table's parts say later whether there is a seat
             heading = element("h2", _("Join"), id="way-in")
-            shown = joined(command, element("span", id="watching"))
+            shown = join(command, element("span", id="watching"))
         content = [
             heading,
             element("p", _("With Palatinus installed, run this command in a terminal:")),
@@ -287,7 +287,7 @@ class WebPages:
 
 def _table_content(move: Markup, more: Markup) -> Markup:
     """Return where the parts of a table go, with those for the player's `move` below the board."""
-    side = joined(
+    side = join(
         element("h2", _("Players")),
         element("ul", id="players"),
         element("div", id="result"),
@@ -295,7 +295,7 @@ def _table_content(move: Markup, more: Markup) -> Markup:
         element("ol", id="moves"),
         more,
     )
-    return joined(
+    return join(
         element(
             "div",
             element("p", id="title"),
@@ -337,7 +337,7 @@ def _page(
     scripts: Sequence[Markup] = (_SCRIPT,),
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
-    head = joined(
+    head = join(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="robots", content="noindex"),
@@ -348,9 +348,9 @@ def _page(
     )
     text = _("The connection to the server was lost. Trying again.")
     lost = element("p", text, id="lost", role="alert", hidden="")
-    languages = joined(
+    languages = join(
         *(
-            joined(" ", element("a", _NAMES[each], href=f"?lang={each}", hreflang=each, lang=each))
+            join(" ", element("a", _NAMES[each], href=f"?lang={each}", hreflang=each, lang=each))
             for each in LANGUAGES
             if each != language
         )
@@ -358,7 +358,7 @@ def _page(
     top = (
         element("h1", title)
         if home == "./"
-        else joined(element("p", element("a", "Palatinus", href=home)), element("h1", title))
+        else join(element("p", element("a", "Palatinus", href=home)), element("h1", title))
     )
     body = element(
         "body",
@@ -374,7 +374,7 @@ def _page(
 
 def _table(table: TableSummary) -> Markup:
     said = [element("bdi", printable(table.title)), " · "] if table.title else []
-    content = joined(
+    content = join(
         element("strong", table.table),
         " ",
         *said,

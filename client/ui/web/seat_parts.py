@@ -27,7 +27,7 @@ from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
-from client.ui.web.html import EMPTY, element, joined
+from client.ui.web.html import EMPTY, element, join
 from engine.board import Hex
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -64,18 +64,18 @@ class Seated:
             position, laid = aimed
             tiles = (*view.tiles[:position], laid, *view.tiles[position + 1 :])
             free = self.model.legal.positions
-            touch = {cell: _chosen(position=at) for cell, at in HEX_POSITIONS.items() if at in free}
+            touch = {cell: _choice(position=at) for cell, at in HEX_POSITIONS.items() if at in free}
             return replace(view, tiles=tiles), marks, touch
         if view.phase is not Phase.PLACING:
             return view, marks, {}
-        touch = {cell: _chosen(field=field) for cell, field in self._free.items()}
+        touch = {cell: _choice(field=field) for cell, field in self._free.items()}
         return view, Marks(cursor=self._cell, last=marks.last), touch
 
     def parts(self) -> dict[str, str]:
         """Return the parts of the page that only a player has; the menu is a terminal's, and the way out."""
         evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
         leave = button(_(LEAVE.help), messages.Leave(NEW))
-        menu = joined(evening, self._menu_page(MenuPage.MAIN), leave)
+        menu = join(evening, self._menu_page(MenuPage.MAIN), leave)
         return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(menu)}
 
     def _hand(self) -> Markup:
@@ -90,7 +90,7 @@ class Seated:
                 f" ×{each.count}",
                 element("small", kind_words(each.piece)),
                 type="button",
-                data_choose=_chosen(piece=str(each.piece)),
+                data_choose=_choice(piece=str(each.piece)),
                 aria_pressed="true" if each.piece == chosen else "false",
                 **({} if each.legal else {"disabled": ""}),
             )
@@ -106,7 +106,7 @@ class Seated:
             case "playing" if self._back:
                 return element("button", _("Back to the present"), **_to(0), class_="main")
             case "playing":
-                return joined(*self._asked(), *self._votes(), *self._move())
+                return join(*self._request(), *self._votes(), *self._move())
             case _ if self._of_evening:
                 return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
@@ -121,13 +121,13 @@ class Seated:
         if seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
 
-    def _asked(self) -> Iterator[Markup]:
+    def _request(self) -> Iterator[Markup]:
         asked = open_request(self._state)
         if asked is not None:
             told = element("p", describe_asked(asked, names_at(self.model), self._view, universal_time))
             answers = ((_("Yes"), True), (_("No"), False))
             requests = ((words, at_table.request_to_answer(self.model, on=on)) for words, on in answers)
-            yield joined(told, *(button(words, each) for words, each in requests if each is not None))
+            yield join(told, *(button(words, each) for words, each in requests if each is not None))
 
     def _votes(self) -> Iterator[Markup]:
         vote = at_table.next_vote(self.model)
@@ -138,7 +138,7 @@ class Seated:
                 name=names_at(self.model)[vote.seat], needed=seat.votes_needed, votes=len(seat.votes)
             )
             words = _("Let a bot play") if vote.agree else _("Wait for the player")
-            yield joined(element("p", told), button(words, vote))
+            yield join(element("p", told), button(words, vote))
 
     def _move(self) -> Iterator[Markup]:
         legal, chosen = self.model.legal, self._selection
@@ -146,7 +146,7 @@ class Seated:
             at, turns = at_table.selected_position(chosen, legal), chosen.orientation
             form = _("position {position}, {turned}")
             yield element("p", form.format(position=at, turned=turned(turns)))
-            turn = _chosen(orientation=(turns + 1) % len(legal.orientations))
+            turn = _choice(orientation=(turns + 1) % len(legal.orientations))
             yield element("button", _("turn the tile clockwise"), type="button", data_choose=turn)
             yield button(_("lay the tile"), messages.Lay(NEW, at, turns), main=True)
             return
@@ -158,7 +158,7 @@ class Seated:
             words = _("Place {piece} on {field}").format(piece=piece, field=field)
             yield button(words, messages.PlacePiece(NEW, str(piece), field), main=True)
         if field is not None and (foreseen := at_table.foreseen(chosen, self.model)) is not None:
-            yield joined(*(element("p", told) for told in describe_forecast(foreseen, names_at(self.model))))
+            yield join(*(element("p", told) for told in describe_forecast(foreseen, names_at(self.model))))
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []
@@ -168,7 +168,7 @@ class Seated:
                 lines.append(button(choice.text, effect))
             elif effect == PAUSE_UNTIL:
                 asking = button(_("ask for it"), messages.AskPause(NEW, on=True))
-                lines.append(_typed(choice.text, "until", asking, type="datetime-local"))
+                lines.append(_field_to_open(choice.text, "until", asking, type="datetime-local"))
             elif effect == NOTIFY:
                 lines += self._notices(choice.text)
             elif effect is None or isinstance(effect, Entry):
@@ -184,15 +184,17 @@ class Seated:
         if notices.state == "unconfirmed":
             confirming = button(_("confirm"), messages.ConfirmCall(NEW, "0" * NOTICE_CODE_LENGTH))
             digits = rf"\d{{{NOTICE_CODE_LENGTH}}}"
-            yield _typed(words, "digits", confirming, pattern=digits, inputmode="numeric", autocomplete="off")
+            yield _field_to_open(
+                words, "digits", confirming, pattern=digits, inputmode="numeric", autocomplete="off"
+            )
         elif notices.state == "unreachable":
             yield element("p", describe_notices(notices))
         leaving = button(_("send me a code"), messages.CallMe(NEW, "-", current_language()))
         which = describe_addresses(self._kinds)
-        yield _typed(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
+        yield _field_to_open(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
 
 
-def _typed(words: str, name: str, sends: Markup, **attributes: str) -> Markup:
+def _field_to_open(words: str, name: str, sends: Markup, **attributes: str) -> Markup:
     """Return a field that opens; its button sends what is typed there as this field of its message."""
     field = element("input", name=name, required="", aria_label=words, **attributes)
     return element("details", element("summary", words), field, sends)
@@ -211,8 +213,8 @@ def company(state: messages.TableState, hand: PlayerHand) -> Markup:
     follows = bool(hand.choice.follow)
     words = _("look for yourself") if follows else _("follow")
     told = (_("you follow {name}") if follows else _("{name} leads")).format(name=leader)
-    choice = _chosen(follow=not follows, moment=hand.choice.moment)
-    return joined(element("bdi", told), element("button", words, type="button", data_choose=choice))
+    choice = _choice(follow=not follows, moment=hand.choice.moment)
+    return join(element("bdi", told), element("button", words, type="button", data_choose=choice))
 
 
 def navigation(at: int, last: int, end: int) -> Markup:
@@ -228,13 +230,13 @@ def navigation(at: int, last: int, end: int) -> Markup:
         )
         for sign, words, to, possible in ways
     )
-    return joined(back, element("span", f"{at}/{last}"), *forward)
+    return join(back, element("span", f"{at}/{last}"), *forward)
 
 
 def _to(moment: int) -> dict[str, str]:
-    return {"type": "button", "data_choose": _chosen(moment=moment, follow=False)}
+    return {"type": "button", "data_choose": _choice(moment=moment, follow=False)}
 
 
-def _chosen(**what: object) -> str:
+def _choice(**what: object) -> str:
     """Return what the page says if this is chosen."""
     return msgspec.json.encode(MoveChoice(**what)).decode()  # type: ignore[arg-type]

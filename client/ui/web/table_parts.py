@@ -21,7 +21,7 @@ from client.ui.texts.tables import (
     while_away,
 )
 from client.ui.texts.times import universal_time
-from client.ui.web.html import EMPTY, element, joined
+from client.ui.web.html import EMPTY, element, join
 from client.ui.web.seat_parts import Seated, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
@@ -56,7 +56,7 @@ def way_in(*, joins: str | None, plays: bool) -> dict[str, str]:
         if joins and plays
         else ""
     )
-    return {"way-in": str(joined(heading)), "watching": option, "play": play}
+    return {"way-in": str(join(heading)), "watching": option, "play": play}
 
 
 def _has_room(state: TableState) -> bool:
@@ -94,7 +94,7 @@ def table_parts(
         if hand is not None:
             before = hand.moments - last  # steps
             at = min(hand.choice.moment - before, last) if hand.choice.moment else at
-            look = joined(navigation(before + at, hand.moments, hand.moments), company(state, hand))
+            look = join(navigation(before + at, hand.moments, hand.moments), company(state, hand))
         current = scene(view, at, names)
         shown, marks, now = current.board, current.marks, current.sentence
         walking = current if at < last else None
@@ -102,7 +102,7 @@ def table_parts(
         marks = Marks(last=next(reversed(view.placed), None))
         if hand is not None and not state.ended and hand.moments > 1:
             end = 0 if state.stage == "playing" else hand.moments
-            look = joined(navigation(hand.moment or hand.moments, hand.moments, end), company(state, hand))
+            look = join(navigation(hand.moment or hand.moments, hand.moments, end), company(state, hand))
         if hand is not None and hand.moment is not None:
             now = labelled(_("Looking back"), describe_event(events[-1], names))
         elif seated is not None and not state.ended:
@@ -117,11 +117,11 @@ def table_parts(
         "players": _players(state, view, names, walking),
         "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
         "moves": _recent(events, names, hand, walking),
-        "result": "" if walking is not None else joined(_result(view, names), next_table),
+        "result": "" if walking is not None else join(_result(view, names), next_table),
         "words": "" if shown is None else _in_words(shown),
         **way_in(joins=state.table if _has_room(state) else None, plays=plays),
     }
-    parts = {part: str(joined(inside)) for part, inside in parts.items()}
+    parts = {part: str(join(inside)) for part, inside in parts.items()}
     if seated is not None:
         parts |= seated.parts() | {"look": str(look)}
     drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks, touch)
@@ -225,7 +225,7 @@ def _result(view: View | None, names: Sequence[str]) -> Markup:
         for seat in in_order(result)
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    return joined(element("h2", _("The result")), element("div", table, class_="scroll"))
+    return join(element("h2", _("The result")), element("div", table, class_="scroll"))
 
 
 def _in_words(view: View) -> Markup:

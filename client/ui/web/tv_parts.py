@@ -12,7 +12,7 @@ from client.ui.export.picture import BOARD_VIEW, board_parts
 from client.ui.texts.evenings import describe_round, table_of
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
-from client.ui.web.html import EMPTY, element, joined
+from client.ui.web.html import EMPTY, element, join
 from client.ui.web.seat_parts import button
 from engine.view import View
 from protocol.messages import NEW, Evening, EveningPerson, PersonNumber, TableState, TakePart, TakesPart
@@ -33,7 +33,7 @@ def small_table(state: TableState, view: View) -> Markup:
         "svg", drawn, class_="board", viewBox=BOARD_VIEW, fill="#222222", role="img", aria_label=label
     )
     names = ", ".join(names_of(state, len(state.seats)))
-    return joined(board, element("p", element("strong", state.table), " ", element("bdi", names)))
+    return join(board, element("p", element("strong", state.table), " ", element("bdi", names)))
 
 
 def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Markup:
@@ -41,7 +41,7 @@ def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Mar
     if evening is None:
         if not waiting:
             return element("h2", _("No game is being played."))
-        return joined(element("h2", _("Next games")), element("ul", *map(_waiting, waiting)))
+        return join(element("h2", _("Next games")), element("ul", *map(_waiting, waiting)))
     names = {each.person: printable(each.name) for each in evening.people}
     content = [element("h2", printable(evening.name)), element("p", describe_round(evening))]
     for stage, words in (("gathering", _("Next games")), ("playing", _("Playing now"))):
@@ -56,7 +56,7 @@ def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Mar
     content.append(element("ul", *(_waiting(state) for state in waiting if state.table not in own)))
     if evening.people:
         content += [element("h2", _("Standings")), element("ol", *map(_person, evening.people))]
-    return joined(*content)
+    return join(*content)
 
 
 def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
@@ -83,7 +83,7 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     buttons = [
         button(words, TakePart(NEW, how)) for how, words in ways if (how == "play") != (part == "play")
     ]
-    return joined(goes, element("p", said), *([] if no_more else buttons), between_games([], evening))
+    return join(goes, element("p", said), *([] if no_more else buttons), between_games([], evening))
 
 
 def _person(person: EveningPerson) -> Markup:

@@ -25,9 +25,9 @@ from client.ui.screens import (
     search,
     start,
 )
-from client.ui.screens.dispatch import pressed
+from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import heard
+from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, at_step, step_of
@@ -97,7 +97,9 @@ def ui_of(game: Game, model: TableModel) -> Ui:
     """Return the UI state of a client that has followed the whole game."""
     eyes = SPECTATOR if model.seat is None else eyes_of(model.seat)
     events = tuple(redacted(event, eyes) for event in game.events)
-    return heard(Ui(name=NAMES[model.seat or 0], address=ADDRESS), Happened(events, len(events)), model)
+    return after_update(
+        Ui(name=NAMES[model.seat or 0], address=ADDRESS), Happened(events, len(events)), model
+    )
 
 
 def played_until_turn_of(game: Game, seat: int) -> Game:
@@ -114,14 +116,14 @@ def played_until_turn_of(game: Game, seat: int) -> Game:
 def after(ui: Ui, model: TableModel, *keys: str) -> Ui:
     """Return the UI state after these keys, none of which leads to a request."""
     for key in keys:
-        ui, request = pressed(ui, key, model)
+        ui, request = after_key(ui, key, model)
         assert request is None, (key, request)
     return ui
 
 
 def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
     """Return the request that the last of these keys leads to; the keys before it lead to none."""
-    _, request = pressed(after(ui, model, *keys[:-1]), keys[-1], model)
+    _, request = after_key(after(ui, model, *keys[:-1]), keys[-1], model)
     return request
 
 
@@ -163,7 +165,7 @@ def after_change(ui: Ui, model: TableModel, **changes: object) -> Ui:
     """Return the UI state after the news that the table has changed like this."""
     before = change(model, **changes)
     assert model.state is not None
-    return heard(ui, TableChanged(model.state, before), model)
+    return after_update(ui, TableChanged(model.state, before), model)
 
 
 def notice_of(ui: Ui) -> str:

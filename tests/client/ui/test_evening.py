@@ -17,7 +17,7 @@ from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import TableMenu
-from client.ui.screens.news import called_to, heard
+from client.ui.screens.news import after_update, called_to
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
@@ -78,7 +78,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
 def test_what_is_told_of_the_evening() -> None:
     """The round, how the player takes part, the standings, the others; a call opens it over the lobby."""
     model = TableModel()
-    ui = heard(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
     told = EveningPage().words(ui, model)
     part = "You are in the next round, and will be called. p: pause, x: leave the evening"
     assert told[:3] == ("Friday", "Round 1 of 3.", part)
@@ -89,13 +89,13 @@ def test_what_is_told_of_the_evening() -> None:
     shown = screen_of(replace(ui, overlay=EveningPage()), model)
     assert all(text.strip() in shown for text in told[3:6])
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
-    free = heard(ui, structs.replace(FRIDAY, rounds=0), model)
+    free = after_update(ui, structs.replace(FRIDAY, rounds=0), model)
     assert EveningPage().words(free, model)[2].startswith("You will be called when a table is ready")
     assert ui.overlay is None
-    ui = heard(ui, CALLED, model)
+    ui = after_update(ui, CALLED, model)
     assert isinstance(ui.overlay, EveningPage)
     assert ui.log[-1] == called_to(ui, model) == "Your table KXQT is ready. Enter: go there"
-    assert heard(ui, CALLED, model).log == ui.log
+    assert after_update(ui, CALLED, model).log == ui.log
 
 
 def test_an_evening_that_ends_says_so() -> None:
@@ -106,7 +106,7 @@ def test_an_evening_that_ends_says_so() -> None:
         (last, "Round 1 is the last one: the evening ends with its games."),
         (closed, "No more tables are drawn: the evening ends with these games."),
     ):
-        ui = heard(Ui("Ann", page=Lobby(), person=1, overlay=EveningPage()), evening, model)
+        ui = after_update(Ui("Ann", page=Lobby(), person=1, overlay=EveningPage()), evening, model)
         assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
         assert letters(ui, model).keys().isdisjoint("spx")
         assert told in between_games([], evening)
@@ -131,18 +131,18 @@ def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
 def test_the_evening_is_one_key_away_from_a_game() -> None:
     """From the scoring, too; the help of the game says so, if there is an evening."""
     ui, model = over()
-    assert isinstance(after(heard(ui, FRIDAY, model), model, "E").overlay, EveningPage)
+    assert isinstance(after(after_update(ui, FRIDAY, model), model, "E").overlay, EveningPage)
     ui, model = placing()
     told = "the evening: sign up, pause, standings"
     assert told not in screen_of(after(ui, model, "?"), model, glyphs=ASCII)
-    ui = heard(ui, FRIDAY, model)
+    ui = after_update(ui, FRIDAY, model)
     assert told in screen_of(after(ui, model, "?"), model, glyphs=ASCII)
     assert isinstance(after(ui, model, "E").overlay, EveningPage)
 
 
 def test_how_to_take_part_can_be_typed_and_pressed() -> None:
     model = TableModel()
-    ui = heard(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
     assert request_after(ui, model, *typed("evening pause")) == TakePart(NEW, "pause")
     opened, _ = updated(ui, letters(ui, model)["E"].action, model)
     assert isinstance(opened.overlay, EveningPage)
@@ -154,7 +154,7 @@ def test_how_to_take_part_can_be_typed_and_pressed() -> None:
 def test_the_lobby_says_that_there_is_an_evening() -> None:
     """Above the tables, among the keys of a window of the usual size, and in lines of text."""
     model = TableModel()
-    ui = heard(Ui("Ann", page=Lobby()), FRIDAY, model)
+    ui = after_update(Ui("Ann", page=Lobby()), FRIDAY, model)
     *above, keys = (plain(each) for each in drawn(ui, model, ASCII, 80, 24).lines)
     told = "Evening: Friday. E: sign up, pause, standings"
     assert f"  {told}" in (each.rstrip() for each in above)
@@ -164,11 +164,11 @@ def test_the_lobby_says_that_there_is_an_evening() -> None:
 
 def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
     ui, model = over()
-    ui = replace(heard(ui, FRIDAY, model), page=Result())
+    ui = replace(after_update(ui, FRIDAY, model), page=Result())
     assert "m play again" in plain(drawn(ui, model, ASCII, 80, 24).lines[-1])
     of_evening = structs.replace(FRIDAY, tables=[EveningTable("KXQT", 1, "over", [1, 2])])
     for size in ((80, 24), (40, 12)):
-        keys = plain(drawn(heard(ui, of_evening, model), model, ASCII, *size).lines[-1])
+        keys = plain(drawn(after_update(ui, of_evening, model), model, ASCII, *size).lines[-1])
         assert "play again" not in keys
         assert "E evening" in keys
 

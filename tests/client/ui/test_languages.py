@@ -22,7 +22,7 @@ from client.ui.frame import Line, plain
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.requests import Misread
-from client.ui.screens.dispatch import pressed
+from client.ui.screens.dispatch import after_key
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Reading, Topic
 from client.ui.screens.replay import Replay, open_record, seen_in
@@ -159,7 +159,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
         model = model_of(game, seat)
         ui = ui_of(game, model)
         for key in keys:
-            ui, _ = pressed(ui, key, model)
+            ui, _ = after_key(ui, key, model)
         assert not untranslated(screen_of(ui, model))
 
 
@@ -200,9 +200,9 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     """The question and the function bar show it; y quits in every language, and n does not."""
     ui, model = placing()
     with speaking(spoken):
-        request_after, _ = pressed(ui, "q", model)
+        request_after, _ = after_key(ui, "q", model)
         shown = screen_of(request_after, model).replace("\N{NO-BREAK SPACE}", " ")
-        quits = {key for key in "nosyj" if pressed(request_after, key, model)[1] == requests.Errand.QUIT}
+        quits = {key for key in "nosyj" if after_key(request_after, key, model)[1] == requests.Errand.QUIT}
     assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
     assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
     assert quits == {letter, "y"}

@@ -22,11 +22,11 @@ from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
 from client.ui.lines import LineShell
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import followed, listed
+from client.ui.screens.news import at_table_page, with_tables
 from client.ui.screens.playing import Playing
-from client.ui.screens.replay import Replay, analysed, open_record, seen_in
+from client.ui.screens.replay import Replay, open_record, seen_in, with_analysis
 from client.ui.screens.screen import drawn
-from client.ui.screens.search import found
+from client.ui.screens.search import with_found
 from client.ui.session import Session
 from client.ui.state import Remark, Talk, Ui
 from client.ui.terminal.device import OwnLines
@@ -54,7 +54,7 @@ from tests.server.peer import connected
 from tests.server.tables.hosted import state_where
 from tests.server.tables.test_notices import called_by_url
 
-OTHERS = {"start": START, "search": found(LOOKING, FOUND)}
+OTHERS = {"start": START, "search": with_found(LOOKING, FOUND)}
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
 
 
@@ -98,7 +98,7 @@ def test_no_name_breaks_a_result_or_is_told_as_another(name: str) -> None:
 def test_nothing_is_asked_of_anybody_after_a_game() -> None:
     ui, model = placing()
     change(model, stage="over", ended=True)
-    gone = followed(ui, model)
+    gone = at_table_page(ui, model)
     assert answer("turn", gone, model) == answer("moves", gone, model) == [describe_ended()]
     ui, model = over()
     assert answer("turn", ui, model) == answer("moves", ui, model) == list(ui.page.words(ui, model))
@@ -106,7 +106,7 @@ def test_nothing_is_asked_of_anybody_after_a_game() -> None:
 
 def test_the_chances_in_a_record_can_be_asked_for() -> None:
     recording = recording_of(3)
-    ui = analysed(open_record(recording, 20, recording.all_eyes), analysis_of(recording))
+    ui = with_analysis(open_record(recording, 20, recording.all_eyes), analysis_of(recording))
     model = seen_in(ui)
     told = _words(answer("chances", ui, model) or ())
     shown = [text for text in _on_screen(ui, model) if text.isdecimal()]
@@ -143,7 +143,7 @@ def test_a_piece_is_foreseen_as_it_is_placed() -> None:
 @pytest.mark.parametrize("name", ["start", "search", *PAGES])
 def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> None:
     ui, model = PAGES[name]() if name in PAGES else (OTHERS[name], TableModel())
-    ui = followed(ui, model)
+    ui = at_table_page(ui, model)
     told = [text for text in (ui.notice and ui.notice.text, ui.lost and ui.lost.reason) if text]
     for screen in filter(None, (ui.page, ui.overlay)):
         told += [*screen.words(ui, model), *numbered(screen.options(ui, model) or ())]
@@ -359,7 +359,7 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
         running = asyncio.create_task(shell.run())
         for _turn in range(20):
             await asyncio.sleep(0)
-        session.ui = listed(session.ui, [TableSummary("KXQT", "Bob", 3, 1, "gathering")], session.model)
+        session.ui = with_tables(session.ui, [TableSummary("KXQT", "Bob", 3, 1, "gathering")], session.model)
         shell.redraw()
         await running
 

@@ -32,7 +32,7 @@ from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.screen import drawn
-from client.ui.screens.search import Search, found, seat_stands
+from client.ui.screens.search import Search, seat_stands, with_found
 from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import UNICODE
 from discovery.names import default_name
@@ -82,7 +82,7 @@ def test_a_table_of_several_servers_is_shown_where_it_is() -> None:
     ]
 
 
-SEEN = found(LOOKING, FOUND)
+SEEN = with_found(LOOKING, FOUND)
 
 
 def chosen(ui: Ui) -> tuple[str, str] | None:
@@ -93,12 +93,12 @@ def chosen(ui: Ui) -> tuple[str, str] | None:
 def test_one_key_joins_the_first_table() -> None:
     """Whatever appears first is chosen, and stays chosen when others appear before it."""
     assert chosen(LOOKING) is None
-    asked = found(LOOKING, Found((FoundServer("attic", ATTIC),)))
+    asked = with_found(LOOKING, Found((FoundServer("attic", ATTIC),)))
     assert chosen(asked) == (ATTIC, "")
-    seen = found(asked, FOUND)
+    seen = with_found(asked, FOUND)
     assert request_after(seen, NOWHERE, "enter") == requests.GoTo(ATTIC, "KXQT")
     newer = Listed((table("ZZZZ", "Dario"), *TABLES.tables))
-    assert chosen(found(seen, Found((FoundServer("attic", ATTIC, newer),)))) == (ATTIC, "KXQT")
+    assert chosen(with_found(seen, Found((FoundServer("attic", ATTIC, newer),)))) == (ATTIC, "KXQT")
 
 
 def test_servers_and_tables_are_chosen() -> None:
@@ -123,7 +123,7 @@ def test_kept_seats_come_first() -> None:
     """The one taken last is chosen, and Enter leads back."""
     seats = (KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"), KeptSeat(ATTIC, "KXQT", "Bruno"))
     page = Search(chosen=("ws://192.0.2.99:7733", "ABCD"), seats=seats)
-    seen = found(Ui("Ann", page=page), FOUND)
+    seen = with_found(Ui("Ann", page=page), FOUND)
     screen = screen_of(seen, NOWHERE)
     assert re.search(r"► ABCD +your seat +you are Anna +ws://192.0.2.99:7733", screen)
     assert re.search(r"  KXQT +your seat +you are Bruno +ws://", screen)
@@ -164,9 +164,9 @@ def test_what_is_chosen_and_goes_leads_to_its_server_and_then_nowhere() -> None:
     """Enter never joins something else because the list has changed."""
     at_second = after(SEEN, NOWHERE, "down")
     assert chosen(at_second) == (ATTIC, "WKGQ")
-    fewer = found(at_second, Found((FoundServer("attic", ATTIC, Listed(TABLES.tables[:1])),)))
+    fewer = with_found(at_second, Found((FoundServer("attic", ATTIC, Listed(TABLES.tables[:1])),)))
     assert chosen(fewer) == (ATTIC, "")
-    gone = found(fewer, Found((FoundServer("cellar", CELLAR, Locked()),)))
+    gone = with_found(fewer, Found((FoundServer("cellar", CELLAR, Locked()),)))
     assert chosen(gone) is None
     assert after(gone, NOWHERE, "enter").entry is not None
 
@@ -185,8 +185,8 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 
     assert "Looking for servers on this network." in words(LOOKING)
     assert "ask the host for the address" in words(replace(LOOKING, page=Search(waited=True)))
-    assert "(permission denied)" in words(found(LOOKING, Found(deaf="Permission denied")))
-    assert "not connected to a network" in words(found(LOOKING, Found(deaf="")))
+    assert "(permission denied)" in words(with_found(LOOKING, Found(deaf="Permission denied")))
+    assert "not connected to a network" in words(with_found(LOOKING, Found(deaf="")))
     silent = after(SEEN, NOWHERE, *["down"] * 4)
     assert "ws://192.0.2.10:7733 does not answer." in words(silent)
 
@@ -233,7 +233,7 @@ def test_whatever_servers_say_fits_on_the_screen(
     servers: list[FoundServer], keys: list[str], width: int, height: int
 ) -> None:
     """Lines have the window's width, terminals are told nothing, and the chosen line is seen."""
-    ui = after(found(LOOKING, Found(tuple(servers))), NOWHERE, *keys)
+    ui = after(with_found(LOOKING, Found(tuple(servers))), NOWHERE, *keys)
     frame = drawn(ui, NOWHERE, UNICODE, width, height)
     assert [width_of(content) for content in frame.lines] == [width] * height
     shown = "".join(text for content in frame.lines for _, text in content)

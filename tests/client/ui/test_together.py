@@ -74,7 +74,7 @@ class Watcher:
     def plays_on(self) -> requests.PlayOn | None:
         client = self._stack[0]
         assert isinstance(client, Client)
-        return client.visited().plays_on if client.over else None
+        return client.result().plays_on if client.over else None
 
     def press(self, *keys: str) -> None:
         for key in keys:

@@ -11,7 +11,7 @@ from client.tables.table import HeardRemark, TableModel
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu
-from client.ui.screens.news import heard, suggested
+from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.scoring import last_step
 from client.ui.state import Capabilities, Ui
 from engine.board import Field
@@ -81,7 +81,9 @@ def hinted() -> tuple[Ui, TableModel]:
     ui, model = placing()
     change(model, hints=True)
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
-    return suggested(replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model), model
+    return with_suggestion(
+        replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model
+    ), model
 
 
 def laying() -> tuple[Ui, TableModel]:
@@ -147,14 +149,14 @@ def waiting_for_nobody() -> tuple[Ui, TableModel]:
 def stopping() -> tuple[Ui, TableModel]:
     """Return a running game on a server that is about to stop."""
     ui, model = placing()
-    return heard(replace(ui, now=1.0), Stopping(300), model), model
+    return after_update(replace(ui, now=1.0), Stopping(300), model), model
 
 
 def announced() -> tuple[Ui, TableModel]:
     """Return two announcements over a running game."""
     ui, model = stopping()
     for text in ("Cosima.", "Eleonora di Toledo, Bob. " * 15):
-        ui = heard(ui, Announced(text.strip()), model)
+        ui = after_update(ui, Announced(text.strip()), model)
     return ui, model
 
 
@@ -168,7 +170,7 @@ def talking() -> tuple[Ui, TableModel]:
         HeardRemark(None, "Indeed.", None, 7),
     )
     for each in said:
-        ui = heard(ui, each, model)
+        ui = after_update(ui, each, model)
     return ui, model
 
 

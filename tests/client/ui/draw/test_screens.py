@@ -18,15 +18,15 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.page import news_lines
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine, Hover, PointAt
-from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu, choices
-from client.ui.screens.news import heard
+from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, Topic, hands_table
 from client.ui.screens.scoring import last_step, result_lines
-from client.ui.screens.screen import drawn, offered
+from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Asked, Capabilities, Entry, Notice, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.board import Field
@@ -80,7 +80,7 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
     ui, model = talking()
     quiet, _ = placing()
     for _turn in range(50):
-        ui = heard(ui, Back(), model)
+        ui = after_update(ui, Back(), model)
     screen = screen_of(ui, model)
     assert "spectator 7: Indeed." in screen
     assert "T read (3)" in screen
@@ -307,7 +307,7 @@ def test_every_line_of_the_log_can_be_scrolled_to() -> None:
     seen = ""
     for _ in ui.log:
         seen += screen_of(replace(ui, notice=Notice("Read this.")), model)
-        ui, _request = pressed(ui, "pageup", model)
+        ui, _request = after_key(ui, "pageup", model)
     assert [line for line in ui.log if line not in seen] == []
 
 
@@ -440,7 +440,7 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[
     whole = "\n".join(plain(content) for page in pages for content in page)
     ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
     seen, text, screens = first, first, 1
-    while Act.PAGE_DOWN in {key.action for key in offered(ui, model, ui.last_top)}:
+    while Act.PAGE_DOWN in {key.action for key in keys_offered(ui, model, ui.last_top)}:
         ui, text = shown_in(after(ui, model, "pagedown"), model, size)
         seen, screens = seen + text, screens + 1
     words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
@@ -476,7 +476,7 @@ def test_any_screen_of_any_game_fits(
     model = model_of(game, seat)
     ui = ui_of(game, model)
     for key in keys:
-        ui, _ = pressed(ui, key, model)
+        ui, _ = after_key(ui, key, model)
     announced = data.draw(st.lists(st.text("ab é小", min_size=1, max_size=ANNOUNCEMENT_LENGTH), max_size=3))
     if announced:
         ui = replace(ui, overlay=Announcements(tuple(announced)))

@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 
 from client.ui.keys import Hold, PointAt
-from client.ui.lessons.course import Course, seen
+from client.ui.lessons.course import Course, model_of
 from client.ui.lessons.goals import BeRefused, PlaceOne, PointTo, Read, Walk, fulfilled
 from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, record_at
@@ -52,7 +52,7 @@ def solutions(page: LessonPage) -> Iterator[Command]:
             continue  # the same as without the wolf
         game = Game(start.events, RandomChance(random.Random(1)))
         game.apply(command)
-        if fulfilled(page.goal, command, seen(game, page, "Ann")):
+        if fulfilled(page.goal, command, model_of(game, page, "Ann")):
             yield command
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from client.ui.lessons.course import seen
+from client.ui.lessons.course import model_of
 from client.ui.lessons.goals import Catch, Earn, LayAnywhere, PlaceOne, PointTo, act_of
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring
@@ -38,7 +38,7 @@ def test_some_fields_solve_the_exercise_and_most_do_not(page: LessonPage) -> Non
     """Nothing hidden matters for the exercise."""
     found = {command.field for command in solutions(page) if isinstance(command, Place)}
     assert 1 <= len(found) <= 21
-    view = seen(game_of(page), page, "Ann").view
+    view = model_of(game_of(page), page, "Ann").view
     assert view is not None
     assert not any(isinstance(piece, Wolf) for piece in view.board.values())
 
@@ -74,7 +74,7 @@ def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
         ("A soldier flees", 2, ("D6",), ("D4",), "1 merchant and 1 farmer beside it: it flees."),
     ):
         page, course = page_titled(title), course_at(title)
-        act = act_of(seen(game_of(page), page, "Ann"), field_of(title))
+        act = act_of(model_of(game_of(page), page, "Ann"), field_of(title))
         assert isinstance(act, SoldierFled if farmers else Captured)
         assert (act.seat, act.merchants, act.farmers) == (seat, merchants, farmers)
         assert words not in " ".join(shown(course).split())

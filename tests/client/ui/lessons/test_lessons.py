@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.lessons.course import Course, LessonExit, seen
+from client.ui.lessons.course import Course, LessonExit, model_of
 from client.ui.lessons.goals import Catch, Earn, PointTo, Read, influence_of
 from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL, Shown
@@ -235,7 +235,7 @@ def test_the_longest_arithmetic_is_shown_in_full() -> None:
     def gain(command: Place) -> int:
         game = game_of(page)
         game.apply(command)
-        influence = influence_of(seen(game, page, "Ann"), command.field)
+        influence = influence_of(model_of(game, page, "Ann"), command.field)
         return 0 if influence is None else influence.amount
 
     course = course_at(page.title)

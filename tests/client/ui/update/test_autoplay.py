@@ -7,7 +7,7 @@ from hypothesis import given
 
 from client.tables.table import TableModel
 from client.ui.keys import Act
-from client.ui.screens.dispatch import counting, pressed, ticked, updated
+from client.ui.screens.dispatch import after_key, after_tick, counting, updated
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn
@@ -45,7 +45,7 @@ def test_autoplay_shows_every_step_long_enough_to_read() -> None:
     while ui.ticks_left is not None:
         assert counting(ui, model)
         ticks[shown_step(ui, model)] += 1
-        ui = ticked(ui, model)
+        ui = after_tick(ui, model)
         if (step := shown_step(ui, model)) != seen[-1]:
             seen.append(step)
             ticks[step] = 0
@@ -54,14 +54,14 @@ def test_autoplay_shows_every_step_long_enough_to_read() -> None:
         sentence = scene(view_of(model), step, names_at(model)).sentence
         assert ticks[step] >= max(2, len(sentence) / 20)
     assert not counting(ui, model)
-    assert ticked(ui, model) == ui
+    assert after_tick(ui, model) == ui
 
 
 @pytest.mark.parametrize("key", ["enter", " ", "Z", "f12"])
 def test_any_key_stops_autoplay(key: str) -> None:
     ui, model = scoring()
     autoplaying = at_scoring_step(after(ui, model, "r"), model, 4)
-    assert pressed(autoplaying, key, model) == (replace(autoplaying, ticks_left=None), None)
+    assert after_key(autoplaying, key, model) == (replace(autoplaying, ticks_left=None), None)
 
 
 def test_the_same_key_makes_autoplay_faster() -> None:
@@ -104,7 +104,7 @@ def test_the_walk_through_a_game_that_was_not_finished_ends_with_its_last_move()
     ui = open_record(recording, recording.end - 1, recording.all_eyes)
     ui, _ = updated(ui, Act.RUN, seen_in(ui))
     for _tick in range(ui.ticks_left or 0):
-        ui = ticked(ui, seen_in(ui))
+        ui = after_tick(ui, seen_in(ui))
     assert isinstance(ui.page, Replay)
     assert (ui.page.stop, ui.ticks_left) == (recording.end, None)
 
@@ -117,12 +117,12 @@ def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     while ui.ticks_left is not None:
         assert isinstance(ui.page, Replay)
         stops.append(ui.page.stop)
-        ui = ticked(ui, seen_in(ui))
+        ui = after_tick(ui, seen_in(ui))
     view = seen_in(ui).view
     assert view is not None
     assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
     assert isinstance(ui.page.game, Result)
-    assert pressed(ui, "r", seen_in(ui)) == (ui, None)
+    assert after_key(ui, "r", seen_in(ui)) == (ui, None)
 
 
 @given(finished_games())

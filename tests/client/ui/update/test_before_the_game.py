@@ -11,11 +11,11 @@ from client.ui import requests
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
 from client.ui.requests import Misread, Request
-from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import followed, gone_on, heard
+from client.ui.screens.news import after_update, at_other_table, at_table_page
 from client.ui.screens.overlays import TalkPage
-from client.ui.screens.screen import drawn, offered
+from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.typed_commands import meaning
 from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
@@ -140,7 +140,7 @@ def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
 def test_without_a_connection_one_request_waits() -> None:
     """A second one and a refresh are refused; if the connection is closed for good, so are all."""
     lost = Ui("Ann", page=Lobby(TABLES), lost=Outage("The server stopped.", 5.0))
-    ui, request = pressed(lost, "enter", LOBBY)
+    ui, request = after_key(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert "will be sent" in notice_of(ui)
     assert notice_of(after(ui, LOBBY, "enter")) != notice_of(ui)
@@ -157,14 +157,14 @@ def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Req
     """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
     closed = Ui("Ann", capabilities=Capabilities(home=home), lost=Outage("Your seat was taken over.", None))
     model = gathering(ANN, SeatSummary())
-    ui = followed(closed, model)
+    ui = at_table_page(closed, model)
     assert request_after(ui, model, "escape") == way_out
-    assert {key.action for key in offered(ui, model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
+    assert {key.action for key in keys_offered(ui, model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
     _ui, model = placing()
-    shown = {key.action for key in offered(followed(closed, model), model)}
+    shown = {key.action for key in keys_offered(at_table_page(closed, model), model)}
     assert shown == {Act.COUNTS, Act.HELP, Act.RULES, Act.QUIT}
     _ui, model = over()
-    shown = {key.action for key in offered(followed(closed, model), model)}
+    shown = {key.action for key in keys_offered(at_table_page(closed, model), model)}
     assert {Act.NEXT, Act.NEXT_HILL, Act.QUIT} <= shown
     assert shown.isdisjoint({Act.CHAT, Act.COMMAND, Act.MENU})
 
@@ -209,7 +209,7 @@ def test_keys_while_gathering() -> None:
 def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
     """A spectator has none, and no question outlives the page that it was asked on."""
     model = gathering(ANN, SeatSummary())
-    ui = followed(Ui("Ann"), model)
+    ui = at_table_page(Ui("Ann"), model)
     for answer, request in (("y", Leave(NEW)), ("n", None), ("escape", None)):
         assert request_after(ui, model, "escape") is None
         assert request_after(ui, model, "escape", answer) == request
@@ -217,7 +217,7 @@ def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
     _ui, playing = laying()
     asked = after(ui, model, "escape")
     assert asked.overlay is not None
-    assert followed(asked, playing).overlay is None
+    assert at_table_page(asked, playing).overlay is None
 
 
 def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -> None:
@@ -264,8 +264,8 @@ REMARKS = (
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
     ui = Ui("Ann", ADDRESS, Capabilities(lobby=True), page=Lobby(TABLES, chosen=1))
-    ui = heard(ui, Online(list(PEOPLE), more), NOWHERE)
-    return heard(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
+    ui = after_update(ui, Online(list(PEOPLE), more), NOWHERE)
+    return after_update(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
 
 
 def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
@@ -289,7 +289,7 @@ def test_any_window(size: tuple[int, int], people: int) -> None:
     """Every line is as wide as the window; the tables and the unread remarks are seen in all of them."""
     width, height = size
     crowd = [PersonOnline(f"Visitor {number}", "playing", "ABCD") for number in range(people)]
-    ui = heard(in_lobby(*REMARKS), Online(crowd, 900), NOWHERE)
+    ui = after_update(in_lobby(*REMARKS), Online(crowd, 900), NOWHERE)
     frame = drawn(ui, NOWHERE, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
     assert "ABCD" in text_of(frame)
@@ -312,10 +312,10 @@ def test_remarks_are_unread_until_they_are_read_and_known_by_their_numbers() -> 
     ui = in_lobby(*REMARKS)
     assert ui.talk.unread == 2
     assert "T read (2)" in shown(ui)
-    assert heard(ui, SaidInLobby(list(REMARKS)), NOWHERE) == ui
+    assert after_update(ui, SaidInLobby(list(REMARKS)), NOWHERE) == ui
     read = after(ui, NOWHERE, "T")
     assert isinstance(read.overlay, TalkPage)
-    assert heard(read, SaidInLobby([LobbyRemark(10, "Bob", "Well?")]), NOWHERE).talk.unread == 0
+    assert after_update(read, SaidInLobby([LobbyRemark(10, "Bob", "Well?")]), NOWHERE).talk.unread == 0
     assert after(read, NOWHERE, "escape").talk.unread == 0
 
 
@@ -323,17 +323,17 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
     """Neither is lost, nor mixed with the other; whom the player has muted stays muted."""
     muted = after(in_lobby(*REMARKS[:2]), NOWHERE, *typed("mute Bob"))
     table = gathering(ANN, SeatSummary("Cy", here=True))
-    there = heard(muted, HeardRemark(Seat(1), "at the table"), table)
-    there = heard(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
+    there = after_update(muted, HeardRemark(Seat(1), "at the table"), table)
+    there = after_update(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
     assert [each.text for each in there.talk.remarks] == ["at the table"]
-    back = heard(there, Online(list(PEOPLE), 0), NOWHERE)
+    back = after_update(there, Online(list(PEOPLE), 0), NOWHERE)
     assert [each.number for each in back.talk.remarks] == [7, 8, 10]
     assert (back.talk.table, back.talk.unread) == (None, 2)
     assert not back.talk.hears("bob")
-    again = gone_on(there, TableModel(table="QRST"))
+    again = at_other_table(there, TableModel(table="QRST"))
     assert (again.lobby_talk, again.company) == (there.lobby_talk, there.company)
-    assert gone_on(there, NOWHERE).talk == gone_on(back, NOWHERE).talk == back.talk
-    elsewhere = gone_on(back, TableModel(table="QRST"))
+    assert at_other_table(there, NOWHERE).talk == at_other_table(back, NOWHERE).talk == back.talk
+    elsewhere = at_other_table(back, TableModel(table="QRST"))
     assert (elsewhere.talk.remarks, elsewhere.lobby_talk) == ((), back.talk)
 
 
@@ -364,9 +364,9 @@ def test_people_online_are_muted_by_name() -> None:
     """Completion knows the names; what the muted say is not kept, until they are heard again."""
     ui = after(in_lobby(), NOWHERE, ":", *"mute B", "tab")
     assert line_of(ui) == "mute Bob"
-    ui = heard(after(ui, NOWHERE, "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
+    ui = after_update(after(ui, NOWHERE, "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann"]
-    ui = heard(after(ui, NOWHERE, *typed("unmute bob")), SaidInLobby(list(REMARKS[:1])), NOWHERE)
+    ui = after_update(after(ui, NOWHERE, *typed("unmute bob")), SaidInLobby(list(REMARKS[:1])), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann", "Bob"]
     assert after(ui, NOWHERE, *typed("mute")).notice is not None
 
@@ -390,6 +390,6 @@ def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
 
 
 def test_nobody_is_online_while_there_is_no_connection() -> None:
-    ui = heard(in_lobby(*REMARKS), ConnectionLost("The connection was lost.", 1.0), NOWHERE)
+    ui = after_update(in_lobby(*REMARKS), ConnectionLost("The connection was lost.", 1.0), NOWHERE)
     assert "Cosima" not in shown(ui)
-    assert "Lovely." in shown(heard(ui, Online(list(PEOPLE), 0), NOWHERE))
+    assert "Lovely." in shown(after_update(ui, Online(list(PEOPLE), 0), NOWHERE))

@@ -10,12 +10,12 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import selected_piece
 from client.ui.keys import NAMED, YES, Act, Hold, PointAt
-from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.news import followed, refused, suggested
+from client.ui.screens.news import at_table_page, with_refusal, with_suggestion
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
-from client.ui.screens.screen import offered
+from client.ui.screens.screen import keys_offered
 from client.ui.state import Capabilities, Entry, Ui
 from engine.board import HILLS, Field
 from engine.errors import Fault
@@ -63,11 +63,11 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
         "e": requests.Errand.SAVE_PICTURE,
     }
     assert {key: request_after(able, model, key) for key in wanted} == wanted
-    shown = [key.action for key in offered(able, model)]
+    shown = [key.action for key in keys_offered(able, model)]
     assert {Act.REVIEW, Act.ANALYSE, Act.SAVE_RECORD, Act.SAVE_PICTURE} <= set(shown)
     for other in (replace(able, capabilities=Capabilities()), replace(able, page=Scoring())):
         assert {request_after(other, model, key) for key in wanted} == {None}
-        assert Act.REVIEW not in [key.action for key in offered(other, model)]
+        assert Act.REVIEW not in [key.action for key in keys_offered(other, model)]
 
 
 def test_escape_lets_a_spectator_leave() -> None:
@@ -81,10 +81,10 @@ def test_escape_lets_a_spectator_leave() -> None:
 
 def test_moves_are_taken_back_against_bots_alone() -> None:
     ui, model = placing()
-    assert Act.UNDO not in [key.action for key in offered(ui, model)]
+    assert Act.UNDO not in [key.action for key in keys_offered(ui, model)]
     assert "no move" in notice_of(after(ui, model, "z"))
     alone = replace(ui, capabilities=Capabilities(takes_back=True))
-    assert Act.UNDO in [key.action for key in offered(alone, model)]
+    assert Act.UNDO in [key.action for key in keys_offered(alone, model)]
     assert request_after(alone, model, "z") is requests.Errand.TAKE_BACK
     assert request_after(alone, model, ":", *"undo", "enter") is requests.Errand.TAKE_BACK
 
@@ -94,13 +94,13 @@ def test_hints_where_the_table_allows_them() -> None:
     ui, model = placing()
     allowed = replace(ui, capabilities=Capabilities(hints=True))
     assert "no hints" in notice_of(after(allowed, model, "s"))
-    assert Act.HINT not in [key.action for key in offered(allowed, model)]
+    assert Act.HINT not in [key.action for key in keys_offered(allowed, model)]
     change(model, hints=True)
     assert request_after(allowed, model, "s") == requests.Errand.HINT
-    assert Act.HINT in [key.action for key in offered(allowed, model)]
+    assert Act.HINT in [key.action for key in keys_offered(allowed, model)]
     waiting = model_of(played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
     waiting.state = model.state
-    assert Act.HINT not in [key.action for key in offered(allowed, waiting)]
+    assert Act.HINT not in [key.action for key in keys_offered(allowed, waiting)]
     assert "own turn" in notice_of(after(allowed, waiting, "s"))
     change(model, paused=PauseSummary(0, 20, 580))
     model.legal = None
@@ -111,7 +111,7 @@ def test_a_hint_chooses_the_move() -> None:
     """Enter makes it; the reason is in words."""
     ui, model = placing()
     command = Place(Seat(0), Piece("Ef"), free_field(model))
-    hinted = suggested(ui, Suggestion(command, "So it is."), model)
+    hinted = with_suggestion(ui, Suggestion(command, "So it is."), model)
     assert re.match(
         rf"Hint: Ef on {command.field}\. Ef here: .* influence on .* So it is\.$", notice_of(hinted)
     )
@@ -119,13 +119,13 @@ def test_a_hint_chooses_the_move() -> None:
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
     lay = LayTile(model.legal.seat, model.legal.positions[-1], 3)
-    assert request_after(suggested(ui, Suggestion(lay), model), model, "enter") == lay
+    assert request_after(with_suggestion(ui, Suggestion(lay), model), model, "enter") == lay
 
 
 def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
     ui, model = placing()
     reason = " ".join(f"word{number}" for number in range(80))
-    hinted = suggested(ui, Suggestion(Place(Seat(0), Piece("Ef"), free_field(model)), reason), model)
+    hinted = with_suggestion(ui, Suggestion(Place(Seat(0), Piece("Ef"), free_field(model)), reason), model)
     screen = screen_of(hinted, model)
     assert "... (m)" in screen
     assert "word79" not in screen
@@ -238,7 +238,7 @@ def test_a_placement_is_confirmed_if_the_player_wants_it() -> None:
     again = after(ui, model, "2", "enter", "escape")
     assert (again.asked, again.notice, playing_of(again).piece) == (None, None, place.piece)
     assert playing_of(after(again, model, "escape")).piece is None
-    sent, request = pressed(after(ui, model, "2", "enter"), "enter", model)
+    sent, request = after_key(after(ui, model, "2", "enter"), "enter", model)
     assert (sent.asked, sent.busy, request) == (None, True, place)
 
 
@@ -287,8 +287,8 @@ def test_a_piece_is_picked_and_placed() -> None:
     assert (playing_of(elsewhere).cursor, request) == ((0, 0), None)
     there = with_cursor(ui, view_of(model).layout.hexes[taken])
     assert request_after(there, model, "1", "enter") == Place(Seat(0), Piece("Em"), taken)
-    waiting, _ = pressed(after(ui, model, "1"), "enter", model)
-    again, request = pressed(waiting, "enter", model)
+    waiting, _ = after_key(after(ui, model, "1"), "enter", model)
+    again, request = after_key(waiting, "enter", model)
     assert request is None
     assert notice_of(again)
 
@@ -429,7 +429,7 @@ def test_a_line_that_is_not_understood_can_be_corrected(text: str, sentence: str
 def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
     """Whoever mistypes a command in the waiting room is sent to the commands, not to pieces and fields."""
     model = TableModel("KXQT", Seat(0), state=state_of(2))
-    told = notice_of(after(followed(Ui("Ann"), model), model, *typed(text)))
+    told = notice_of(after(at_table_page(Ui("Ann"), model), model, *typed(text)))
     assert told == f"'{text}' is not a command. Press ? for the list."
 
 
@@ -437,7 +437,7 @@ def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
     """Before the game, in the lobby and by spectators; a plan is a move."""
     for model in TableModel("KXQT", Seat(0), state=state_of(2)), TableModel():
         for text in "plan m* C4", "m* C4":
-            assert "none is running" in notice_of(after(followed(Ui("Ann"), model), model, *typed(text)))
+            assert "none is running" in notice_of(after(at_table_page(Ui("Ann"), model), model, *typed(text)))
     ui, model = placing()
     assert "Only players" in notice_of(after(ui, replace(model, seat=None), *typed("plan m* C4")))
 
@@ -475,17 +475,17 @@ def test_a_refused_line_can_be_corrected() -> None:
     Otherwise, as when it is not the player's turn, the next key would be typed into it.
     """
     ui, model = placing()
-    waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
+    waiting, request = after_key(after(ui, model, *typed("m A1")[:-1]), "enter", model)
     assert request is not None
     assert waiting.entry is None
-    early = refused(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN, request)
+    early = with_refusal(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN, request)
     assert early.entry is None
     assert "type plan Em A1." in notice_of(early)
-    corrected = refused(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
+    corrected = with_refusal(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
     assert line_of(corrected) == "m A1"
-    assert refused(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
+    assert with_refusal(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
     said = replace(waiting, sent=Entry(chat=True).filled("hello"))
-    assert refused(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
+    assert with_refusal(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
     late = after(ui, model, *typed("bot senator"), "enter")
     assert (late.entry, bool(notice_of(late))) == (None, True)
     assert line_of(after(waiting, model, *typed("m A2"))) == "m A2"

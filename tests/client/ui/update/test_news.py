@@ -19,10 +19,18 @@ from client.tables.table import (
     TableClosed,
     TableModel,
 )
-from client.ui.screens.dispatch import counting, pressed
+from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, occasions, refused
+from client.ui.screens.news import (
+    after_update,
+    at_next_table,
+    at_other_table,
+    at_table_page,
+    occasions,
+    with_refusal,
+    with_tables,
+)
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
@@ -62,7 +70,7 @@ def test_every_event_is_put_into_words(game: Game) -> None:
     for seat, eyes in enumerate(all_eyes(game), start=-1):
         model = model_of(game, None if seat < 0 else seat)
         for event in game.events:
-            ui = heard(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
+            ui = after_update(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
             walked = hasattr(event, "hill") or isinstance(event, WolvesRevealed | GameEnded)
             assert len(ui.log) == (0 if walked else 1)
             assert all(sentence.endswith(".") for sentence in ui.log)
@@ -73,14 +81,14 @@ def test_the_last_piece_is_marked() -> None:
     model = model_of(game, 0)
     placed = [event for event in game.events if isinstance(event, Placed)]
     assert playing_of(ui_of(game, model)).last == placed[-1].field
-    assert playing_of(heard(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
+    assert playing_of(after_update(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
 
 
 def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
     game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
     assert isinstance(ui_of(game, model).page, Scoring)
-    back = heard(Ui("Ann"), Refreshed(), model)
+    back = after_update(Ui("Ann"), Refreshed(), model)
     assert shown_step(back, model) == last_step(view_of(model))
     assert isinstance(back.page, Result)
     log = "".join(ui_of(game, model).log)
@@ -107,7 +115,7 @@ def test_joining_leaving_and_returning_are_logged() -> None:
         (before, joined, ("Bob leaves the table.",)),
         (removed, joined, ("Bob was removed from the table.",)),
     ):
-        assert heard(ui, TableChanged(state, last), model).log == words
+        assert after_update(ui, TableChanged(state, last), model).log == words
 
 
 def test_an_unstable_connection_does_not_fill_the_log() -> None:
@@ -119,7 +127,7 @@ def test_an_unstable_connection_does_not_fill_the_log() -> None:
 
     def changed(ui: Ui, *states: TableState) -> Ui:
         for before, state in pairwise(states):
-            ui = heard(ui, TableChanged(state, before), TableModel("KXQT"))
+            ui = after_update(ui, TableChanged(state, before), TableModel("KXQT"))
         return ui
 
     both, one, none = table(True, True), table(False, True), table(False, False)
@@ -146,23 +154,25 @@ def test_rematches_votes_and_bots_are_logged() -> None:
         (SeatSummary("Bob", bot=True), bob, ("Bob is back.",)),
     ):
         states = [TableState("KXQT", "playing", [ann, line], 0) for line in (was, now)]
-        assert heard(ui, TableChanged(states[1], states[0]), model).log == words
+        assert after_update(ui, TableChanged(states[1], states[0]), model).log == words
 
 
 def test_an_announcement_stays_until_it_is_closed() -> None:
     """Whatever else happens; keys that play the game neither close it nor reach the game behind it."""
     game = played(GameOptions(3, random_layout=True), 1, 5)
     model = model_of(game, 0)
-    ui = heard(replace(ui_of(game, model), overlay=Reading(Topic.HELP)), Announced("Down at ten."), model)
+    ui = after_update(
+        replace(ui_of(game, model), overlay=Reading(Topic.HELP)), Announced("Down at ten."), model
+    )
     assert ui.overlay == Announcements(("Down at ten.",))
     assert ui.log[-1] == "Announcement by the host of the server: Down at ten."
     for key in ("up", "down", " ", "q", "?", "1", "m"):
         assert after(ui, model, key) == ui
-    both = heard(ui, Announced("Really."), model)
+    both = after_update(ui, Announced("Really."), model)
     assert both.overlay == Announcements(("Down at ten.", "Really."))
-    assert gone_on(both, model).overlay == both.overlay
+    assert at_other_table(both, model).overlay == both.overlay
     ended = played(GameOptions(3, random_layout=True), 1)
-    at_the_end = heard(both, Happened((ended.events[-1],), 1), model_of(ended, 0))
+    at_the_end = after_update(both, Happened((ended.events[-1],), 1), model_of(ended, 0))
     assert at_the_end.overlay == both.overlay
     for key in ("escape", "enter"):
         assert after(both, model, key).overlay is None
@@ -170,7 +180,7 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
 
 def test_an_announcement_does_not_take_the_line_being_typed() -> None:
     model = TableModel("KXQT", Seat(0), state=state_of(3))
-    ui = heard(after(Ui("Ann"), model, "t", "h", "i"), Announced("Down at ten."), model)
+    ui = after_update(after(Ui("Ann"), model, "t", "h", "i"), Announced("Down at ten."), model)
     assert line_of(ui) == "hi"
     typing_on = after(ui, model, "!")
     assert line_of(typing_on) == "hi!"
@@ -186,21 +196,21 @@ def test_no_chat_line_looks_like_an_announcement() -> None:
 
 def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
     model = TableModel()
-    ui = heard(Ui("Ann", now=100.0), Stopping(300), model)
+    ui = after_update(Ui("Ann", now=100.0), Stopping(300), model)
     assert ui.stops_at == 400
     assert ui.log == ("The server is stopping in 5:00, and will not open any more tables.",)
     assert counting(ui, model)
-    assert gone_on(ui, model).stops_at == 400
-    back = heard(ui, Stopping(None), model)
+    assert at_other_table(ui, model).stops_at == 400
+    back = after_update(ui, Stopping(None), model)
     assert back.stops_at is None
     assert back.log[-1] == "The server will not stop after all."
     for end in (ConnectionLost("The server stopped.", 1.0), Closed(1001, "The server stopped.")):
-        assert heard(ui, end, model).stops_at is None
+        assert after_update(ui, end, model).stops_at is None
 
 
 def test_a_player_who_is_sent_away_is_told_why() -> None:
     refused = Refused("removed-by-server", "", about={"table": "KXQT"})
-    ui = heard(Ui("Ann"), TableClosed(refused), TableModel())
+    ui = after_update(Ui("Ann"), TableClosed(refused), TableModel())
     assert ui.log == ("The host of the server removed you from table KXQT.",)
 
 
@@ -217,10 +227,10 @@ def test_a_move_made_because_time_was_up_is_explained() -> None:
     model = model_of(game, None)
     placed = redacted(game.events[-1], SPECTATOR)
     assert isinstance(placed, Placed | WolfPlaced)
-    log = heard(Ui("Eve"), Happened((placed,), 9, "clock"), model).log
+    log = after_update(Ui("Eve"), Happened((placed,), 9, "clock"), model).log
     assert len(log) == 2
     assert log[0].endswith("time is up: a bot makes the move.")
-    assert len(heard(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
+    assert len(after_update(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
 
 
 def test_talk_stands_apart_from_the_log() -> None:
@@ -230,7 +240,7 @@ def test_talk_stands_apart_from_the_log() -> None:
     ui = ui_of(game, model)
     log, zoe = ui.log, HeardRemark(None, "hm", "Zoe", 3)
     for said in (HeardRemark(None, "hi"), zoe, HeardRemark(None, "oh", None, 7), HeardRemark(Seat(1), "ho")):
-        ui = heard(ui, said, model)
+        ui = after_update(ui, said, model)
     assert ui.log == log
     speakers = [remark.speaker for remark in ui.talk.remarks]
     assert speakers == ["A spectator", "Zoe (spectator)", "spectator 7", "Bob"]
@@ -243,61 +253,63 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 6)
     placed = tuple(event for event in game.events if isinstance(event, Placed))
     model = model_of(game, 0)
-    ui = heard(Ui("Ann"), Refreshed(placed, 10, (11,)), model)
+    ui = after_update(Ui("Ann"), Refreshed(placed, 10, (11,)), model)
     assert len(ui.log) == len(placed)
     assert ["(A bot moved.)" in sentence for sentence in ui.log[:3]] == [False, True, False]
     model.left_at = 12
-    back = heard(Ui("Ann"), Refreshed(placed, 10, (14,)), model)
+    back = after_update(Ui("Ann"), Refreshed(placed, 10, (14,)), model)
     assert [sentence.startswith("Missed: ") for sentence in back.log] == [False] * 3 + [True] * (
         len(placed) - 3
     )
     assert back.log[4].endswith("(A bot moved.)")
-    lost = heard(Ui("Ann"), Happened(placed[:2], 13), model)  # as sent again, from event 12 on
+    lost = after_update(Ui("Ann"), Happened(placed[:2], 13), model)  # as sent again, from event 12 on
     assert [sentence.startswith("Missed: ") for sentence in lost.log] == [False, True]
-    assert not heard(Ui("Ann"), Happened(placed[-1:], 14), model).log[-1].startswith("Missed: ")
+    assert not after_update(Ui("Ann"), Happened(placed[-1:], 14), model).log[-1].startswith("Missed: ")
     missed = HeardRemark(Seat(1), "hello?", player="Bob", again=True, missed=True)
-    assert heard(back, missed, model).talk.remarks[-1].speaker == "Missed: Bob"
-    ui = heard(ui, HeardRemark(Seat(1), "hi", remark=7), model)
+    assert after_update(back, missed, model).talk.remarks[-1].speaker == "Missed: Bob"
+    ui = after_update(ui, HeardRemark(Seat(1), "hi", remark=7), model)
     for said in (
         HeardRemark(Seat(1), "hi", remark=7, player="Bob", again=True),
         HeardRemark(None, "psst", "Eve", 3, 8, again=True),
         HeardRemark(Seat(1), "Welcome", remark=9, player="Carla", again=True),
     ):
-        ui = heard(ui, said, model)
+        ui = after_update(ui, said, model)
     talk = [(each.speaker, each.text) for each in ui.talk.remarks]
     assert talk == [("Bob", "hi"), ("Eve (spectator)", "psst"), ("Carla", "Welcome")]
     assert ui.talk.unread == 3
     assert ui.talk.remarks[2].people is None  # she has left since, and Bob plays on
     muted = replace(ui, talk=ui.talk.after(Mute("Eve")))
-    assert heard(muted, HeardRemark(None, "psst", "Eve", 3, 10, again=True), model).talk == muted.talk
+    assert after_update(muted, HeardRemark(None, "psst", "Eve", 3, 10, again=True), model).talk == muted.talk
 
 
 def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
-    ui = heard(
-        heard(ui_of(game, model), HeardRemark(Seat(1), "hi"), model), HeardRemark(None, "hm", "Ann", 3), model
+    ui = after_update(
+        after_update(ui_of(game, model), HeardRemark(Seat(1), "hi"), model),
+        HeardRemark(None, "hm", "Ann", 3),
+        model,
     )
     assert ui.talk.unread == 2
     assert after(ui, model, "?", "escape", "c", "escape").talk.unread == 2
     assert after(ui, model, "t", "o", "escape").talk.unread == 2
     assert after(ui, model, "T").talk.unread == 0
-    assert pressed(after(ui, model, "t", "o"), "enter", model)[0].talk.unread == 0
-    assert heard(after(ui, model, "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 0
-    assert heard(after(ui, model, "T", "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 1
-    assert heard(ui, HeardRemark(Seat(0), "mine"), model).talk.unread == 0
+    assert after_key(after(ui, model, "t", "o"), "enter", model)[0].talk.unread == 0
+    assert after_update(after(ui, model, "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 0
+    assert after_update(after(ui, model, "T", "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 1
+    assert after_update(ui, HeardRemark(Seat(0), "mine"), model).talk.unread == 0
     model.seat = None
-    assert heard(ui, HeardRemark(None, "mine", ui.name, 4), model).talk.unread == 0
+    assert after_update(ui, HeardRemark(None, "mine", ui.name, 4), model).talk.unread == 0
 
 
 def test_what_the_player_says_is_seen_at_the_table() -> None:
     """In a small window too, where only unread talk stands above the log; until the next key or an answer."""
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
-    ui = heard(ui_of(game, model), HeardRemark(Seat(0), "That hurts!"), model)
+    ui = after_update(ui_of(game, model), HeardRemark(Seat(0), "That hurts!"), model)
     assert "Ann: That hurts!" in screen_of(ui, model)
     assert "That hurts!" not in screen_of(after(ui, model, "right"), model)
-    answered = screen_of(heard(ui, HeardRemark(Seat(1), "I know."), model), model)
+    answered = screen_of(after_update(ui, HeardRemark(Seat(1), "I know."), model), model)
     assert "Bob: I know." in answered
     assert "That hurts!" not in answered
 
@@ -305,39 +317,44 @@ def test_what_the_player_says_is_seen_at_the_table() -> None:
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     game = played(GameOptions(2, random_layout=True), 1)
     model = model_of(game, 0)
-    ui = heard(ui_of(game, model), HeardRemark(Seat(1), "hi"), model)
+    ui = after_update(ui_of(game, model), HeardRemark(Seat(1), "hi"), model)
     for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
         assert after(ui, model, *keys).talk.remarks == ui.talk.remarks
     again = TableModel("ABCD", Seat(0), state=state_of(2))
-    for there in (ui, followed(ui, again), followed(followed(ui, TableModel()), again)):
-        assert followed(at_next_table(there, again, ui.talk), again).talk.remarks == ui.talk.remarks
-    greeted = heard(followed(ui, again), HeardRemark(Seat(1), "once more"), again)
+    for there in (ui, at_table_page(ui, again), at_table_page(at_table_page(ui, TableModel()), again)):
+        assert at_table_page(at_next_table(there, again, ui.talk), again).talk.remarks == ui.talk.remarks
+    greeted = after_update(at_table_page(ui, again), HeardRemark(Seat(1), "once more"), again)
     assert [each.text for each in at_next_table(greeted, again, ui.talk).talk.remarks] == ["hi", "once more"]
-    assert followed(gone_on(ui, model), TableModel()).talk == Talk()
-    assert followed(after(ui, model, "T"), TableModel()).overlay is None
+    assert at_table_page(at_other_table(ui, model), TableModel()).talk == Talk()
+    assert at_table_page(after(ui, model, "T"), TableModel()).overlay is None
 
 
 def test_a_lost_connection_is_shown_until_it_is_back() -> None:
     model = TableModel()
-    lost = heard(Ui("Ann", now=10.0), ConnectionLost("The server does not answer.", 2.5), model)
+    lost = after_update(Ui("Ann", now=10.0), ConnectionLost("The server does not answer.", 2.5), model)
     assert lost.lost == Outage("The server does not answer.", 12.5)
-    again = heard(replace(lost, now=12.5), ConnectionLost("Nobody answers.", 5.0), model)
+    again = after_update(replace(lost, now=12.5), ConnectionLost("Nobody answers.", 5.0), model)
     assert again.lost == Outage("Nobody answers.", 17.5)
-    assert heard(again, Back(), model).lost is None
-    assert heard(again, Back(), model).log == ("The server does not answer.", "The connection is back.")
-    assert heard(Ui("Ann"), Back(), model).log == ()  # it has gone on to another server, and was not lost
-    closed = heard(replace(again, busy=True), Closed(1001, "The server stops."), model)
+    assert after_update(again, Back(), model).lost is None
+    assert after_update(again, Back(), model).log == (
+        "The server does not answer.",
+        "The connection is back.",
+    )
+    assert (
+        after_update(Ui("Ann"), Back(), model).log == ()
+    )  # it has gone on to another server, and was not lost
+    closed = after_update(replace(again, busy=True), Closed(1001, "The server stops."), model)
     assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
 
 
 def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     model = TableModel("KXQT")
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
-    ui = heard(ui, Stopping(None), model)
+    ui = after_update(ui, Stopping(None), model)
     assert ui.scroll == 4
     for _ in range(LOG_KEPT + 5):
-        ui = heard(ui, Stopping(None), model)
-        ui = heard(ui, HeardRemark(None, "new"), model)
+        ui = after_update(ui, Stopping(None), model)
+        ui = after_update(ui, HeardRemark(None, "new"), model)
     assert len(ui.log) == LOG_KEPT
     assert len(ui.talk.remarks) == REMARKS_KEPT
     assert ui.scroll < LOG_KEPT
@@ -356,19 +373,19 @@ def test_tables_that_can_be_joined_come_first() -> None:
         TableSummary("DDDD", "Bob", 3, 3, "playing", deserted=True),
         TableSummary("EEEE", "Bob", 3, 1, "gathering"),
     )
-    ui = listed(Ui("Ann"), [over, left, running, full, held, free], TableModel(), frozenset({"DDDD"}))
+    ui = with_tables(Ui("Ann"), [over, left, running, full, held, free], TableModel(), frozenset({"DDDD"}))
     assert lobby_of(ui).tables == (held, free, running, full, left, over)
 
 
 def test_the_lobby_keeps_the_chosen_table() -> None:
     model = TableModel()
     one, two, three = (TableSummary(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
-    ui = listed(Ui("Ann"), [one, two], model)
+    ui = with_tables(Ui("Ann"), [one, two], model)
     assert lobby_of(ui).chosen == 0
-    ui = listed(after(ui, model, "down"), [three, one, two], model)
+    ui = with_tables(after(ui, model, "down"), [three, one, two], model)
     assert lobby_of(ui).chosen == 2
-    assert lobby_of(listed(ui, [three], model)).chosen == 1  # the table is gone: the line for a new one
-    assert lobby_of(listed(after(ui, model, "down"), [one], model)).chosen == 1
+    assert lobby_of(with_tables(ui, [three], model)).chosen == 1  # the table is gone: the line for a new one
+    assert lobby_of(with_tables(after(ui, model, "down"), [one], model)).chosen == 1
 
 
 LOBBY = Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
@@ -387,7 +404,7 @@ def test_the_page_follows_the_table() -> None:
         (TABLE, Gathering()),
         (TableModel(), Lobby()),
     ):
-        ui = followed(ui, model)
+        ui = at_table_page(ui, model)
         assert ui == Ui("Ann", page=page, talk=Talk(model.table))
     for chosen, model in (
         (LOBBY, TableModel()),
@@ -395,9 +412,9 @@ def test_the_page_follows_the_table() -> None:
         (Scoring(5), OVER),
         (Result(), OVER),
     ):
-        assert followed(Ui("Ann", page=chosen), model) == Ui("Ann", page=chosen, talk=Talk(model.table))
+        assert at_table_page(Ui("Ann", page=chosen), model) == Ui("Ann", page=chosen, talk=Talk(model.table))
     start = Start(("plebeian",), Preferences())  # without a server
-    assert followed(Ui("Ann", page=start), RUNNING).page == start
+    assert at_table_page(Ui("Ann", page=start), RUNNING).page == start
 
 
 def test_the_screen_shows_the_current_table() -> None:
@@ -464,6 +481,6 @@ def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
     for seat in map(Seat, range(3)):
         model = model_of(game, seat)
-        told = refused(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
-        ui = heard(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
+        told = with_refusal(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
+        ui = after_update(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
         assert (ui.notice is None) == (seat == view_of(model).turn)

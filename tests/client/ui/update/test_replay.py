@@ -13,22 +13,22 @@ from client.ui import requests
 from client.ui.frame import plain, width_of
 from client.ui.keys import Act, PointAt
 from client.ui.requests import Request
-from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.replay import (
     Replay,
-    analysed,
+    after_analysis,
     curve_lines,
     marks_line,
+    moments_shown,
     open_record,
-    sampled,
     seen_in,
-    stopped,
     told_of_move,
+    with_analysis,
 )
 from client.ui.screens.scoring import last_step
-from client.ui.screens.screen import drawn, offered
+from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
@@ -73,7 +73,7 @@ def start(recording: Recording | None = None) -> Ui:
 def after(ui: Ui, *keys: str) -> Ui:
     """Return the UI state after these keys; a record never leads to a request."""
     for key in keys:
-        ui, request = pressed(ui, key, seen_in(ui))
+        ui, request = after_key(ui, key, seen_in(ui))
         assert request is None
     return ui
 
@@ -192,9 +192,9 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     there = replace(there, capabilities=Capabilities(plays_on=True))
     turn = recording.view(9, recording.all_eyes).turn
     assert turn is not None
-    assert pressed(there, "b", seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
+    assert after_key(there, "b", seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
     first = after(there, "1")
-    assert pressed(first, "b", seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
+    assert after_key(first, "b", seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
         assert "over here" in notice_of(after(there, *keys, "b"))
 
@@ -233,9 +233,9 @@ def test_help_and_quitting() -> None:
     assert "to the move whose number" in screen(after(ui, "?"))
     assert "eyes 1" in screen(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
-    assert pressed(ui, "q", seen_in(ui))[1] == requests.Errand.QUIT
+    assert after_key(ui, "q", seen_in(ui))[1] == requests.Errand.QUIT
     closing = replace(after(ui, ":", *"quit"), notice=None)
-    assert pressed(closing, "enter", seen_in(ui))[1] == requests.Errand.QUIT
+    assert after_key(closing, "enter", seen_in(ui))[1] == requests.Errand.QUIT
 
 
 def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
@@ -279,11 +279,11 @@ def begun(*, can_analyse: bool = True) -> Ui:
 
 
 def pressed_at(ui: Ui, key: str) -> tuple[Ui, Request | None]:
-    return pressed(ui, key, seen_in(ui))
+    return after_key(ui, key, seen_in(ui))
 
 
 def is_offered(ui: Ui, act: Act) -> bool:
-    return any(key.action is act for key in offered(ui, seen_in(ui)))
+    return any(key.action is act for key in keys_offered(ui, seen_in(ui)))
 
 
 def test_the_key_begins_the_analysis_once() -> None:
@@ -295,11 +295,11 @@ def test_the_key_begins_the_analysis_once() -> None:
     at_board, request = pressed_at(pressed_at(ui, "end")[0], "y")
     assert request == requests.Errand.ANALYSE
     assert isinstance(replay_of(at_board).table, Playing)  # the scoring shows no chances
-    judging = analysed(ui, analysis_of(recording, 5))
+    judging = with_analysis(ui, analysis_of(recording, 5))
     assert pressed_at(judging, "y")[1] is None
     assert not is_offered(judging, Act.ANALYSE)
-    assert pressed_at(stopped(judging), "y")[1] == requests.Errand.ANALYSE
-    assert pressed_at(stopped(analysed(ui, analysis_of(recording))), "y")[1] is None
+    assert pressed_at(after_analysis(judging), "y")[1] == requests.Errand.ANALYSE
+    assert pressed_at(after_analysis(with_analysis(ui, analysis_of(recording))), "y")[1] is None
 
 
 def test_what_cannot_be_analysed() -> None:
@@ -315,17 +315,17 @@ def test_what_cannot_be_analysed() -> None:
 
 def test_escape_stops_the_analysis_first() -> None:
     """Only then does it leave; q leaves immediately."""
-    ui = analysed(begun(), analysis_of(record_of(3), 5))
+    ui = with_analysis(begun(), analysis_of(record_of(3), 5))
     assert pressed_at(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
     assert pressed_at(ui, "q")[1] == requests.Errand.QUIT
-    ended = stopped(ui)
+    ended = after_analysis(ui)
     assert notice_of(ended) == "Stopped: 5 of 36 moves analysed."
     assert pressed_at(ended, "escape")[1] == requests.Errand.QUIT
 
 
 def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
     """In a window of the least size there is little room for it beside the board."""
-    ui = analysed(begun(), analysis_of(record_of(3)))
+    ui = with_analysis(begun(), analysis_of(record_of(3)))
     page = replay_of(ui)
     assert page.analysis is not None
     at = replace(ui, page=replace(page, stop=page.analysis.deciding[0].number))
@@ -337,7 +337,7 @@ def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
 
 def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     """And from the last to the first."""
-    ui = stopped(analysed(begun(), analysis_of(record_of(3))))
+    ui = after_analysis(with_analysis(begun(), analysis_of(record_of(3))))
     analysis = replay_of(ui).analysis
     assert analysis is not None
     numbers = sorted(move.number for move in analysis.deciding)
@@ -352,7 +352,7 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
 @pytest.mark.parametrize("key", ["right", "end", "tab", "w"])
 def test_the_chances_stay_while_one_looks_around(key: str) -> None:
     """Wherever one goes, and whose eyes one borrows."""
-    ui = stopped(analysed(begun(), analysis_of(record_of(3))))
+    ui = after_analysis(with_analysis(begun(), analysis_of(record_of(3))))
     assert replay_of(pressed_at(ui, key)[0]).analysis == replay_of(ui).analysis
 
 
@@ -363,8 +363,8 @@ def shown(players: int, stop: int, judged: int | None = None) -> Ui:
     """Return a record with its analysis; it goes on if only so many moves are judged."""
     recording = record_of(players)
     stop = min(stop, recording.end)
-    ui = analysed(open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged))
-    return ui if judged is not None else replace(stopped(ui), notice=None)
+    ui = with_analysis(open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged))
+    return ui if judged is not None else replace(after_analysis(ui), notice=None)
 
 
 @pytest.mark.parametrize("size", ["80x24", "120x40"])
@@ -416,7 +416,7 @@ def test_a_higher_chance_is_drawn_higher(chances: list[float], height: int) -> N
 def test_all_of_the_game_fits_with_what_matters(count: int, width: int, keep: set[int]) -> None:
     """The first and the last moment, unless what matters needs the cell, and every moment that matters."""
     kept = {moment for moment in keep if moment < count}
-    cells = sampled(count, width, kept)
+    cells = moments_shown(count, width, kept)
     assert len(cells) == min(count, width)
     assert cells == sorted(cells)
     assert kept <= set(cells)

@@ -16,10 +16,10 @@ from client.ui import requests
 from client.ui.at_table import next_vote
 from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
 from client.ui.requests import Misread
-from client.ui.screens.dispatch import counting, pressed
+from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
-from client.ui.screens.news import followed, gone_on, heard, name_refused, occasions
+from client.ui.screens.news import after_update, at_other_table, at_table_page, occasions, with_name_refusal
 from client.ui.screens.playing import Ended
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
@@ -329,7 +329,7 @@ def test_a_move_is_taken_back_among_people() -> None:
     assert "Nobody asks" in notice_of(after(ui, model, "V"))
     event = TakenBack(Seat(0), fields)
     view_of(model).fold(event)
-    assert heard(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
+    assert after_update(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
 
 
 def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
@@ -344,7 +344,7 @@ def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
 
     def told(state: Literal["unconfirmed", "unreachable", "confirmed"]) -> Ui:
         (update,) = model.take(Notices(state, "url"))
-        return heard(ui, update, model)
+        return after_update(ui, update, model)
 
     opened = after(chosen(), model, "enter")
     assert line_of(opened) == "notify "
@@ -453,9 +453,9 @@ def test_a_taken_name_is_changed_on_the_spot() -> None:
     """The line for another name is open, and what was refused is asked again under it."""
     ui = Ui("Ann", page=Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
     model = TableModel()
-    refused = name_refused(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
+    refused = with_name_refusal(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
     assert refused.entry is not None
-    named, request = pressed(after(refused, model, " ", "2"), "enter", model)
+    named, request = after_key(after(refused, model, " ", "2"), "enter", model)
     assert request == requests.Rename("Ann 2", requests.Join("KXQT"))
     assert named.name == "Ann 2"
     given_up = after(refused, model, "escape")
@@ -466,7 +466,7 @@ def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
     """The board as it was left; the players can play again or leave."""
     ui, model = running()
     ui = after_change(ui, model, stage="over", ended=True)
-    assert isinstance(followed(ui, model).page, Ended)
+    assert isinstance(at_table_page(ui, model).page, Ended)
     assert "nobody wins" in ui.log[-1]
     assert screen_of(ui, model).count("nobody wins") == 1
     assert request_after(ui, model, "m") == Rematch(NEW)
@@ -477,7 +477,7 @@ def test_the_log_tells_what_the_host_did() -> None:
     ui, model = gathering(1)
     before = table(model)
     swapped = structs.replace(before, seats=[before.seats[1], before.seats[0], before.seats[2]], host=1)
-    assert heard(ui, TableChanged(swapped, before), model).log == (
+    assert after_update(ui, TableChanged(swapped, before), model).log == (
         "The seats have changed: 1 Bob and 2 Ann.",
     )
     for changes, sentence in (
@@ -493,19 +493,19 @@ def test_the_log_tells_what_the_host_did() -> None:
         ({"absence": ByBot(60)}, "From now on: after 1 min away, a bot plays for that player."),
     ):
         state = structs.replace(before, **changes)
-        assert heard(ui, TableChanged(state, before), model).log == (sentence,)
+        assert after_update(ui, TableChanged(state, before), model).log == (sentence,)
     playing = structs.replace(before, stage="playing")
     timed = structs.replace(playing, absence=MoveClock(60))
     for was, now, start in ((playing, timed, "From the next round on: "), (before, timed, "From now on: ")):
-        (sentence,) = heard(ui, TableChanged(structs.replace(now, stage=was.stage), was), model).log
+        (sentence,) = after_update(ui, TableChanged(structs.replace(now, stage=was.stage), was), model).log
         assert sentence.startswith(start)
-    limited = heard(ui, TableChanged(structs.replace(timed, turn_limit=120), playing), model).log
+    limited = after_update(ui, TableChanged(structs.replace(timed, turn_limit=120), playing), model).log
     assert limited[1:] == ("Until then, a turn takes 2:00 at most.",)
     seats = [before.seats[0], structs.replace(before.seats[1], vacant=True, here=False), before.seats[2]]
     vacant = structs.replace(before, seats=seats)
-    assert "somebody else may take the seat" in heard(ui, TableChanged(vacant, before), model).log[0]
+    assert "somebody else may take the seat" in after_update(ui, TableChanged(vacant, before), model).log[0]
     taken = structs.replace(vacant, seats=[seats[0], SeatSummary("Zoe", here=True), seats[2]])
-    assert heard(ui, TableChanged(taken, vacant), model).log == ("Zoe takes over the seat of Bob.",)
+    assert after_update(ui, TableChanged(taken, vacant), model).log == ("Zoe takes over the seat of Bob.",)
 
 
 def test_what_muted_people_say_is_not_kept() -> None:
@@ -515,12 +515,12 @@ def test_what_muted_people_say_is_not_kept() -> None:
 
     def kept(ui: Ui) -> list[str]:
         for each in said:
-            ui = heard(ui, each, model)
+            ui = after_update(ui, each, model)
         return [remark.text for remark in ui.talk.remarks]
 
     def told(ui: Ui, *lines: str) -> Ui:
         for each in lines:
-            ui, request = pressed(after(ui, model, *typed(each)[:-1]), "enter", model)
+            ui, request = after_key(after(ui, model, *typed(each)[:-1]), "enter", model)
             assert request is None
         return ui
 
@@ -538,8 +538,8 @@ def test_what_muted_people_say_is_not_kept() -> None:
     again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
     assert kept(after(again, model, "enter")) == ["hi", "oh", "hm"]
     rematch = TableModel("ABCD", Seat(0), state=model.state)
-    assert not followed(gone_on(muted, rematch), rematch).talk.hears("Bob")
-    assert followed(muted, rematch).talk.hears("Bob")  # at another table
+    assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
+    assert at_table_page(muted, rematch).talk.hears("Bob")  # at another table
     left = Talk(muted=frozenset({"eve"}))
     assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, model, LEVELS, left)]
     for line in ("mute", "mute Ann", "mute nobody", "unmute"):
@@ -608,15 +608,15 @@ def test_one_key_votes_and_withdraws_the_vote() -> None:
     question = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
     assert vote_question(model) == question
     assert question in screen_of(ui, model)
-    assert pressed(ui, "v", model)[1] == Vote(NEW, 1, agree=True)
+    assert after_key(ui, "v", model)[1] == Vote(NEW, 1, agree=True)
     agreed = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
     ui, model = playing(ANN, agreed, COSIMA)
-    assert pressed(ui, "v", model)[1] == Vote(NEW, 1, agree=False)
+    assert after_key(ui, "v", model)[1] == Vote(NEW, 1, agree=False)
     ui, model = playing(ANN, BOB, COSIMA)
     assert (next_vote(model), vote_question(model)) == (None, "")
-    assert pressed(ui, "v", model)[1] is requests.Errand.SEE_MOVES
+    assert after_key(ui, "v", model)[1] is requests.Errand.SEE_MOVES
     ui, model = gathering(0)
-    assert pressed(ui, "v", model)[1] is None
+    assert after_key(ui, "v", model)[1] is None
 
 
 def test_votes_are_typed_by_name_or_seat() -> None:
