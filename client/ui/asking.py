@@ -24,7 +24,7 @@ from client.ui.export.moment import describe_not_saved, describe_saved, save
 from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
-from client.ui.session import Session
+from client.ui.session import Activity
 from client.ui.state import OnlineList, Ui, hints_allowed
 from client.ui.texts.tables import names_at
 from client.ui.together import Together
@@ -149,7 +149,7 @@ def running(model: TableModel) -> bool:
     return model.view is not None and model.view.phase is not Phase.OVER and not ended
 
 
-class ServerSession(Session):
+class ServerSession(Activity):
     """A visit to a server, as far as the player's requests go; their names and seats are the player's own."""
 
     def __init__(self, options: Options, connection: Connection, ui: Ui) -> None:
@@ -200,7 +200,7 @@ class ServerSession(Session):
                 return
             again = request.then if isinstance(request, requests.Rename) else request
             of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
-            if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch | None):
+            if of_name and isinstance(again, requests.Open | requests.Join | requests.WatchTable | None):
                 ui = replace(self.ui, name=self._name) if again is None else self.ui
                 self.show(news.with_name_refusal(ui, str(failure), again))
             else:
@@ -225,7 +225,7 @@ class ServerSession(Session):
                 await self._open(request)
             case requests.Join(table):
                 await self._join(table)
-            case requests.Watch(table):
+            case requests.WatchTable(table):
                 await connection.ask(messages.Watch(NEW, table, name=self._name))
             case requests.WatchNext(table):
                 await connection.ask(messages.Leave(NEW))

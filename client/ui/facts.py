@@ -12,7 +12,7 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, spoken
 from client.ui.screens.dispatch import letters
 from client.ui.screens.gathering import gathering_block, set_up
-from client.ui.screens.lobby import Lobby, tables_in_words
+from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.reading import (
     COMMANDS,
@@ -114,7 +114,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
             return numbered(options)
         case ["rules"]:
             return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
-        case ["tables"] if isinstance(ui.page, Lobby):
+        case ["tables"] if isinstance(ui.page, LobbyPage):
             return tables_in_words(ui, ui.page)
         case ["talk"]:
             said = [row for remark in ui.talk.remarks for row in remark_rows(remark, WIDE)]

@@ -161,21 +161,21 @@ def chips(peoples: Iterable[People]) -> Line:
     return tuple((people_style(people), f" {people} ") for people in peoples)
 
 
-class Target(Struct, frozen=True):
+class ClickTarget(Struct, frozen=True):
     column: int
     line: int
     width: int
     action: Action
 
-    def moved(self, columns: int, lines: int) -> "Target":
-        return Target(self.column + columns, self.line + lines, self.width, self.action)
+    def moved(self, columns: int, lines: int) -> "ClickTarget":
+        return ClickTarget(self.column + columns, self.line + lines, self.width, self.action)
 
 
 class Block(Struct, frozen=True):
     """Lines and their targets, not yet placed on the screen."""
 
     lines: tuple[Line, ...]
-    targets: tuple[Target, ...] = ()
+    targets: tuple[ClickTarget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class Frame:
     """
 
     lines: tuple[Line, ...]
-    targets: tuple[Target, ...] = ()
+    targets: tuple[ClickTarget, ...] = ()
     seen: bool = True
     window: str = ""
     last_top: int = 0
@@ -200,7 +200,7 @@ class Frame:
 
 def build_frame(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool) -> Frame:
     lines: list[Line] = []
-    targets: list[Target] = []
+    targets: list[ClickTarget] = []
     for block in blocks:
         targets.extend(target.moved(0, len(lines)) for target in block.targets)
         lines.extend(block.lines)
@@ -221,7 +221,7 @@ Row: TypeAlias = tuple[Line, Action | None]  # what a click on it does, if anyth
 
 def block_of(rows: Sequence[Row], width: int) -> Block:
     """Return a line for each row, clickable over its full width if it has an action."""
-    targets = (Target(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
+    targets = (ClickTarget(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
     return Block(tuple(content for content, _ in rows), tuple(targets))
 
 

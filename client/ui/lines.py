@@ -19,14 +19,14 @@ from client.ui.frame import in_ascii
 from client.ui.keys import Act, Action, InsertText, Pick
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.screen import prompt_of
-from client.ui.session import Session
-from client.ui.state import Entry, Overlay, Screen, Ui, with_game
+from client.ui.session import Activity
+from client.ui.state import Overlay, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from engine.board import Field
@@ -85,10 +85,10 @@ class LineShell:
     focused = True  # whoever hears every line need not be called
 
     def __init__(
-        self, top: Callable[[], Session], terminal: LineTerminal, remote: Remote | None = None
+        self, top: Callable[[], Activity], terminal: LineTerminal, remote: Remote | None = None
     ) -> None:
         self._top, self._terminal, self._remote = top, terminal, remote
-        self._told: WeakKeyDictionary[Session, Told] = WeakKeyDictionary()
+        self._told: WeakKeyDictionary[Activity, Told] = WeakKeyDictionary()
         self._change = asyncio.Event()
         self._done = asyncio.Event()
         self._by_player = True
@@ -189,7 +189,7 @@ class LineShell:
         top = self._top()
         ui = at_table_page(top.ui, top.model)
         taking_seat = isinstance(ui.page, Gathering) and top.model.state is None
-        unlisted = isinstance(ui.page, Lobby) and not ui.page.listed
+        unlisted = isinstance(ui.page, LobbyPage) and not ui.page.listed
         return ui.lost is None and (ui.busy or ui.ponders or taking_seat or unlisted)
 
     def _has_room(self) -> bool:
@@ -234,7 +234,7 @@ class LineShell:
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
         elif word:
-            top.ui = replace(ui, entry=Entry())
+            top.ui = replace(ui, entry=TypedLine())
             top.act(InsertText(text))  # no more than can be typed
             top.act(Act.CONFIRM)
             if top.ui.entry is not None and top.ui.entry.asks is None:  # it was not understood
@@ -275,7 +275,7 @@ def _choose_line(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | No
     return (replace(ui, overlay=there) if isinstance(there, Overlay) else replace(ui, page=there), action)
 
 
-def _point(top: Session, word: str) -> None:
+def _point(top: Activity, word: str) -> None:
     """Point at a field that was asked about, as with the cursor: lessons ask for that."""
     playing, field = top.ui.page.game, Field(word.rsplit(maxsplit=1)[-1].upper())
     view = top.model.view

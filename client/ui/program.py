@@ -17,7 +17,7 @@ from client.ui.requests import Errand, Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
-from client.ui.session import Services, Session
+from client.ui.session import Activity, Services
 from client.ui.state import Capabilities, Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
@@ -29,7 +29,7 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 class Program:
     """Shows the session on top of the stack, and hands it keys and clicks, until the last one is over."""
 
-    def __init__(self, session: Session, device: Device | None = None) -> None:
+    def __init__(self, session: Activity, device: Device | None = None) -> None:
         device = device or own_device()
         self.glyphs = device.glyphs()
         self._stack = [session]
@@ -60,7 +60,7 @@ class Program:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def open(self, session: Session) -> None:
+    def open(self, session: Activity) -> None:
         self._stack.append(session)
         session.start(self._services)
         self.refresh()
@@ -97,7 +97,7 @@ class Program:
     def _act(self, action: Action) -> None:
         self._touch().act(action)
 
-    def _touch(self) -> Session:
+    def _touch(self) -> Activity:
         """Return the session on top, which somebody uses, with how far it can be scrolled as it is drawn."""
         self._touched = time.monotonic()
         top = self._stack[-1]
@@ -111,7 +111,7 @@ class Program:
                 session.tick()
 
 
-class Choosing(Session):
+class Choosing(Activity):
     """A page without a server, until the player chooses what to do: `request`."""
 
     def __init__(self, ui: Ui) -> None:

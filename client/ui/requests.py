@@ -53,7 +53,7 @@ class Join(_Request, frozen=True):
     table: str
 
 
-class Watch(_Request, frozen=True):
+class WatchTable(_Request, frozen=True):
     table: str
 
 
@@ -87,7 +87,7 @@ class Rename(_Request, frozen=True):
     """Take another name; `then` is the request that was refused under the old one."""
 
     name: str
-    then: "Open | Join | Watch | None" = None
+    then: "Open | Join | WatchTable | None" = None
 
 
 class GoTo(_Request, frozen=True):
@@ -98,7 +98,7 @@ class GoTo(_Request, frozen=True):
     watch: bool = False
 
 
-class ShowGame(_Request, frozen=True):
+class ReplayGame(_Request, frozen=True):
     """Replay the finished game in this file; have it analysed, too, if that is wanted."""
 
     file: str

@@ -20,11 +20,11 @@ class Services(NamedTuple):
     changed: Callable[[], None]
     changed_later: Callable[[], None]
     begin: Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
-    open: Callable[["Session"], None]
+    open: Callable[["Activity"], None]
     call: Callable[[str, str], None]
 
 
-class Session:
+class Activity:
     """What the player is doing: choosing on a page, watching a record, taking lessons, visiting a server.
 
     `ui` is its state, `model` the known state of the table. When it is `over`, the one below it continues.

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Block, Line, ends, line
 from client.ui.keys import Act, Action, Key, spectators_keys
-from client.ui.requests import Join, Open, Request, Watch
+from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
 from engine.events import LayTile, Place
@@ -41,7 +41,7 @@ class Remark(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class TalkLog:
     """What was said at the table with this code, or in the lobby, oldest first.
 
     The last `unread` remarks have not been read; `echoed` if the last one is the player's own. Remarks by
@@ -59,14 +59,14 @@ class Talk:
         """Return whether the player hears who has this name, or spectators in general for None."""
         return not self.no_spectators if name is None else name.casefold() not in self.muted
 
-    def after(self, mute: Mute) -> "Talk":
+    def after(self, mute: Mute) -> "TalkLog":
         if mute.name is None:
             return replace(self, no_spectators=mute.on)
         name = {mute.name.casefold()}
         return replace(self, muted=self.muted | name if mute.on else self.muted - name)
 
 
-def with_remark(talk: Talk, said: HeardRemark, model: TableModel, name: str, *, read: bool) -> Talk:
+def with_remark(talk: TalkLog, said: HeardRemark, model: TableModel, name: str, *, read: bool) -> TalkLog:
     """Return `talk` with a new remark; the player `name` need not read their own."""
     people = None
     if said.seat is None:
@@ -86,7 +86,7 @@ def with_remark(talk: Talk, said: HeardRemark, model: TableModel, name: str, *, 
     return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again)
 
 
-def with_lobby_remarks(talk: Talk, said: Iterable[LobbyRemark], name: str, *, read: bool) -> Talk:
+def with_lobby_remarks(talk: TalkLog, said: Iterable[LobbyRemark], name: str, *, read: bool) -> TalkLog:
     """Return `talk` with remarks from the lobby; the player `name` need not read their own."""
     known = {remark.number for remark in talk.remarks}
     new = [each for each in said if each.number not in known and talk.hears(each.name)]
@@ -205,7 +205,7 @@ _NOWHERE: Final = Nowhere()
 _NEW_TABLE: Final = Open(3)
 
 
-class Asked(enum.Enum):
+class LinePrompt(enum.Enum):
     """What a typed line answers."""
 
     NAME = enum.auto()
@@ -215,14 +215,14 @@ class Asked(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TypedLine:
     """A line being typed: a command, or with `chat` a message to the table, with `lobby` one to the lobby, or
     the answer to what a page `asks`. `at` is the cursor, `back` counts the steps back in the history.
     """
 
     chat: bool = False
     lobby: bool = False
-    asks: Asked | None = None
+    asks: LinePrompt | None = None
     text: str = ""
     at: int = 0
     back: int = 0
@@ -323,16 +323,16 @@ class Ui:
     page: Screen = _NOWHERE
     overlay: Overlay | None = None
     new_table: Open = _NEW_TABLE
-    entry: Entry | None = None
-    sent: Entry | None = None
-    retry: Open | Join | Watch | None = None
+    entry: TypedLine | None = None
+    sent: TypedLine | None = None
+    retry: Open | Join | WatchTable | None = None
     typed: tuple[str, ...] = ()
     notice: Notice | None = None
     lost: Outage | None = None
     log: tuple[str, ...] = ()
     scroll: int = 0
-    talk: Talk = Talk()
-    lobby_talk: Talk = Talk()
+    talk: TalkLog = TalkLog()
+    lobby_talk: TalkLog = TalkLog()
     company: OnlineList | None = None
     evening: Evening | None = None
     person: int | None = None

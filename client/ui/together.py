@@ -10,8 +10,8 @@ from client.ui.keys import Act
 from client.ui.program import Replaying
 from client.ui.requests import Errand, PlayOn, Request, Review
 from client.ui.screens.overlays import TalkPage
-from client.ui.screens.replay import Company, Replay, in_company, on_own_way
-from client.ui.session import Services, Session
+from client.ui.screens.replay import Companions, Replay, in_company, on_own_way
+from client.ui.session import Activity, Services
 from client.ui.state import Ui
 from client.ui.texts.tables import who_leads
 from client.ui.visit import LookingBack
@@ -27,7 +27,7 @@ class Together(Replaying):
     def __init__(
         self,
         recording: Recording,
-        visit: Session,
+        visit: Activity,
         connection: Connection | None,
         looking_back: LookingBack,
         review: Review,
@@ -53,14 +53,14 @@ class Together(Replaying):
         if self._connection is None or self.over or not isinstance(page := self.ui.page, Replay):
             return
         state = self._connection.model.state
-        company = Company() if page.company is None else page.company
+        company = Companions() if page.company is None else page.company
         if state is None or (shown := state.shown) is None:
-            company = Company()
+            company = Companions()
         else:
             own, leader = self._led_as, who_leads(state)
             leads = own is not None and (own.seat, own.spectator) == (shown.seat, shown.spectator)
             follows = company.follows and not leads and leader == company.leader
-            company = Company(leader, shown.step, leads, follows)
+            company = Companions(leader, shown.step, leads, follows)
         talk = self._visit.ui.talk if self._hears else self.ui.talk
         if isinstance(self.ui.overlay, TalkPage):
             talk = replace(talk, unread=0)

@@ -38,7 +38,7 @@ class LookingBack:
     plays_on: bool = False
 
 
-class Bots(NamedTuple):
+class SeatedBots(NamedTuple):
     """This program's bots: a function that seats a number of them at a table, and their failures."""
 
     seat: Callable[[str, int], None]
@@ -62,8 +62,8 @@ class Options:
 
     url: str
     name: str
-    first: requests.Open | requests.Join | requests.Watch | None = None
-    bots: Bots | None = None
+    first: requests.Open | requests.Join | requests.WatchTable | None = None
+    bots: SeatedBots | None = None
     suggest: Suggest | None = None
     access: ServerAccess = FREE_ACCESS
     capabilities: Capabilities = field(default_factory=Capabilities)
@@ -78,11 +78,11 @@ class Options:
     asks: bool = False
 
 
-def at_table(table: str | None, *, watch: bool = False) -> requests.Join | requests.Watch | None:
+def at_table(table: str | None, *, watch: bool = False) -> requests.Join | requests.WatchTable | None:
     """Return the first request at a table; nothing without one."""
     if table is None:
         return None
-    return requests.Watch(table) if watch else requests.Join(table)
+    return requests.WatchTable(table) if watch else requests.Join(table)
 
 
 @dataclass(frozen=True, slots=True)

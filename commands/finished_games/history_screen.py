@@ -9,7 +9,7 @@ from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, 
 from client.ui.program import choose
 from client.ui.program import run as run_replay
 from client.ui.requests import Request
-from client.ui.screens.history import History
+from client.ui.screens.history import HistoryPage
 from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.visit import LookingBack
@@ -35,17 +35,17 @@ async def look_back(
             games = tuple(await asyncio.to_thread(past_games, folder))
         except OSError as error:
             games, notice = (), _failure_notice(folder, error, device)
-        page = History(games, min(chosen, max(len(games) - 1, 0)), own=own)
+        page = HistoryPage(games, min(chosen, max(len(games) - 1, 0)), own=own)
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, device)
         if request in {requests.Errand.QUIT, requests.Errand.GO_HOME}:
             return request
-        if isinstance(ui.page, History):
+        if isinstance(ui.page, HistoryPage):
             chosen = ui.page.chosen
         notice = None
         try:
             match request:
-                case requests.ShowGame(file, analysed):
+                case requests.ReplayGame(file, analysed):
                     recording = looking_back.read_record(_text_of(folder / file))
                     wanted = await run_replay(
                         recording,

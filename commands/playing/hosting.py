@@ -18,7 +18,7 @@ from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
 from client.ui.requests import Join, Open, PlayOn
 from client.ui.state import Capabilities
-from client.ui.visit import Bots, Options, Visit, at_table
+from client.ui.visit import Options, SeatedBots, Visit, at_table
 from commands.arguments import SSH_PORT, data_folder
 from commands.finished_games.records import kept_here
 from commands.guests.process import GatewayProcess, need_asyncssh
@@ -138,7 +138,7 @@ async def _against_bots(
 
         if isinstance(options.first, Join):  # a game to continue: the bots take their seats again
             seat_bots(options.first.table, others)
-        visited = await visit(replace(options, url=url, bots=Bots(seat_bots, failures)))
+        visited = await visit(replace(options, url=url, bots=SeatedBots(seat_bots, failures)))
         for bots in seated:
             bots.cancel()
     return visited

@@ -14,8 +14,8 @@ from client.ui.frame import (
     EMPTY,
     READ_ON,
     Block,
+    ClickTarget,
     Line,
-    Target,
     beside,
     chips,
     ends,
@@ -31,7 +31,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
-from client.ui.state import Outage, Pane, Remark, Screen, Talk, Ui
+from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
@@ -161,7 +161,7 @@ def latest_talk(ui: Ui, width: int, room: int) -> list[Line]:
     return talk_lines(ui.talk, width, max(room // 3, 1), cuts=True)
 
 
-def talk_lines(talk: Talk, width: int, height: int, *, cuts: bool = False) -> list[Line]:
+def talk_lines(talk: TalkLog, width: int, height: int, *, cuts: bool = False) -> list[Line]:
     """Return the latest remarks that there is room for; with `cuts`, the last one at least in part."""
     lines: list[Line] = []
     for remark in reversed(talk.remarks):
@@ -259,7 +259,7 @@ def _within(block: Block, width: int) -> Block:
     for target in block.targets:
         left, right = max(target.column, 0), min(target.column + target.width, width)
         if left < right and 0 <= target.line < len(block.lines):
-            seen.append(Target(left, target.line, right - left, target.action))
+            seen.append(ClickTarget(left, target.line, right - left, target.action))
     return Block(block.lines, tuple(seen))
 
 
@@ -338,9 +338,9 @@ def small_table_block(
     return Block(tuple(lines), shown.targets)
 
 
-def _hexes(scale: Scale) -> list[Target]:
+def _hexes(scale: Scale) -> list[ClickTarget]:
     return [
-        Target(column, top + row, scale.across - 1, PointAt(cell))
+        ClickTarget(column, top + row, scale.across - 1, PointAt(cell))
         for cell in HEX_POSITIONS
         for column, top in [scale.body_of(cell)]
         for row in range(scale.body)

@@ -17,7 +17,7 @@ from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step
-from client.ui.session import Session
+from client.ui.session import Activity
 from client.ui.state import Notice, Outcome, Screen, Ui
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import describe_failure
@@ -51,7 +51,7 @@ class LessonExit(enum.Enum):
     PLAY = enum.auto()  # to play a game now
 
 
-class Course(Session):
+class Course(Activity):
     """The lessons as one pupil goes through them; `parting` is set when the pupil leaves."""
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:

@@ -17,7 +17,7 @@ from client.ui.draw.page import scrolled, small_table_block, table_block, with_n
 from client.ui.frame import EMPTY, WIDE, Block, Line, beside, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
-from client.ui.lessons.pages import PAGES, LessonPage, Shown
+from client.ui.lessons.pages import PAGES, LessonPage, PanelPart
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
@@ -129,7 +129,7 @@ class Lesson(Screen):
 
     def body(self, pane: Pane) -> Block:
         match self.table:
-            case Playing() as table if self.page.shown is not Shown.LEVELS:
+            case Playing() as table if self.page.shown is not PanelPart.LEVELS:
                 return table_block(pane, (pane.view, self._marks(table, pane.model)), self._panel, "")
             case Playing():
                 return with_news(Block(tuple(self._indented(pane))), pane)
@@ -172,12 +172,12 @@ class Lesson(Screen):
         # A pupil who is to count is not told the answer.
         panel = structs.replace(self.table.panel(pane), foresees=False)
         match self.page.shown:
-            case Shown.HAND:
+            case PanelPart.HAND:
                 counts = isinstance(self.page.goal, goals.Earn | goals.Catch)
                 return above(told, panel.of_hand(pane.height - len(told), field_wanted=counts), pane.height)
-            case Shown.TILE:
+            case PanelPart.TILE:
                 return above(told, panel.of_tile(), pane.height)
-            case Shown.FIELD:
+            case PanelPart.FIELD:
                 return above(told, panel.of_field(), pane.height)
             case _:
                 return Block(tuple(told))
@@ -202,7 +202,7 @@ class Lesson(Screen):
         lines = [ends(line(_(self.page.title), "class:heading"), line(number, "class:faint"), width)]
         for paragraph in self.page.fill(self.page.text, glyphs).split("\n\n"):
             lines += [*(line(row) for row in wrapped(paragraph, width)), EMPTY]
-        return [*lines, *_levels(width)] if self.page.shown is Shown.LEVELS else lines
+        return [*lines, *_levels(width)] if self.page.shown is PanelPart.LEVELS else lines
 
     @property
     def game(self) -> Screen:

@@ -34,7 +34,7 @@ PUPIL: Final = Seat(0)
 _LAID: Final = 6  # the moves that lay the land; the pupil, of three players, places last in every round
 
 
-class Shown(enum.Enum):
+class PanelPart(enum.Enum):
     NOTHING = enum.auto()
     FIELD = enum.auto()
     HAND = enum.auto()
@@ -56,7 +56,7 @@ class LessonPage:
     moves: int
     goal: goals.Goal = field(default_factory=goals.Read)
     done: str = ""
-    shown: Shown = Shown.NOTHING
+    shown: PanelPart = PanelPart.NOTHING
     eyes: Seat = PUPIL
     cursor: Field | None = None
 
@@ -96,7 +96,7 @@ PAGES: Final = (
         _LAID,
         goals.PointTo(Field("B3")),
         N_("A spring. Below the text you can read what lies beside the field under the cursor."),
-        Shown.FIELD,
+        PanelPart.FIELD,
     ),
     LessonPage(
         N_("Laying the land"),
@@ -112,7 +112,7 @@ PAGES: Final = (
             "Laid. Once all seven tiles are there, each hill gets its laurel at random; only the 6 is always"
             " in the centre."
         ),
-        Shown.TILE,
+        PanelPart.TILE,
     ),
     LessonPage(
         N_("Your people"),
@@ -128,7 +128,7 @@ PAGES: Final = (
             "Placed. S are Livia's Sabines, L Marco's Latins; they play next. The next page shows a later"
             " moment of an example game, where your piece may be on another field."
         ),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("Merchants"),
@@ -140,7 +140,7 @@ PAGES: Final = (
         _turn(2),
         goals.Earn(Kind.MERCHANT, 5),
         N_("Well placed."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("Farmers"),
@@ -152,7 +152,7 @@ PAGES: Final = (
         _turn(3),
         goals.Earn(Kind.FARMER, 10),
         N_("Well placed."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("Soldiers"),
@@ -177,7 +177,7 @@ PAGES: Final = (
         _turn(4),
         goals.PointTo(Field("D1")),
         N_("More merchants than farmers: it takes them all and stays on its field."),
-        Shown.FIELD,
+        PanelPart.FIELD,
     ),
     LessonPage(
         N_("A soldier flees"),
@@ -189,7 +189,7 @@ PAGES: Final = (
         _turn(4),
         goals.PointTo(Field("D5")),
         N_("As many merchants as farmers: it takes nothing and leaves the game."),
-        Shown.FIELD,
+        PanelPart.FIELD,
     ),
     LessonPage(
         N_("Your soldier"),
@@ -201,7 +201,7 @@ PAGES: Final = (
         _turn(4),
         goals.Catch(2),
         N_("Well placed, as things stand."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("The wolf"),
@@ -213,7 +213,7 @@ PAGES: Final = (
         _turn(5),
         goals.PlaceOne(wolf=True),
         N_("You see what it is. Turn the page to see what Livia sees."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("Through Livia's eyes"),
@@ -225,7 +225,7 @@ PAGES: Final = (
         ),
         N_("Enter: the next page."),
         _turn(5) + 1,
-        shown=Shown.FIELD,
+        shown=PanelPart.FIELD,
         eyes=Seat(1),
         cursor=Field("E5"),
     ),
@@ -239,7 +239,7 @@ PAGES: Final = (
         _turn(6),
         goals.BeRefused(Fault.FIELD_TAKEN, Field("D4")),
         N_("Refused, for the reason below. It is still your turn: choose another field."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("No soldier at the end"),
@@ -251,7 +251,7 @@ PAGES: Final = (
         _turn(8),
         goals.BeRefused(Fault.SOLDIER_DUE),
         N_("It has to be the soldier. Pieces you cannot place are grey in your hand."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("Time for the soldier"),
@@ -263,7 +263,7 @@ PAGES: Final = (
         _turn(8),
         goals.PlaceOne(Kind.SOLDIER),
         N_("Placed. Four turns are left, and they are for merchants and farmers alone."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("The last piece"),
@@ -275,7 +275,7 @@ PAGES: Final = (
         MOVES - 1,
         goals.PlaceOne(field=Field("A6")),
         N_("Every hand is empty. On the next page the scoring begins."),
-        Shown.HAND,
+        PanelPart.HAND,
     ),
     LessonPage(
         N_("Scoring: the soldiers"),
@@ -287,7 +287,7 @@ PAGES: Final = (
         MOVES,
         goals.Walk(Tile("A"), influence=False),
         N_("A2 stays; A1, A3 and A4 are empty now. Enter: the next page."),
-        Shown.SCORING,
+        PanelPart.SCORING,
     ),
     LessonPage(
         N_("Scoring: the influence"),
@@ -299,7 +299,7 @@ PAGES: Final = (
         MOVES,
         goals.Walk(Tile("A"), soldiers=False),
         N_("The farmer on A6 has half of its 8 from A1, which is empty now. Enter: the next page."),
-        Shown.SCORING,
+        PanelPart.SCORING,
     ),
     LessonPage(
         N_("Scoring: ties"),
@@ -311,7 +311,7 @@ PAGES: Final = (
         MOVES,
         goals.Walk(Tile("D")),
         N_("The hill is settled. Enter: the next page."),
-        Shown.SCORING,
+        PanelPart.SCORING,
     ),
     LessonPage(
         N_("The end"),
@@ -323,7 +323,7 @@ PAGES: Final = (
         ),
         N_("Enter: the last page."),
         MOVES,
-        shown=Shown.SCORING,
+        shown=PanelPart.SCORING,
     ),
     LessonPage(
         N_("Now you"),
@@ -338,6 +338,6 @@ PAGES: Final = (
             " palatinus play --brain citizen"
         ),
         _LAID,
-        shown=Shown.LEVELS,
+        shown=PanelPart.LEVELS,
     ),
 )

@@ -18,7 +18,7 @@ from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
 from client.ui.screens.typed_commands import Go, See, completions, meaning, replay_meaning, shared_start
-from client.ui.state import Asked, Entry, Mute, Notice, Outage, Outcome, Ui, with_game
+from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
 from engine.board import Hex
@@ -51,7 +51,7 @@ def replay_in(ui: Ui) -> Replay | None:
     return ui.page if isinstance(ui.page, Replay) else None
 
 
-def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcome:
+def edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after a key while a line is being typed, and the line's request."""
     match action:
         case Act.CONFIRM:
@@ -64,7 +64,7 @@ def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcom
             return replace(ui, entry=_edit(entry, action, ui, model)), None
 
 
-def _edit(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
+def _edit(entry: TypedLine, action: Action, ui: Ui, model: TableModel) -> TypedLine:
     before, after = entry.text[: entry.at], entry.text[entry.at :]
     match action:
         case InsertText(text):
@@ -93,15 +93,15 @@ def _edit(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
             return entry
 
 
-def ways_on(ui: Ui, entry: Entry, model: TableModel) -> tuple[str, ...]:
+def ways_on(ui: Ui, entry: TypedLine, model: TableModel) -> tuple[str, ...]:
     """Return the lines that a command could be completed to, the likeliest first."""
     others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
     return completions(entry.text, model, replay_in(ui), others)
 
 
-def _send(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
+def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
     text = entry.text.strip()
-    if not text and entry.asks not in {Asked.TITLE, Asked.EVENING}:
+    if not text and entry.asks not in {LinePrompt.TITLE, LinePrompt.EVENING}:
         return replace(ui, entry=None, retry=None), None
     closed = replace(ui, entry=None)
     if entry.asks is not None:

@@ -36,7 +36,7 @@ _KEYS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class History(ListScreen):
+class HistoryPage(ListScreen):
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
 
     `removing` if asking again removes that game. `own` says what the player's own moves cost.
@@ -66,7 +66,7 @@ class History(ListScreen):
                 there = self.chosen + (_PAGE if action is Act.PAGE_DOWN else -_PAGE)
                 return replace(ui, page=replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
             case Act.CONFIRM | ChooseLine() | Act.ANALYSE if ui.capabilities.analyses or not analysed:
-                return replace(ui, page=here), requests.ShowGame(game.file, analysed)
+                return replace(ui, page=here), requests.ReplayGame(game.file, analysed)
             case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.capabilities.saves:
                 picture = action is Act.SAVE_PICTURE
                 return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)

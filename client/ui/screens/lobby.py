@@ -38,7 +38,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.requests import Open
-from client.ui.state import Asked, Entry, OnlineList, Outcome, Pane, Talk, Ui, those
+from client.ui.state import LinePrompt, OnlineList, Outcome, Pane, TalkLog, TypedLine, Ui, those
 from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
@@ -94,7 +94,7 @@ _KINDS: Final = tuple(_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Lobby(ServerScreen):
+class LobbyPage(ServerScreen):
     """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on.
 
     It is `listed` once the server has said which tables there are.
@@ -129,9 +129,9 @@ class Lobby(ServerScreen):
                     return ui, ui.new_table
                 chosen = self.tables[self.chosen]
                 seat = chosen.stage == "gathering" or chosen.vacant or chosen.table in self.kept_seats
-                return ui, (requests.Join if seat else requests.Watch)(chosen.table)
+                return ui, (requests.Join if seat else requests.WatchTable)(chosen.table)
             case Act.WATCH if self.chosen < last:
-                return ui, requests.Watch(self.tables[self.chosen].table)
+                return ui, requests.WatchTable(self.tables[self.chosen].table)
             case Act.WATCH:
                 return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
             case Act.OPEN:
@@ -139,7 +139,7 @@ class Lobby(ServerScreen):
             case Act.REFRESH:
                 return ui, ListTables(NEW)
             case Act.NAME:
-                return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+                return replace(ui, entry=TypedLine(asks=LinePrompt.NAME).filled(ui.name)), None
             case Act.REVIEW if ui.capabilities.lists_games:
                 return ui, requests.Errand.LOOK_BACK
             case Act.LEAVE:
@@ -153,7 +153,7 @@ class Lobby(ServerScreen):
         ui, width, height = pane.ui, pane.width, pane.height
         if ui.company is None:
             return with_news(lobby_block(self, pane, width, height), pane)
-        silent = structs.replace(pane, ui=replace(ui, talk=Talk()))  # what is said has its own place
+        silent = structs.replace(pane, ui=replace(ui, talk=TalkLog()))  # what is said has its own place
         column, room = width - _WIDTH, height - LOG_LINES
         if column >= _LEAST_COLUMN:
             company = Block(tuple(company_column(ui, ui.company, column - 1, room)))
@@ -179,7 +179,7 @@ class Lobby(ServerScreen):
         return [*spoken(_above(ui)), here, new]
 
 
-def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:
+def _at_line(ui: Ui, lobby: LobbyPage, number: int) -> Ui:
     return replace(ui, page=replace(lobby, chosen=number))
 
 
@@ -259,7 +259,7 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
     return lines
 
 
-def lobby_block(lobby: Lobby, pane: Pane, width: int, height: int) -> Block:
+def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> Block:
     ui, glyphs = pane.ui, pane.glyphs
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
@@ -284,7 +284,7 @@ def lobby_block(lobby: Lobby, pane: Pane, width: int, height: int) -> Block:
     return block_of(rows, width)
 
 
-def tables_in_words(ui: Ui, lobby: Lobby) -> list[str]:
+def tables_in_words(ui: Ui, lobby: LobbyPage) -> list[str]:
     """Return the open tables, each with how it is set up, and how others join the server."""
     tables = [table_in_words(table, lobby.kept_seats) for table in lobby.tables]
     none = _("No tables are open. Open one, and others can join.")
@@ -314,7 +314,7 @@ def _above(ui: Ui) -> list[Line]:
     return [*lines, EMPTY] if lines else []
 
 
-def _details(lobby: Lobby, width: int) -> list[Line]:
+def _details(lobby: LobbyPage, width: int) -> list[Line]:
     """Return how the chosen table is set up, or as many empty lines as this usually takes."""
     if lobby.chosen >= len(lobby.tables):
         return [EMPTY] * _DETAILS

@@ -28,7 +28,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
 from client.ui.requests import Request
-from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Pane, Talk, Ui
+from client.ui.state import LinePrompt, Mute, Notice, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
     HINTS,
@@ -84,10 +84,10 @@ class MenuPage(enum.Enum):
     END = N_("End the game for everybody?")
 
 
-Effect: TypeAlias = Request | Entry | MenuPage | Mute
+Effect: TypeAlias = Request | TypedLine | MenuPage | Mute
 
 
-class Choice(Struct, frozen=True):
+class MenuLine(Struct, frozen=True):
     """A line of the menu, with the sign of a people if it is about one; without an effect, it only informs.
 
     `about` appears below the menu while the player is on the line.
@@ -158,7 +158,7 @@ def _effect(ui: Ui, effect: Effect | None) -> Outcome:
     match effect:
         case None:
             return ui, None
-        case Entry():
+        case TypedLine():
             return replace(ui, overlay=None, entry=effect), None
         case Mute():
             return with_mute(replace(ui, overlay=None), effect), None
@@ -173,7 +173,7 @@ def with_mute(ui: Ui, mute: Mute) -> Ui:
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
-def _choices(page: MenuPage, ui: Ui, model: TableModel) -> list[Choice]:
+def _choices(page: MenuPage, ui: Ui, model: TableModel) -> list[MenuLine]:
     return [*choices(page, model, ui.capabilities.levels, ui.talk, ui.capabilities.notices)]
 
 
@@ -181,16 +181,16 @@ def choices(
     page: MenuPage,
     model: TableModel,
     levels: Sequence[str],
-    talk: Talk,
+    talk: TalkLog,
     notices: Sequence[messages.NoticeKind] = (),
-) -> Iterator[Choice]:
+) -> Iterator[MenuLine]:
     """Yield the lines of a menu page, with the levels of the server's bots, and where it sends `notices`."""
     state = model.state
     if state is None:
         return
 
-    def of_seats(seats: list[int], effect: Callable[[int, int], Request]) -> Iterator[Choice]:
-        return (Choice(_at(state, seat), effect(NEW, seat)) for seat in seats)
+    def of_seats(seats: list[int], effect: Callable[[int, int], Request]) -> Iterator[MenuLine]:
+        return (MenuLine(_at(state, seat), effect(NEW, seat)) for seat in seats)
 
     match page:
         case MenuPage.MAIN:
@@ -198,23 +198,23 @@ def choices(
         case MenuPage.STARTING:
             names = names_of(state, 0)
             for seat in (None, *(seat for seat, each in enumerate(state.seats) if each.name is not None)):
-                yield Choice(describe_starting(seat, names), ChangeSetting(NEW, Starting(seat)))
+                yield MenuLine(describe_starting(seat, names), ChangeSetting(NEW, Starting(seat)))
         case MenuPage.ABSENCE:
             for policy in POLICIES:
-                yield Choice(describe_policy(policy), ChangeSetting(NEW, AbsenceSetting(policy)))
+                yield MenuLine(describe_policy(policy), ChangeSetting(NEW, AbsenceSetting(policy)))
         case MenuPage.SEAT:
             yield from of_seats(free_seats(state), messages.ChangeSeat)
         case MenuPage.PEOPLE:
             yield from _peoples(model, state)
         case MenuPage.BOT:
             for level in levels:
-                yield Choice(
+                yield MenuLine(
                     describe_level(level), messages.SeatBot(NEW, level), about=describe_temper(level)
                 )
         case MenuPage.SWAP:
             for one, other in combinations(range(len(state.seats)), 2):
                 words = _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other))
-                yield Choice(words, messages.Arrange(NEW, swapped(len(state.seats), one, other)))
+                yield MenuLine(words, messages.Arrange(NEW, swapped(len(state.seats), one, other)))
         case MenuPage.REMOVE:
             yield from of_seats(removable(model, state), messages.Remove)
         case MenuPage.HAND_OVER:
@@ -223,12 +223,12 @@ def choices(
             yield from of_seats(to_be_substituted(model, state), messages.SubstituteNow)
         case MenuPage.SPECTATORS:
             for each in state.watching:
-                yield Choice(spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number))
+                yield MenuLine(spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number))
         case MenuPage.MUTE:
             yield from _mutes(model, state, talk)
         case MenuPage.END:
-            yield Choice(_("no, play on"), MenuPage.MAIN)
-            yield Choice(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW))
+            yield MenuLine(_("no, play on"), MenuPage.MAIN)
+            yield MenuLine(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW))
         case _:
             assert_never(page)
 
@@ -238,62 +238,62 @@ def _main(
     state: messages.TableState,
     levels: Sequence[str],
     notices: Sequence[messages.NoticeKind],
-) -> Iterator[Choice]:
+) -> Iterator[MenuLine]:
     host = model.seat == state.host
     running, gathering = state.stage == "playing", state.stage == "gathering"
 
     def may(effect: Effect) -> Effect | None:
         return effect if host else None
 
-    def switch_line(switch: Switch) -> Choice:
+    def switch_line(switch: Switch) -> MenuLine:
         on = switch.is_on(state)
-        return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
+        return MenuLine(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
     named = _("name of the table: {title}").format(title=state.title or _("(no name)"))
-    yield Choice(named, may(Entry(asks=Asked.TITLE).filled(state.title)))
+    yield MenuLine(named, may(TypedLine(asks=LinePrompt.TITLE).filled(state.title)))
     yield from (switch_line(PRIVATE), switch_line(SPECTATORS), switch_line(HINTS))
     if state.stage != "over":
-        yield Choice(describe_policy(state.policy), may(MenuPage.ABSENCE))
+        yield MenuLine(describe_policy(state.policy), may(MenuPage.ABSENCE))
         if letter_seconds(state.policy):
             words = _("holiday of each player: {days}").format(days=describe_holidays(state.holidays))
-            yield Choice(words, may(Entry().filled("holidays ")))
+            yield MenuLine(words, may(TypedLine().filled("holidays ")))
     if gathering:
-        yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
+        yield MenuLine(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
     yield switch_line(QUIET)
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")
-        yield Choice(words, messages.SayReady(NEW, not ready))
+        yield MenuLine(words, messages.SayReady(NEW, not ready))
         if free_seats(state):
-            yield Choice(_("move to another seat"), MenuPage.SEAT)
-        yield Choice(_("choose your people"), MenuPage.PEOPLE)
+            yield MenuLine(_("move to another seat"), MenuPage.SEAT)
+        yield MenuLine(_("choose your people"), MenuPage.PEOPLE)
     yield from _wishes(model, state)
     if state.watching or speakers(model, state):
-        yield Choice(_("mute or unmute"), MenuPage.MUTE)
+        yield MenuLine(_("mute or unmute"), MenuPage.MUTE)
     if notices and model.seat is not None and state.stage != "over":
         yield _of_notices(model.notices, notices)
     if not host:
         return
     if gathering and levels and free_seats(state):
-        yield Choice(_("seat a bot"), MenuPage.BOT)
+        yield MenuLine(_("seat a bot"), MenuPage.BOT)
     if gathering:
-        yield Choice(_("swap two seats"), MenuPage.SWAP)
-        yield Choice(_("shuffle the seats"), messages.Arrange(NEW, None))
+        yield MenuLine(_("swap two seats"), MenuPage.SWAP)
+        yield MenuLine(_("shuffle the seats"), messages.Arrange(NEW, None))
     if running and to_be_substituted(model, state):
-        yield Choice(_(SUBSTITUTE), MenuPage.SUBSTITUTE)
+        yield MenuLine(_(SUBSTITUTE), MenuPage.SUBSTITUTE)
     if removable(model, state):
         words = _("remove a player") if gathering else _("free the seat of a player who is away")
-        yield Choice(words, MenuPage.REMOVE)
+        yield MenuLine(words, MenuPage.REMOVE)
     if state.watching:
-        yield Choice(_("remove a spectator"), MenuPage.SPECTATORS)
+        yield MenuLine(_("remove a spectator"), MenuPage.SPECTATORS)
     if _heirs(model, state):
-        yield Choice(_(HAND_OVER), MenuPage.HAND_OVER)
+        yield MenuLine(_(HAND_OVER), MenuPage.HAND_OVER)
     if running:
-        yield Choice(_(END), MenuPage.END)
+        yield MenuLine(_(END), MenuPage.END)
 
 
-NOTIFY: Final = Entry().filled("notify ")
-PAUSE_UNTIL: Final = Entry().filled("pause until ")
+NOTIFY: Final = TypedLine().filled("notify ")
+PAUSE_UNTIL: Final = TypedLine().filled("pause until ")
 # What can be asked for: to ask for it, to agree, to take either back.
 _WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
     "pause": (N_("ask for a pause"), N_("agree to a pause"), N_("pause no longer needed")),
@@ -306,13 +306,13 @@ _WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
 }
 
 
-def _wishes(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
+def _wishes(model: TableModel, state: messages.TableState) -> Iterator[MenuLine]:
     """Yield what the player can ask the others for, or answer, and their own holidays."""
     for what in _WISHES:
         if (request := request_for(model, what)) is not None:
-            yield Choice(_describe_request(state, what, on=request.on), request)
+            yield MenuLine(_describe_request(state, what, on=request.on), request)
             if what == "pause" and state.paused is None and open_request(state) is None:
-                yield Choice(
+                yield MenuLine(
                     _("ask for a pause until a day and hour"),
                     PAUSE_UNTIL,
                     about=_("Type it like this: {example}").format(example="pause until friday 20:00"),
@@ -320,10 +320,10 @@ def _wishes(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
     if (holiday := holiday_request(model)) is not None and model.seat is not None:
         days = describe_holidays(state.seats[model.seat].holidays)
         form = _("take a holiday ({days}): your clock stands until you move or end it")
-        yield Choice(form.format(days=days) if holiday.on else _("end your holiday"), holiday)
+        yield MenuLine(form.format(days=days) if holiday.on else _("end your holiday"), holiday)
     yes, no = (request_to_answer(model, on=on) for on in (True, False))
     if yes is not None and no is not None:
-        yield Choice(_("say no to what a player asks for"), no)
+        yield MenuLine(_("say no to what a player asks for"), no)
 
 
 def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bool) -> str:
@@ -335,17 +335,17 @@ def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bo
     return _(words)
 
 
-def _of_notices(notices: messages.Notices, kinds: Sequence[messages.NoticeKind]) -> Choice:
+def _of_notices(notices: messages.Notices, kinds: Sequence[messages.NoticeKind]) -> MenuLine:
     """Return what the player can do about being called: leave an address, confirm it, or remove it."""
     if notices.state == "confirmed":
         words = _("no more notices to your URL while you are away")
         if notices.kind == "mail":
             words = _("no more e-mail while you are away")
-        return Choice(words, messages.CallMe(NEW))
+        return MenuLine(words, messages.CallMe(NEW))
     if notices.state == "unconfirmed":
-        return Choice(_("type the code that was sent to your address"), NOTIFY)
+        return MenuLine(_("type the code that was sent to your address"), NOTIFY)
     about = _("Type {what} after notify. A code comes there, to confirm it.")
-    return Choice(_(CALLED), NOTIFY, about=about.format(what=describe_addresses(kinds)))
+    return MenuLine(_(CALLED), NOTIFY, about=about.format(what=describe_addresses(kinds)))
 
 
 CALLED: Final = N_("be called when it is your turn and you are away")
@@ -370,18 +370,18 @@ def line_of_own_people(state: messages.TableState, seat: int) -> int:
     return next((at for at, people in enumerate(People) if people == state.seats[seat].people), 0)
 
 
-def _peoples(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
+def _peoples(model: TableModel, state: messages.TableState) -> Iterator[MenuLine]:
     chosen = choosers(state)
     for people in People:
         name, request = _(PEOPLES[people]), messages.ChoosePeople(NEW, people)
         if (seat := chosen.get(people)) is None:
-            yield Choice(name, request, people)
+            yield MenuLine(name, request, people)
         elif seat == model.seat:
-            yield Choice(_("{people}: your choice").format(people=name), request, people)
+            yield MenuLine(_("{people}: your choice").format(people=name), request, people)
         else:
             words = _("{people}: chosen by {name}").format(people=name, name=names_of(state, 0)[seat])
-            yield Choice(words, people=people)
-    yield Choice(_("whichever is left"), messages.ChoosePeople(NEW, None))
+            yield MenuLine(words, people=people)
+    yield MenuLine(_("whichever is left"), messages.ChoosePeople(NEW, None))
 
 
 def _others(
@@ -397,7 +397,7 @@ def speakers(model: TableModel, state: messages.TableState) -> list[int]:
     return _others(model, state, lambda each: each.level is None)
 
 
-def _mutes(model: TableModel, state: messages.TableState, talk: Talk) -> Iterator[Choice]:
+def _mutes(model: TableModel, state: messages.TableState, talk: TalkLog) -> Iterator[MenuLine]:
     """Yield for everybody else at the table whether the player hears them."""
     players = (state.seats[seat].name for seat in speakers(model, state))
     watching = [spectator_name(each.number, each.name) for each in state.watching]
@@ -405,7 +405,7 @@ def _mutes(model: TableModel, state: messages.TableState, talk: Talk) -> Iterato
     for name in (None, *players, *watching, *sorted(gone)):
         who = _("all spectators") if name is None else name
         form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
-        yield Choice(form.format(name=who), Mute(name, on=talk.hears(name)))
+        yield MenuLine(form.format(name=who), Mute(name, on=talk.hears(name)))
 
 
 def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:

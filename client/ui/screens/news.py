@@ -26,10 +26,10 @@ from client.tables.table import (
 )
 from client.ui.at_table import next_vote
 from client.ui.draw.page import on_turn
-from client.ui.requests import Join, Open, Request, Watch
+from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.scoring import Result, Scoring
@@ -37,14 +37,14 @@ from client.ui.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
     REMARKS_KEPT,
-    Asked,
-    Entry,
+    LinePrompt,
     Notice,
     Nowhere,
     OnlineList,
     Outage,
     Screen,
-    Talk,
+    TalkLog,
+    TypedLine,
     Ui,
     with_game,
     with_lobby_remarks,
@@ -107,11 +107,11 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     if ui.talk.table != model.table:
         overlay = None if isinstance(ui.overlay, TalkPage) else ui.overlay
         lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
-        talk = lobby_talk if model.table is None else Talk(model.table)
+        talk = lobby_talk if model.table is None else TalkLog(model.table)
         ui = replace(ui, talk=talk, lobby_talk=lobby_talk, overlay=overlay)
     here: Screen
     if model.table is None:
-        here = page if isinstance(page, Lobby) else Lobby()
+        here = page if isinstance(page, LobbyPage) else LobbyPage()
     elif model.view is None:
         here = page if isinstance(page, Gathering) else Gathering()
     elif model.state is not None and model.state.ended:
@@ -212,9 +212,9 @@ def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = No
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 
-def with_name_refusal(ui: Ui, text: str, request: Open | Join | Watch | None) -> Ui:
+def with_name_refusal(ui: Ui, text: str, request: Open | Join | WatchTable | None) -> Ui:
     """Return `ui` with a line for another name, under which the request is made again, if there is one."""
-    entry = Entry(asks=Asked.NAME).filled(ui.name)
+    entry = TypedLine(asks=LinePrompt.NAME).filled(ui.name)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=entry, sent=None, retry=request)
 
 
@@ -229,7 +229,7 @@ def with_tables(
     else the first.
     """
     ui = at_table_page(ui, model)
-    if not isinstance(lobby := ui.page, Lobby):
+    if not isinstance(lobby := ui.page, LobbyPage):
         return ui
 
     def place(table: TableSummary) -> tuple[bool, bool, bool]:
@@ -246,7 +246,7 @@ def with_tables(
     else:
         code, nearest = lobby.tables[lobby.chosen].table, min(lobby.chosen, len(found))
         chosen = next((at for at, table in enumerate(found) if table.table == code), nearest)
-    return replace(ui, page=Lobby(found, kept, chosen, listed=True))
+    return replace(ui, page=LobbyPage(found, kept, chosen, listed=True))
 
 
 def at_other_table(ui: Ui, model: TableModel) -> Ui:
@@ -259,7 +259,7 @@ def at_other_table(ui: Ui, model: TableModel) -> Ui:
     return replace(ui, overlay=overlay, talk=talk, scroll=0, ponders=False, ticks_left=None, speed=0)
 
 
-def at_next_table(ui: Ui, model: TableModel, talk: Talk) -> Ui:
+def at_next_table(ui: Ui, model: TableModel, talk: TalkLog) -> Ui:
     """Return `ui` at the table of the next game with the same players, where their talk goes on.
 
     `talk` is that of the last game as it was before the new table was asked for: news may have been handled

@@ -9,7 +9,7 @@ from client.ui.draw.page import remark_rows, scrolled, scrolled_to
 from client.ui.frame import EMPTY, Block, Line, first_rows, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.state import Outcome, Overlay, Pane, Ui, those
 from client.ui.texts.tables import describe_online
 from protocol.messages import Leave
@@ -107,7 +107,7 @@ class TalkPage(Overlay):
 
     def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
         ui, width = pane.ui, pane.width
-        in_lobby = isinstance(ui.page, Lobby)
+        in_lobby = isinstance(ui.page, LobbyPage)
         words = _("SAID IN THE LOBBY") if in_lobby else _("SAID AT THE TABLE")
         heading = line(f" {words}", "class:heading")
         rows = [row for remark in ui.talk.remarks for row in remark_rows(remark, width)]

@@ -30,13 +30,13 @@ from client.ui.frame import (
 )
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.evening import EveningPage
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.table_commands import help_rows
-from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Pane, Ui, hints_allowed, those
+from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLine, Ui, hints_allowed, those
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
@@ -181,7 +181,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             told = "" if ui.notice is None else ui.notice.text
             return replace(ui, overlay=Reading(Topic.WHOLE, told=told), notice=None), None
         case Act.COMMAND:
-            return replace(ui, entry=Entry()), None
+            return replace(ui, entry=TypedLine()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
             return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
         case Act.EVENING if ui.evening is None:
@@ -189,11 +189,11 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.EVENING:
             return replace(ui, overlay=EveningPage()), None
         case Act.CHAT | Act.TALK if (
-            isinstance(ui.page, Lobby) and (stays := _without_lobby_chat(ui)) is not None
+            isinstance(ui.page, LobbyPage) and (stays := _without_lobby_chat(ui)) is not None
         ):
             return stays, None
         case Act.CHAT:
-            return replace(ui, entry=Entry(chat=True, lobby=isinstance(ui.page, Lobby))), None
+            return replace(ui, entry=TypedLine(chat=True, lobby=isinstance(ui.page, LobbyPage))), None
         case Act.TALK:
             return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
         case Act.VOTE:
@@ -220,7 +220,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             if (asked := request_for(model, "take-back")) is None:
                 return ui.with_notice(_("There is no move to take back.")), None
             return ui, asked
-        case Act.LEAVE if isinstance(ui.page, Lobby) and hosts_others(ui):
+        case Act.LEAVE if isinstance(ui.page, LobbyPage) and hosts_others(ui):
             return replace(ui, overlay=Quitting(requests.Errand.GO_HOME)), None
         case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
             return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
@@ -237,7 +237,7 @@ def _without_lobby_chat(ui: Ui) -> Ui | None:
     if not ui.capabilities.lobby:
         return ui.with_notice(_("This server has no chat in the lobby."))
     if ui.company is not None and ui.company.fault:
-        entry = Entry(asks=Asked.NAME).filled(ui.name)
+        entry = TypedLine(asks=LinePrompt.NAME).filled(ui.name)
         return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
     return None
 

@@ -33,7 +33,7 @@ from client.ui.frame import (
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TALK, TOGETHER, Act, Action, Key, Pick, PointAt
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
-from client.ui.state import Entry, Outcome, Pane, Screen, Ui, those, with_game
+from client.ui.state import Outcome, Pane, Screen, TypedLine, Ui, those, with_game
 from client.ui.texts.advice import explain, in_100
 from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, percent
 from client.ui.texts.glyphs import GlyphSet
@@ -90,7 +90,7 @@ _KEYS_AT_TABLE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class Companions:
     """Those who look at the same record at a table, as far as somebody leads them: the name, and the step.
 
     The player `leads`, or `follows` who does.
@@ -117,7 +117,7 @@ class Replay(Screen):
     can_analyse: bool = False
     analysis: Analysis | None = None
     judging: bool = False
-    company: Company | None = None
+    company: Companions | None = None
 
     @property
     def step(self) -> int:
@@ -258,7 +258,7 @@ def _together(ui: Ui, replay: Replay) -> Outcome:
     return in_company(ui, replace(company, follows=not company.follows)), None
 
 
-def in_company(ui: Ui, company: Company) -> Ui:
+def in_company(ui: Ui, company: Companions) -> Ui:
     """Return the UI state with this company; who follows goes where they are led."""
     if not isinstance(ui.page, Replay):
         return ui
@@ -339,7 +339,7 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             numbers = sorted(move.number for move in replay.analysis.deciding)
             return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
         case Act.GO:
-            return replace(ui, entry=Entry().filled("go "))
+            return replace(ui, entry=TypedLine().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:
             every = recording.every_eyes
             by = 1 if action is Act.NEXT_EYES else -1
@@ -416,7 +416,7 @@ def describe_eyes(recording: Recording, eyes: Eyes) -> str:
     return _("seen by {name}").format(name=recording.names[next(iter(eyes))])
 
 
-def describe_company(company: Company | None) -> str:
+def describe_company(company: Companions | None) -> str:
     if company is None or not company.leader:
         return ""
     if company.leads:

@@ -257,16 +257,16 @@ def last_step(view: View) -> int:
     return len(steps(view)) - 1
 
 
-def steps(view: View) -> tuple["Step", ...]:
-    found: list[Step] = []
+def steps(view: View) -> tuple["WalkStep", ...]:
+    found: list[WalkStep] = []
     for index, event in enumerate(view.scoring):
         if isinstance(event, HillScored):
-            found.extend(Step(index, part) for part in range(len(event.pieces)))
-        found.append(Step(index, None))
+            found.extend(WalkStep(index, part) for part in range(len(event.pieces)))
+        found.append(WalkStep(index, None))
     return tuple(found)
 
 
-class Step(Struct, frozen=True):
+class WalkStep(Struct, frozen=True):
     """A step of the walk-through: a scoring event, or one piece's part in it."""
 
     event: int
@@ -329,7 +329,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     )
 
 
-def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent]) -> Marks:
+def _marks(view: View, event: ScoringEvent, step: WalkStep, finished: Sequence[ScoringEvent]) -> Marks:
     marks = Marks(
         won={
             each.hill: view.start.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY

@@ -12,9 +12,9 @@ from client.tables.table import TableModel
 from client.ui.draw.page import describe_outage, news_lines, on_turn, words_now
 from client.ui.frame import (
     Block,
+    ClickTarget,
     Frame,
     Line,
-    Target,
     beside,
     build_frame,
     cut,
@@ -28,7 +28,7 @@ from client.ui.frame import (
 from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import at_table_page
-from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good, those
+from client.ui.state import LinePrompt, Pane, TypedLine, Ui, closed_for_good, those
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, table_name
@@ -76,7 +76,7 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int)
         del hints[at], keys[at]
     ends_at = list(accumulate(map(width_of, hints), initial=1))
     targets = (
-        Target(column, 0, end - column - 1, key.action)
+        ClickTarget(column, 0, end - column - 1, key.action)
         for key, column, end in zip(keys, ends_at, ends_at[1:], strict=False)
     )
     return Block((fitted(beside(line(" "), *hints), width),), tuple(targets))
@@ -90,7 +90,7 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
     return beside(name, line(f" {_(key.short)}  "))
 
 
-def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
+def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
     prompt = line(cut(f" {prompt_of(entry)}", width - _LEAST_TYPED) + " ", "class:key")
     before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
@@ -102,15 +102,15 @@ def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
 
 
-def prompt_of(entry: Entry) -> str:
+def prompt_of(entry: TypedLine) -> str:
     match entry.asks:
-        case Asked.NAME:
+        case LinePrompt.NAME:
             return _("your name:")
-        case Asked.TITLE:
+        case LinePrompt.TITLE:
             return _("name of the table:")
-        case Asked.EVENING:
+        case LinePrompt.EVENING:
             return _("name of the evening:")
-        case Asked.ADDRESS:
+        case LinePrompt.ADDRESS:
             return _("the host's address:")
         case None:
             if entry.lobby:
@@ -132,7 +132,7 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
     if ui.ticks_left is None:
         return frame
-    anywhere = (Target(0, at, width_of(content), Act.NEXT) for at, content in enumerate(frame.lines))
+    anywhere = (ClickTarget(0, at, width_of(content), Act.NEXT) for at, content in enumerate(frame.lines))
     return replace(frame, targets=tuple(anywhere))
 
 

@@ -13,7 +13,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import table_cells, table_in_words
-from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
+from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import brief_day_and_time, clock_time
 from protocol.messages import TableSummary, Turn
@@ -68,9 +68,9 @@ class Search(ListScreen):
             return _at_line(ui, self, lines[there]), None
         match action:
             case Act.ADDRESS:
-                return replace(_at_line(ui, self, None), entry=Entry(asks=Asked.ADDRESS)), None
+                return replace(_at_line(ui, self, None), entry=TypedLine(asks=LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is None:
-                return replace(ui, entry=Entry(asks=Asked.ADDRESS)), None
+                return replace(ui, entry=TypedLine(asks=LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is not None:
                 url, table = self.chosen
                 return ui, requests.GoTo(url, table or None)

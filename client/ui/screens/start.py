@@ -19,7 +19,7 @@ from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, sett
 from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
 from client.ui.screens.search import Search
-from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
+from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import describe_layout
 from engine.pieces import People
@@ -123,7 +123,7 @@ class Start(ListScreen):
                 return self._set(ui, StartLine.HOST, ways_in=_after(now.ways_in, tuple(WaysIn)))
             case Act.HOLD_EVENING:
                 name = "" if now.evening is None else now.evening.name
-                return replace(ui, entry=Entry(asks=Asked.EVENING).filled(name)), None
+                return replace(ui, entry=TypedLine(asks=LinePrompt.EVENING).filled(name)), None
             case Act.ROUNDS if now.evening is not None:
                 rounds = (now.evening.rounds + 1) % (_MOST_ROUNDS + 1)
                 return self._set(ui, StartLine.HOST, evening=structs.replace(now.evening, rounds=rounds))
@@ -134,7 +134,7 @@ class Start(ListScreen):
             case Act.NOTICES:
                 return self._set(ui, self.chosen, notices=_after(now.notices, tuple(DesktopNotices)))
             case Act.NAME:
-                return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+                return replace(ui, entry=TypedLine(asks=LinePrompt.NAME).filled(ui.name)), None
             case _:
                 return ui, None
 
@@ -213,21 +213,21 @@ def _after(one: T, every: Sequence[T]) -> T:
     return every[(every.index(one) + 1) % len(every)]
 
 
-def accept_answer(ui: Ui, asked: Asked, text: str) -> Outcome:
+def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
     """Accept typed input: a name, a table's or an evening's, or the address of a server to join.
 
     A server found on the network can also be given by its name.
     """
-    if asked is Asked.TITLE:
+    if asked is LinePrompt.TITLE:
         if len(text) <= TITLE_LENGTH:
             return ui, ChangeSetting(NEW, Title(text))
         too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
         return ui.with_notice(too_long, refusal=True), None
-    if asked is Asked.EVENING and isinstance(ui.page, Start):
+    if asked is LinePrompt.EVENING and isinstance(ui.page, Start):
         if text and (fault := fault_of(text, TITLE_LENGTH)) is not None:
             return ui.with_notice(fault, refusal=True), None
         return ui.page.named_evening(ui, text), None
-    if asked is Asked.NAME:
+    if asked is LinePrompt.NAME:
         if (fault := fault_of(text)) is not None:
             return ui.with_notice(fault, refusal=True), None
         if isinstance(ui.page, Start):

@@ -83,7 +83,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return plain_meaning
         case [("join" | "watch") as verb, code]:
             try:
-                return (requests.Join if verb == "join" else requests.Watch)(table_code(code))
+                return (requests.Join if verb == "join" else requests.WatchTable)(table_code(code))
             except BadText as error:
                 return Misread(str(error))
         case ["open", *options]:

@@ -22,7 +22,7 @@ from client.ui.screens.menu import (
     free_seats,
 )
 from client.ui.screens.scoring import LEAVE, REMATCH
-from client.ui.state import Entry, Talk
+from client.ui.state import TalkLog, TypedLine
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
@@ -38,7 +38,7 @@ from protocol.messages import NEW
 from protocol.pages import EVENING, MoveChoice, PlayerHand
 
 
-class Seated:
+class SeatPage:
     """A table as the player of a seat is shown it; `model` is what a client in a terminal would know."""
 
     def __init__(self, state: messages.TableState, view: View | None, hand: PlayerHand) -> None:
@@ -162,7 +162,7 @@ class Seated:
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []
-        for choice in choices(page, self.model, self._levels, Talk(), self._kinds):
+        for choice in choices(page, self.model, self._levels, TalkLog(), self._kinds):
             effect = choice.effect
             if isinstance(effect, messages.FromClient):
                 lines.append(button(choice.text, effect))
@@ -171,7 +171,7 @@ class Seated:
                 lines.append(_field_to_open(choice.text, "until", asking, type="datetime-local"))
             elif effect == NOTIFY:
                 lines += self._notices(choice.text)
-            elif effect is None or isinstance(effect, Entry):
+            elif effect is None or isinstance(effect, TypedLine):
                 lines.append(element("p", choice.text))
             elif isinstance(effect, MenuPage) and effect not in {MenuPage.MAIN, MenuPage.MUTE}:
                 inside = self._menu_page(effect)

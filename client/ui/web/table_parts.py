@@ -22,7 +22,7 @@ from client.ui.texts.tables import (
 )
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, join
-from client.ui.web.seat_parts import Seated, company, navigation
+from client.ui.web.seat_parts import SeatPage, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import SeenEvent
@@ -80,7 +80,7 @@ def table_parts(
     With a `hand` they are those of its player's page; otherwise, if the server `plays`, they lead there.
     """
     state = safe_to_show(state)
-    seated = None if hand is None else Seated(state, view, hand)
+    seated = None if hand is None else SeatPage(state, view, hand)
     model = TableModel(state.table, state=state, view=view) if seated is None else seated.model
     names = names_of(state, len(state.seats))
     now, shown, marks = _now(state, model, names), view, Marks()

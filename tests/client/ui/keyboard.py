@@ -10,7 +10,7 @@ from client.player.seats import Seats
 from client.tables.table import TableModel
 from client.ui.game import Client
 from client.ui.requests import Join
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.state import Ui
 from client.ui.visit import Options
 from protocol.messages import (
@@ -46,7 +46,7 @@ class Keyboard:
 
 
 def tables_in(ui: Ui) -> tuple[TableSummary, ...]:
-    return ui.page.tables if isinstance(ui.page, Lobby) else ()
+    return ui.page.tables if isinstance(ui.page, LobbyPage) else ()
 
 
 def is_idle(ui: Ui, model: TableModel) -> bool:

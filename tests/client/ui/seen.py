@@ -26,7 +26,7 @@ from client.ui.screens import (
     start,
 )
 from client.ui.screens.dispatch import after_key
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
@@ -190,8 +190,8 @@ def playing_of(ui: Ui) -> Playing:
     return table
 
 
-def lobby_of(ui: Ui) -> Lobby:
-    assert isinstance(ui.page, Lobby)
+def lobby_of(ui: Ui) -> LobbyPage:
+    assert isinstance(ui.page, LobbyPage)
     return ui.page
 
 

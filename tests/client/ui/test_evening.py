@@ -15,7 +15,7 @@ from client.ui.keys import Act
 from client.ui.screens.dispatch import letters, updated
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import after_update, called_to
 from client.ui.screens.scoring import Result
@@ -24,7 +24,7 @@ from client.ui.state import Ui
 from client.ui.texts.evenings import describe_part
 from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Options
-from client.ui.web.seat_parts import Seated
+from client.ui.web.seat_parts import SeatPage
 from client.ui.web.tv_parts import between_games, call
 from engine.pieces import Seat
 from protocol.admin import EveningPlan
@@ -78,7 +78,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
 def test_what_is_told_of_the_evening() -> None:
     """The round, how the player takes part, the standings, the others; a call opens it over the lobby."""
     model = TableModel()
-    ui = after_update(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
     told = EveningPage().words(ui, model)
     part = "You are in the next round, and will be called. p: pause, x: leave the evening"
     assert told[:3] == ("Friday", "Round 1 of 3.", part)
@@ -106,7 +106,7 @@ def test_an_evening_that_ends_says_so() -> None:
         (last, "Round 1 is the last one: the evening ends with its games."),
         (closed, "No more tables are drawn: the evening ends with these games."),
     ):
-        ui = after_update(Ui("Ann", page=Lobby(), person=1, overlay=EveningPage()), evening, model)
+        ui = after_update(Ui("Ann", page=LobbyPage(), person=1, overlay=EveningPage()), evening, model)
         assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
         assert letters(ui, model).keys().isdisjoint("spx")
         assert told in between_games([], evening)
@@ -125,7 +125,7 @@ def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
     assert "Play again" in on_phone
     assert model.state is not None
     hand = PlayerHand(Seat(0), None, MoveChoice(), (), of_evening=True)
-    assert 'href="EVENING"' in Seated(model.state, model.view, hand).parts()["menu"]
+    assert 'href="EVENING"' in SeatPage(model.state, model.view, hand).parts()["menu"]
 
 
 def test_the_evening_is_one_key_away_from_a_game() -> None:
@@ -142,7 +142,7 @@ def test_the_evening_is_one_key_away_from_a_game() -> None:
 
 def test_how_to_take_part_can_be_typed_and_pressed() -> None:
     model = TableModel()
-    ui = after_update(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
     assert request_after(ui, model, *typed("evening pause")) == TakePart(NEW, "pause")
     opened, _ = updated(ui, letters(ui, model)["E"].action, model)
     assert isinstance(opened.overlay, EveningPage)
@@ -154,7 +154,7 @@ def test_how_to_take_part_can_be_typed_and_pressed() -> None:
 def test_the_lobby_says_that_there_is_an_evening() -> None:
     """Above the tables, among the keys of a window of the usual size, and in lines of text."""
     model = TableModel()
-    ui = after_update(Ui("Ann", page=Lobby()), FRIDAY, model)
+    ui = after_update(Ui("Ann", page=LobbyPage()), FRIDAY, model)
     *above, keys = (plain(each) for each in drawn(ui, model, ASCII, 80, 24).lines)
     told = "Evening: Friday. E: sign up, pause, standings"
     assert f"  {told}" in (each.rstrip() for each in above)
@@ -174,7 +174,7 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
 
 
 def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
-    ui, model = replace(Ui("Ann", page=Lobby(), overlay=EveningPage()), evening=FRIDAY), TableModel()
+    ui, model = replace(Ui("Ann", page=LobbyPage(), overlay=EveningPage()), evening=FRIDAY), TableModel()
     assert "sign up, or play again after a pause" in screen_of(after(ui, model, "?"), model)
     for opened in ui.overlay, TableMenu():
         helped, _ = updated(replace(ui, overlay=opened), Act.HELP, model)

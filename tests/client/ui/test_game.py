@@ -15,10 +15,10 @@ from client.records import Suggestion
 from client.ui import game as game_program
 from client.ui import program, requests
 from client.ui.game import run
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Ui
-from client.ui.visit import Bots, LookingBack, Options
+from client.ui.visit import LookingBack, Options, SeatedBots
 from commands.finished_games.records import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal
@@ -117,7 +117,7 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
 
     async with scripted(act) as url:
         opening = requests.Open(2, random_layout=True)
-        bots = Bots(lambda table, seats: seated_bots.append((table, seats)), asyncio.Queue())
+        bots = SeatedBots(lambda table, seats: seated_bots.append((table, seats)), asyncio.Queue())
         assert await run(Options(url, "Ann", opening, bots)) == 0
     assert seated_bots == [("KXQT", 1)]
 
@@ -173,7 +173,7 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
         await peer.welcome()
         resume = await peer.receive(Resume)
         await peer.send(Refused(code, "No.", resume.id, about={"table": "KXQT"}))
-        await keys.until(lambda ui, _: ui.lost is None and isinstance(ui.page, Lobby))
+        await keys.until(lambda ui, _: ui.lost is None and isinstance(ui.page, LobbyPage))
         await list_again(keys, peer)
         await keys.until(lambda ui, _: any("KXQT" in line for line in ui.log[-2:]))
         keys.press("q")
@@ -427,7 +427,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
 
 async def test_a_game_against_bots_has_no_lobby(keys: Keyboard) -> None:
     """Nobody else is there: the client does not enter one that the server has."""
-    bots = Bots(lambda _table, _seats: None, asyncio.Queue())
+    bots = SeatedBots(lambda _table, _seats: None, asyncio.Queue())
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
         playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots)))

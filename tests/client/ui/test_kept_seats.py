@@ -11,7 +11,7 @@ from client.tables.draws import DrawsCheck
 from client.ui import requests
 from client.ui.asking import SeatKeeper
 from client.ui.game import run
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.scoring import Result
 from client.ui.state import Ui
 from client.ui.visit import Options
@@ -84,7 +84,7 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
         tables = await peer.receive(ListTables)
         await peer.send(Tables(tables.id, [TableSummary("KXQT", "Bob", 2, 2, "playing")]))
         kept = frozenset({"KXQT"})
-        await keys.until(lambda ui, _: isinstance(ui.page, Lobby) and ui.page.kept_seats == kept)
+        await keys.until(lambda ui, _: isinstance(ui.page, LobbyPage) and ui.page.kept_seats == kept)
         await keys.until(lambda ui, _: ui.notice is not None)
         keys.press("q")
 

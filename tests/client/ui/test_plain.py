@@ -21,14 +21,14 @@ from client.ui.at_table import field_at, hand
 from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
 from client.ui.lines import LineShell
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import at_table_page, with_tables
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, open_record, seen_in, with_analysis
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import with_found
-from client.ui.session import Session
-from client.ui.state import Remark, Talk, Ui
+from client.ui.session import Activity
+from client.ui.state import Remark, TalkLog, Ui
 from client.ui.terminal.device import OwnLines
 from client.ui.texts.glyphs import ASCII
 from client.ui.texts.tables import describe_ended
@@ -120,7 +120,7 @@ def test_the_chances_in_a_record_can_be_asked_for() -> None:
 def test_each_table_in_the_lobby_is_told_with_how_it_is_set_up() -> None:
     ann = TableSummary("KXQT", "Ann", 3, 1, "gathering", absence=ByBot(60))
     bob = TableSummary("BDFH", "Bob", 2, 1, "gathering", random_layout=True)
-    ui = Ui("Dan", page=Lobby((ann, bob)))
+    ui = Ui("Dan", page=LobbyPage((ann, bob)))
     told = answer("tables", ui, TableModel())
     first, second = told or ("", "")
     assert first.startswith("KXQT: Ann is the host; seats taken: 1 of 3")
@@ -337,7 +337,7 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
 
 def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
-    session = Session(Ui("Ann", page=Lobby(listed=True), talk=Talk(remarks=(hostile,))), TableModel())
+    session = Activity(Ui("Ann", page=LobbyPage(listed=True), talk=TalkLog(remarks=(hostile,))), TableModel())
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     assert "gone" in told
@@ -346,7 +346,7 @@ def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.Captur
 
 def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise it would be answered that there are none."""
-    session = Session(Ui("Ann", page=Lobby()), TableModel())
+    session = Activity(Ui("Ann", page=LobbyPage()), TableModel())
 
     class Typed(OwnLines):
         left: ClassVar = ["tables"]

@@ -30,7 +30,7 @@ from client.ui import requests
 from client.ui.frame import width_of
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search, seat_stands, with_found
 from client.ui.state import Capabilities, Ui
@@ -194,7 +194,7 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 def test_the_host_sees_the_address_in_the_lobby() -> None:
     """From the moment the server is open, and the name as soon as it is announced."""
     capabilities = Capabilities(home=True, addresses=(ATTIC,))
-    before = Ui("Ann", page=Lobby(), capabilities=capabilities)
+    before = Ui("Ann", page=LobbyPage(), capabilities=capabilities)
     assert f"Others join with palatinus join {ATTIC}" in screen_of(before, NOWHERE)
     announced = replace(before, capabilities=replace(capabilities, found_as="attic-2"))
     assert "palatinus join finds this server as attic-2." in text_of(

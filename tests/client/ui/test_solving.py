@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from client.records import Better, Contest, Problem, Recording
 from client.ui import requests
-from client.ui.session import Services, Session
+from client.ui.session import Activity, Services
 from client.ui.solving import Problems, Solving
 from engine.board import Tile
 from engine.events import Place
@@ -155,7 +155,7 @@ async def test_ways_out_of_the_problems() -> None:
         await solver.press(*keys[:-1])
         assert not solver.session.over
         await solver.press(keys[-1])
-        session: Session = solver.session
+        session: Activity = solver.session
         assert session.over
         assert solver.session.request == wanted
         solver.end()

@@ -14,7 +14,7 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import window_title
-from client.ui.session import Services, Session
+from client.ui.session import Activity, Services
 from client.ui.state import Ui
 from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
@@ -29,7 +29,7 @@ class Watcher:
     def __init__(self, client: Client, group: asyncio.TaskGroup) -> None:
         self.tasks: list[asyncio.Task[None]] = []
         self._group = group
-        self._stack: list[Session] = [client]
+        self._stack: list[Activity] = [client]
         self._changed = asyncio.Event()
         changed = self._changed.set
         self._services = Services(changed, changed, self._begin, self._open, lambda *_: None)
@@ -39,12 +39,12 @@ class Watcher:
         self.tasks.append(self._group.create_task(work))
         return self.tasks[-1]
 
-    def _open(self, session: Session) -> None:
+    def _open(self, session: Activity) -> None:
         self._stack.append(session)
         session.start(self._services)
 
     @property
-    def top(self) -> Session:
+    def top(self) -> Activity:
         while self._stack[-1].over:
             self._stack.pop()
         return self._stack[-1]
@@ -88,7 +88,7 @@ async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list
         await play_on(peers, random.Random(1))
         group = await stack.enter_async_context(asyncio.TaskGroup())
         url, code = f"ws://127.0.0.1:{server.port}", peers[0].code
-        first: requests.Watch | requests.Join = requests.Watch(code)
+        first: requests.WatchTable | requests.Join = requests.WatchTable(code)
         watchers = []
         kept = None
         if seats is not None:
@@ -101,7 +101,7 @@ async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list
             watcher = Watcher(Client(options, connection), group)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
             watchers.append(watcher)
-            first, kept = requests.Watch(code), None
+            first, kept = requests.WatchTable(code), None
         yield watchers
         for watcher in watchers:
             for task in watcher.tasks:

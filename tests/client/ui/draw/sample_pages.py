@@ -8,8 +8,8 @@ from msgspec import structs
 from client import levels
 from client.records import PastGame, Suggestion
 from client.tables.table import HeardRemark, TableModel
-from client.ui.screens.history import History
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.history import HistoryPage
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import MenuPage, TableMenu
 from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.scoring import last_step
@@ -126,7 +126,7 @@ def history() -> tuple[Ui, TableModel]:
         results = NAMES[:seats], (14, 12, 9, 7)[:seats], (number % 2,)
         games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
-    page = History(tuple(games), chosen=1)
+    page = HistoryPage(tuple(games), chosen=1)
     return Ui("", capabilities=Capabilities(analyses=True, saves=True), page=page), TableModel()
 
 
@@ -191,8 +191,8 @@ def menu() -> tuple[Ui, TableModel]:
 
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
-    "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
-    "lobby-empty": lambda: (Ui("Ann", ADDRESS, page=Lobby(listed=True)), TableModel()),
+    "lobby": lambda: (Ui("Ann", ADDRESS, page=LobbyPage(TABLES, chosen=1)), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", ADDRESS, page=LobbyPage(listed=True)), TableModel()),
     "gathering": waiting,
     "gathering-no-bots": lambda: (replace(waiting()[0], capabilities=Capabilities()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,

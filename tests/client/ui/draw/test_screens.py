@@ -19,15 +19,15 @@ from client.ui.draw.page import news_lines
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine, Hover, PointAt
 from client.ui.screens.dispatch import after_key, updated
-from client.ui.screens.history import History
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.history import HistoryPage
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, Topic, hands_table
 from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Asked, Capabilities, Entry, Notice, Outage, Ui
+from client.ui.state import Capabilities, LinePrompt, Notice, Outage, TypedLine, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.board import Field
 from engine.components import DEALS, Laurel
@@ -107,7 +107,9 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
         "1.txt", "KXQT", 0.0, tuple(letter * 20 for letter in "abcde"), (11, 22, 33, 44, 55), (4,)
     )
     (row,) = (
-        row for row in screen_of(Ui("", page=History((game,))), TableModel()).splitlines() if "KXQT" in row
+        row
+        for row in screen_of(Ui("", page=HistoryPage((game,))), TableModel()).splitlines()
+        if "KXQT" in row
     )
     assert re.findall(r"(\w)\1* (\d\d\*?)", row.partition("KXQT")[2]) == [
         ("a", "11"), ("b", "22"), ("c", "33"), ("d", "44"), ("e", "55*"),
@@ -178,12 +180,12 @@ def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
 def test_the_options_of_the_chosen_table_are_shown() -> None:
     """Layout and absence policy are in words below the list; a deserted game is seen for what it is."""
     tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
-    ui = Ui("Ann", ADDRESS, page=Lobby(tables, frozenset({"QRST"}), 2))
+    ui = Ui("Ann", ADDRESS, page=LobbyPage(tables, frozenset({"QRST"}), 2))
     text = screen_of(ui, TableModel())
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players     your seat" in text
     deserted = tuple(structs.replace(each, deserted=True) for each in TABLES)
-    text = screen_of(Ui("Ann", ADDRESS, page=Lobby(deserted)), TableModel())
+    text = screen_of(Ui("Ann", ADDRESS, page=LobbyPage(deserted)), TableModel())
     assert "5 of 5  playing, all away" in text
     assert "1 of 3  waiting for players " in text
 
@@ -407,8 +409,8 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
 def test_what_is_typed_is_seen_however_long_its_question_is(language: str) -> None:
     ui, model = placing()
     with speaking(language):
-        for asks in Asked:
-            entry = Entry(asks=asks).filled("the end")
+        for asks in LinePrompt:
+            entry = TypedLine(asks=asks).filled("the end")
             assert "the end" in plain(drawn(replace(ui, entry=entry), model, UNICODE, 20, 8).lines[-1])
 
 

@@ -14,7 +14,7 @@ from client.language import LANGUAGES, _
 from client.ui.lessons.course import Course, LessonExit, model_of
 from client.ui.lessons.goals import Catch, Earn, PointTo, Read, influence_of
 from client.ui.lessons.lesson import Lesson
-from client.ui.lessons.pages import PAGES, PUPIL, Shown
+from client.ui.lessons.pages import PAGES, PUPIL, PanelPart
 from client.ui.screens.playing import PLACING_KEYS
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
@@ -217,7 +217,7 @@ def test_nothing_of_a_page_is_cut_off(
             words = words_of(text)
             for sentence in (page.fill(page.text, glyphs), *course.ui.log):
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
-            if page.shown is Shown.HAND and "1 Em" in text:
+            if page.shown is PanelPart.HAND and "1 Em" in text:
                 assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
             do_exercise(course, page)
         assert not glyphs.ascii or text.isascii()

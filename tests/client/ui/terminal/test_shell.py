@@ -10,7 +10,7 @@ from prompt_toolkit.output import DummyOutput
 
 from client.player.preferences import Preferences
 from client.tables.table import TableModel
-from client.ui.frame import EMPTY, Frame, Target
+from client.ui.frame import EMPTY, ClickTarget, Frame
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Choosing, Program
 from client.ui.screens.reading import Reading, Topic
@@ -21,7 +21,7 @@ from client.ui.terminal.shell import Shell
 from client.ui.texts.glyphs import UNICODE
 
 HERE, THERE = (0, 0), (1, 0)
-BOARD = Frame((EMPTY,), (Target(0, 0, 3, PointAt(HERE)), Target(3, 0, 3, PointAt(THERE))))
+BOARD = Frame((EMPTY,), (ClickTarget(0, 0, 3, PointAt(HERE)), ClickTarget(3, 0, 3, PointAt(THERE))))
 
 
 async def passed_on(frame: Frame, sent: str) -> list[str | Action]:
@@ -129,7 +129,7 @@ async def test_a_closed_terminal_ends_the_program() -> None:
         assert not await shell.run()
 
 
-FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(HERE)), Target(119, 6, 1, PointAt(THERE))))
+FRAME = Frame((EMPTY,), (ClickTarget(4, 6, 1, PointAt(HERE)), ClickTarget(119, 6, 1, PointAt(THERE))))
 
 
 @pytest.mark.parametrize(

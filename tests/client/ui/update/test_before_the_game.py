@@ -12,7 +12,7 @@ from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
 from client.ui.requests import Misread, Request
 from client.ui.screens.dispatch import after_key, updated
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_other_table, at_table_page
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn, keys_offered
@@ -67,22 +67,22 @@ def gathering(*seats: SeatSummary) -> TableModel:
 
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
-    ui = Ui("Ann", page=Lobby(TABLES))
+    ui = Ui("Ann", page=LobbyPage(TABLES))
     assert request_after(ui, LOBBY, "enter") == requests.Join("KXQT")
-    assert request_after(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
-    held = replace(ui, page=Lobby(TABLES, frozenset({"ABCD"})))
+    assert request_after(ui, LOBBY, "down", "enter") == requests.WatchTable("ABCD")
+    held = replace(ui, page=LobbyPage(TABLES, frozenset({"ABCD"})))
     assert request_after(held, LOBBY, "down", "enter") == requests.Join("ABCD")
-    assert request_after(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
+    assert request_after(ui, LOBBY, "j", "k", "w") == requests.WatchTable("KXQT")
     clicked, request = updated(ui, ChooseLine(1), LOBBY)
     assert (lobby_of(clicked).chosen, request) == (1, None)
-    assert updated(clicked, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
-    vacant = Lobby((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
+    assert updated(clicked, ChooseLine(1), LOBBY)[1] == requests.WatchTable("ABCD")
+    vacant = LobbyPage((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
     assert request_after(replace(ui, page=vacant), LOBBY, "enter") == requests.Join("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
 
 
 def test_the_lobby_opens_a_table_with_the_chosen_options() -> None:
-    ui = Ui("Ann", page=Lobby(TABLES))
+    ui = Ui("Ann", page=LobbyPage(TABLES))
     assert request_after(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
     assert request_after(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
     assert request_after(ui, LOBBY, "2", "o") == requests.Open(2)
@@ -121,7 +121,7 @@ def test_escape_leaves_the_lobby() -> None:
     assert request_after(Ui("Ann"), LOBBY, "escape") is None
     assert "Quit Palatinus?" in screen_of(after(Ui("Ann"), LOBBY, "escape"), LOBBY)
     assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Errand.QUIT
-    assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=Lobby())
+    assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=LobbyPage())
     home = Ui("Ann", capabilities=Capabilities(home=True))
     assert request_after(home, LOBBY, "escape") == requests.Errand.GO_HOME
 
@@ -139,7 +139,7 @@ def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
 
 def test_without_a_connection_one_request_waits() -> None:
     """A second one and a refresh are refused; if the connection is closed for good, so are all."""
-    lost = Ui("Ann", page=Lobby(TABLES), lost=Outage("The server stopped.", 5.0))
+    lost = Ui("Ann", page=LobbyPage(TABLES), lost=Outage("The server stopped.", 5.0))
     ui, request = after_key(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert "will be sent" in notice_of(ui)
@@ -263,7 +263,7 @@ REMARKS = (
 
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
-    ui = Ui("Ann", ADDRESS, Capabilities(lobby=True), page=Lobby(TABLES, chosen=1))
+    ui = Ui("Ann", ADDRESS, Capabilities(lobby=True), page=LobbyPage(TABLES, chosen=1))
     ui = after_update(ui, Online(list(PEOPLE), more), NOWHERE)
     return after_update(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
 
@@ -301,7 +301,7 @@ def test_all_is_said_about_the_chosen_table(size: tuple[int, int]) -> None:
     """However much it is: with a long title, hints and no spectators."""
     long = "T" * TITLE_LENGTH
     table = TableSummary("KXQT", "Bob", 5, 4, "gathering", title=long, hints=True, no_spectators=True)
-    ui = replace(in_lobby(), page=Lobby((table, *TABLES)))
+    ui = replace(in_lobby(), page=LobbyPage((table, *TABLES)))
     page = shown(ui, *size)
     for ending in ("TTT: the", "the table is closed to", "suggested", "who is away", "decides who starts"):
         assert ending in page
@@ -382,7 +382,7 @@ def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
 
 def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
     """At a server without one, the keys are not offered, and say so."""
-    ui = Ui("Ann", ADDRESS, page=Lobby(TABLES))
+    ui = Ui("Ann", ADDRESS, page=LobbyPage(TABLES))
     assert " say" not in shown(ui)
     for key in ("t", "T"):
         told = after(ui, NOWHERE, key)

@@ -16,7 +16,7 @@ from client.ui.screens.news import at_table_page, with_refusal, with_suggestion
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
-from client.ui.state import Capabilities, Entry, Ui
+from client.ui.state import Capabilities, TypedLine, Ui
 from engine.board import HILLS, Field
 from engine.errors import Fault
 from engine.events import LayTile, Place
@@ -387,7 +387,7 @@ def test_keys_are_clear(place: str) -> None:
         ("leave", Leave(NEW)),
         ("start", StartGame(NEW)),
         ("join kxqt", requests.Join("KXQT")),
-        ("watch KXQT", requests.Watch("KXQT")),
+        ("watch KXQT", requests.WatchTable("KXQT")),
         ("open 4", requests.Open(4)),
         ("open 2 random", requests.Open(2, random_layout=True)),
         ("open starts:4 4", requests.Open(4, starting=Seat(3))),
@@ -484,7 +484,7 @@ def test_a_refused_line_can_be_corrected() -> None:
     corrected = with_refusal(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
     assert line_of(corrected) == "m A1"
     assert with_refusal(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
-    said = replace(waiting, sent=Entry(chat=True).filled("hello"))
+    said = replace(waiting, sent=TypedLine(chat=True).filled("hello"))
     assert with_refusal(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
     late = after(ui, model, *typed("bot senator"), "enter")
     assert (late.entry, bool(notice_of(late))) == (None, True)

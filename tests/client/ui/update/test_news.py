@@ -21,7 +21,7 @@ from client.tables.table import (
 )
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import (
     after_update,
     at_next_table,
@@ -37,7 +37,7 @@ from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step
 from client.ui.screens.screen import window_title
 from client.ui.screens.start import Start
-from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, Talk, Ui
+from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, TalkLog, Ui
 from client.ui.texts.games import describe_rematch
 from client.ui.texts.tables import announcement
 from engine.errors import Fault
@@ -325,7 +325,7 @@ def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
         assert at_table_page(at_next_table(there, again, ui.talk), again).talk.remarks == ui.talk.remarks
     greeted = after_update(at_table_page(ui, again), HeardRemark(Seat(1), "once more"), again)
     assert [each.text for each in at_next_table(greeted, again, ui.talk).talk.remarks] == ["hi", "once more"]
-    assert at_table_page(at_other_table(ui, model), TableModel()).talk == Talk()
+    assert at_table_page(at_other_table(ui, model), TableModel()).talk == TalkLog()
     assert at_table_page(after(ui, model, "T"), TableModel()).overlay is None
 
 
@@ -388,7 +388,7 @@ def test_the_lobby_keeps_the_chosen_table() -> None:
     assert lobby_of(with_tables(after(ui, model, "down"), [one], model)).chosen == 1
 
 
-LOBBY = Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
+LOBBY = LobbyPage((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
 TABLE = TableModel("KXQT")
 RUNNING = model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
 OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
@@ -402,17 +402,19 @@ def test_the_page_follows_the_table() -> None:
         (RUNNING, Playing()),
         (OVER, Scoring()),
         (TABLE, Gathering()),
-        (TableModel(), Lobby()),
+        (TableModel(), LobbyPage()),
     ):
         ui = at_table_page(ui, model)
-        assert ui == Ui("Ann", page=page, talk=Talk(model.table))
+        assert ui == Ui("Ann", page=page, talk=TalkLog(model.table))
     for chosen, model in (
         (LOBBY, TableModel()),
         (Playing(piece=Piece("Em")), RUNNING),
         (Scoring(5), OVER),
         (Result(), OVER),
     ):
-        assert at_table_page(Ui("Ann", page=chosen), model) == Ui("Ann", page=chosen, talk=Talk(model.table))
+        assert at_table_page(Ui("Ann", page=chosen), model) == Ui(
+            "Ann", page=chosen, talk=TalkLog(model.table)
+        )
     start = Start(("plebeian",), Preferences())  # without a server
     assert at_table_page(Ui("Ann", page=start), RUNNING).page == start
 

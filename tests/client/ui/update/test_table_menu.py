@@ -17,14 +17,14 @@ from client.ui.at_table import next_vote
 from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import after_key, counting
-from client.ui.screens.lobby import Lobby
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update, at_other_table, at_table_page, occasions, with_name_refusal
 from client.ui.screens.playing import Ended
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
 from client.ui.screens.typed_commands import completions, meaning
-from client.ui.state import Mute, Outage, Talk, Ui
+from client.ui.state import Mute, Outage, TalkLog, Ui
 from client.ui.texts.tables import describe_absence
 from client.ui.texts.times import moment_named
 from engine.events import TakenBack
@@ -105,7 +105,7 @@ LEVELS = ("random", "greedy")
 
 
 def effects(page: MenuPage, model: TableModel) -> list[object]:
-    return [choice.effect for choice in choices(page, model, LEVELS, Talk())]
+    return [choice.effect for choice in choices(page, model, LEVELS, TalkLog())]
 
 
 def test_a_bot_is_no_player_in_the_menu() -> None:
@@ -259,7 +259,7 @@ def test_a_holiday_is_taken_announced_and_ended() -> None:
     assert request_after(ui, model, *typed("holiday off")) == TakeHoliday(NEW, on=False)
     assert request_after(ui, model, *typed("holidays 10")) == ChangeSetting(NEW, Holidays(10))
     assert after(ui, model, *typed("holidays 99")).notice is not None
-    texts = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, Talk())]
+    texts = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, TalkLog())]
     assert "take a holiday (7 days): your clock stands until you move or end it" in texts
     assert "holiday of each player: 7 days" in texts
     until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
@@ -451,7 +451,7 @@ def test_what_makes_no_sense_is_explained() -> None:
 
 def test_a_taken_name_is_changed_on_the_spot() -> None:
     """The line for another name is open, and what was refused is asked again under it."""
-    ui = Ui("Ann", page=Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
+    ui = Ui("Ann", page=LobbyPage((TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
     model = TableModel()
     refused = with_name_refusal(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
     assert refused.entry is not None
@@ -540,7 +540,7 @@ def test_what_muted_people_say_is_not_kept() -> None:
     rematch = TableModel("ABCD", Seat(0), state=model.state)
     assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
     assert at_table_page(muted, rematch).talk.hears("Bob")  # at another table
-    left = Talk(muted=frozenset({"eve"}))
+    left = TalkLog(muted=frozenset({"eve"}))
     assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, model, LEVELS, left)]
     for line in ("mute", "mute Ann", "mute nobody", "unmute"):
         assert is_refused(told(ui, line))
