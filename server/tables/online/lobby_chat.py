@@ -17,8 +17,8 @@ from server.monitoring.failures import Tasks
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.tables.names import check_name, check_text, looks
-from server.tables.online.people import PeopleElsewhere, PeopleOnline, Person, Place
+from server.tables.names import check_name, check_text
+from server.tables.online.people import PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
 from server.tables.rates import Rates
 
@@ -51,7 +51,6 @@ class LobbyChat:
 
     def __post_init__(self) -> None:
         self._people = PeopleOnline()
-        self._elsewhere = PeopleElsewhere()
         self._remarks = Remarks(self.timers.time, self.seed, self.most_remarks)
         self._tell_others: Callable[[], None] | None = None
         self._list = build_frame(Online([]))
@@ -72,7 +71,6 @@ class LobbyChat:
         self.rates.count_name(session)
         proofs = frozenset(map(token_hash, tokens))
         holders = self._people.holders(name, session, proofs)
-        self._elsewhere.check_name(name, proofs)
         if self.name_held(session, name, proofs):
             raise Refusal(Code.NAME_IN_USE)
         for holder in holders:
@@ -83,7 +81,9 @@ class LobbyChat:
             session.on_move = lambda: self._note_move(session)
         person.name, person.proofs = name, proofs
         self._people.put(person)
-        person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
+        person.since = max(
+            [person.since, *(each.since + _LATER for each in self._people.alike_elsewhere(name))]
+        )
         self._begin_soon()
         if self._not_before > self.timers.time():  # else the round begins immediately
             self._tell(person)
@@ -111,8 +111,7 @@ class LobbyChat:
         """Turn the list and the chat on or off; off, nobody sees the others or is forgotten."""
         if self.is_open != on:
             self.is_open = on
-            self._list_outdated = True
-            self._begin_soon()
+            self.hide()
 
     def hide(self) -> None:
         """Record that a table has become private, or has ceased to be: nobody is sent the old list."""
@@ -173,9 +172,7 @@ class LobbyChat:
     def _list_people(self) -> None:
         """Rebuild the list of who is online; nobody is sent the same one again."""
         self._list_outdated = False
-        frame = build_frame(
-            self._people.list_online(self.place_of, self._elsewhere.people) if self.is_open else Online([])
-        )
+        frame = build_frame(self._people.list_online(self.place_of) if self.is_open else Online([]))
         if frame != self._list:
             self._list, self._list_number = frame, self._list_number + 1
 
@@ -184,27 +181,29 @@ class LobbyChat:
     def share(self, channel: "Channel") -> None:
         """Share one list and one chat with the other servers of the database."""
         self._remarks.share(channel, self._begin_soon)
-        self._tell_others = self._elsewhere.share(channel, self._own, self._others_changed)
+        channel.on_change(PersonElsewhere, lambda: self._learn(channel))
+        self._tell_others = channel.keep_all(self._own)
 
     def _own(self) -> dict[str, PersonElsewhere]:
         """Return what the other servers receive about who is online here."""
         if not self.is_open:
             return {}
         return {
-            person.session.id: PersonElsewhere(
+            f"person:{person.session.id}": PersonElsewhere(
                 person.name, person.since, *self.place_of(person.session), sorted(person.proofs)
             )
             for person in self._people
         }
 
-    def _others_changed(self) -> None:
-        """Record that other people are online elsewhere.
+    def _learn(self, channel: "Channel") -> None:
+        """Take in who is online at the other servers.
 
         Two servers may admit the same name at once, or while neither hears the other: who came first keeps
         it. And who has gone on to another server is there, even if the connection here has not ended yet.
         """
+        self._people.learn(channel)
         for person in self._people:
-            for other in self._elsewhere.alike(looks(person.name)):
+            for other in self._people.alike_elsewhere(person.name):
                 is_own = not person.proofs.isdisjoint(other.proofs)
                 if person.since < other.since if is_own else person.since > other.since:
                     self.leave(person.session)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -16,7 +16,6 @@ from server.tables.names import NamesInUse, looks
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
-
 
 _GROUPS: Final[Sequence[Whereabouts]] = ("lobby", "playing", "watching")  # as they are listed
 
@@ -45,51 +44,67 @@ class Person:
 
 
 class PeopleOnline:
-    """The people who are online, in the order of their coming."""
+    """The people who are online: here, in the order of their coming, and at other servers."""
 
     def __init__(self) -> None:
-        self._people: dict[str, Person] = {}  # by the ids of their sessions, as are their names
-        self._names = NamesInUse()
+        self._here: dict[str, Person] = {}  # by the ids of their sessions
+        self._elsewhere: dict[str, PersonElsewhere] = {}  # by their servers' terms and their names
+        self._names = NamesInUse()  # by the same keys
 
     def __iter__(self) -> Iterator[Person]:
-        return iter(list(self._people.values()))
+        return iter(list(self._here.values()))
 
     def of(self, session: Session) -> Person | None:
-        return self._people.get(session.id)
+        return self._here.get(session.id)
 
     def holders(self, name: str, session: Session, proofs: frozenset[str]) -> list[Person]:
         """Return those from whom the session takes the name over: its own connections from before.
 
         Raises Refusal if somebody else has a name that looks the same.
         """
-        found = [self._people[each] for each in self._names.places(looks(name)) if each != session.id]
-        if any(proofs.isdisjoint(person.proofs) for person in found):
+        found = [each for each in self._names.places(looks(name)) if each != session.id]
+        here = [self._here[each] for each in found if each in self._here]
+        holders: list[Person | PersonElsewhere] = [*here, *self.alike_elsewhere(name)]
+        if any(proofs.isdisjoint(holder.proofs) for holder in holders):
             raise Refusal(Code.NAME_IN_USE)
-        return found
+        return here
 
     def put(self, person: Person) -> None:
         """Take in somebody whose name is free, or who has changed it."""
-        self._people[person.session.id] = person
+        self._here[person.session.id] = person
         self._names.put(person.session.id, (person.name,))
 
     def remove(self, session: Session) -> Person | None:
         self._names.put(session.id, ())
-        return self._people.pop(session.id, None)
+        return self._here.pop(session.id, None)
 
-    def list_online(
-        self, place_of: Callable[[Session], Place], others: Sequence[PersonElsewhere] = ()
-    ) -> Online:
+    def learn(self, channel: "Channel") -> None:
+        """Take in who is online at other servers."""
+        before = self._elsewhere.keys()
+        self._elsewhere = {
+            f"{node.term} {person.name}": person for node, person in channel.holding(PersonElsewhere)
+        }
+        for key in before | self._elsewhere.keys():
+            self._names.put(key, (self._elsewhere[key].name,) if key in self._elsewhere else ())
+
+    def alike_elsewhere(self, name: str) -> list[PersonElsewhere]:
+        """Return those at other servers whose names may be mistaken for this one."""
+        found = self._names.places(looks(name))
+        return [self._elsewhere[each] for each in found if each in self._elsewhere]
+
+    def list_online(self, place_of: Callable[[Session], Place]) -> Online:
         """Return the list of who is online, here and at other servers, as far as there is room.
 
         If there is not enough room, every address gets an equal share before any gets more.
         """
         people = [
             (person.since, person.session.address[-1], PersonOnline(person.name, *place_of(person.session)))
-            for person in self._people.values()
+            for person in self._here.values()
         ]
-        if others:
+        if self._elsewhere:
             people += (
-                (there.since, there.name, PersonOnline(there.name, there.at, there.table)) for there in others
+                (there.since, there.name, PersonOnline(there.name, there.at, there.table))
+                for there in self._elsewhere.values()
             )
             people.sort(key=lambda each: each[0])
         people.sort(key=lambda each: _GROUPS.index(each[2].at))
@@ -100,50 +115,3 @@ class PeopleOnline:
             (first if counts[network] <= part else later).append(number)
         shown = sorted([*first, *later][:PEOPLE_LISTED])
         return Online([people[number][2] for number in shown], len(people) - len(shown))
-
-
-class PeopleElsewhere:
-    """What the other servers report about who is online there."""
-
-    def __init__(self) -> None:
-        self.people: list[PersonElsewhere] = []
-        self._by_name: dict[str, list[PersonElsewhere]] = {}
-        self._names = NamesInUse()  # each is its own place
-
-    def share(
-        self,
-        channel: "Channel",
-        own: Callable[[], Mapping[str, PersonElsewhere]],
-        changed: Callable[[], None],
-    ) -> Callable[[], None]:
-        """Send the others what `own` returns, and receive theirs, calling `changed`.
-
-        Return what is to be called when the own ones have changed.
-        """
-
-        def learn() -> None:
-            self.people = [person for _node, person in channel.holding(PersonElsewhere)]
-            for name in self._by_name.keys() - {person.name for person in self.people}:
-                self._names.put(name, ())
-            self._by_name = {}
-            for person in self.people:
-                self._by_name.setdefault(person.name, []).append(person)
-                self._names.put(person.name, (person.name,))
-            changed()
-
-        channel.on_change(PersonElsewhere, learn)
-        return channel.keep_all(lambda: {f"person:{name}": person for name, person in own().items()})
-
-    def alike(self, wanted: frozenset[str]) -> Iterator[PersonElsewhere]:
-        """Yield those whose names may be mistaken for one of these looks."""
-        for place in self._names.places(wanted):
-            yield from self._by_name[place]
-
-    def last_to_take(self, name: str) -> float:
-        """Return when somebody last came under a name that looks like this one, 0 for never."""
-        return max((person.since for person in self.alike(looks(name))), default=0.0)
-
-    def check_name(self, name: str, proofs: frozenset[str]) -> None:
-        """Raise Refusal if somebody has a name that looks the same, and none of these proofs."""
-        if any(proofs.isdisjoint(person.proofs) for person in self.alike(looks(name))):
-            raise Refusal(Code.NAME_IN_USE)

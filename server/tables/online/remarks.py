@@ -52,12 +52,7 @@ class Remarks:
     def share(self, channel: "Channel", changed: Callable[[], None]) -> None:
         """Send this server's remarks to the others; call `changed` when one arrives from them."""
         self._channel = channel
-
-        def learn() -> None:
-            if self._learn(channel):
-                changed()
-
-        channel.on_change(RemarkElsewhere, learn)
+        channel.on_change(RemarkElsewhere, lambda: self._learn(channel, changed))
 
     def say(self, name: str, text: str) -> None:
         number = self._next_number()
@@ -80,8 +75,8 @@ class Remarks:
             frame = self._frames[position] = build_frame(SaidInLobby(remarks))
         return frame
 
-    def _learn(self, channel: "Channel") -> bool:
-        """Add what was said at other servers, and return whether anything was new."""
+    def _learn(self, channel: "Channel", changed: Callable[[], None]) -> None:
+        """Add what was said at other servers; call `changed` if anything was new."""
         oldest = time.time() - _REPEATED_SECONDS
         new = [
             (node, remark)
@@ -94,7 +89,8 @@ class Remarks:
                 self._heard_from.count(node.name, now)
                 age = max(0.0, time.time() - remark.time)
                 self._add(LobbyRemark(remark.number, remark.name, remark.text), now - age)
-        return self.count > before
+        if self.count > before:
+            changed()
 
     def _add(self, remark: LobbyRemark, when: float) -> None:
         self.count += 1
