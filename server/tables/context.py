@@ -14,22 +14,17 @@ from engine.draws import Bytes32, Share, commitment_to
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
 from protocol.messages import Asked, PauseSummary, Planned, SaidBefore, SeatSummary, StartGame, TableState
-from server.config import Limits, Postman, Timers
+from server.config import Limits
 from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks
 from server.limits.rate_limits import RateLimiter
-from server.monitoring.counts import Counts
-from server.monitoring.failures import Tasks
 from server.net.session import AttendedTable, Session
 from server.storage.entries import Clocked, Entry, GivenToBot, NoticesTo, SaidReady
-from server.storage.journal import Journal
 from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
-from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, Talk, catch_up
 from server.tables.exclusions import Exclusions
 from server.tables.owner import TableOwner
-from server.tables.rates import Rates
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
@@ -94,17 +89,7 @@ class TableContext:
 
     code: str
     state: PersistentState
-    journal: Journal
-    limits: Limits
-    counts: Counts
-    stand_in: StandIn
-    rates: Rates
-    owner: TableOwner
-    timers: Timers
-    tasks: Tasks
-    postman: Postman | None  # who calls players that are away
-    address: str  # of this server, where they come back to
-    shares_draws: bool  # whether games draw from what the clients add, so that all can check it
+    lobby: TableOwner
     table: AttendedTable = field(init=False)
     deadlines: Deadlines = field(init=False)
     audience: Audience = field(default_factory=Audience)
@@ -129,9 +114,12 @@ class TableContext:
     _states: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
-        limits = self.limits
-        self._states = RateLimiter(limits.states_at_once, _STATES_PER_SECOND)
-        self.exclusions = Exclusions(self.timers.time, limits.removed_seconds, limits.removed_address_seconds)
+        self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
+        self.exclusions = Exclusions(self.lobby.timers.time, self.limits)
+
+    @property
+    def limits(self) -> Limits:
+        return self.lobby.config.limits
 
     def stop(self) -> None:
         self.deadlines.stop()
@@ -139,13 +127,13 @@ class TableContext:
 
     def check_lease(self) -> None:
         """Raise NotStored if another server may have the table, and know more of it."""
-        if self.journal.lapsed:
+        if self.lobby.journal.lapsed:
             raise NotStoredNow("the lease has run out")
 
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""
         await self.shorten_if_long()
-        await self.journal.append(self.code, self.state.entry_count, entries)
+        await self.lobby.journal.append(self.code, self.state.entry_count, entries)
         for entry in entries:
             self.state.fold(entry)
 
@@ -155,7 +143,7 @@ class TableContext:
             await self.shorten()
 
     async def shorten(self) -> None:
-        self.state.entry_count = await self.journal.shorten(self.code, live_entries)
+        self.state.entry_count = await self.lobby.journal.shorten(self.code, live_entries)
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
     async def store_or_log(self, *entries: Entry) -> None:
@@ -163,7 +151,7 @@ class TableContext:
         try:
             await self.store(*entries)
         except JournalError as error:
-            self.counts.journal_failed(error)
+            self.lobby.counts.journal_failed(error)
 
     def broadcast_state(self, newcomer: Session | None = None, *, at_once: bool = False) -> None:
         """Send everyone the state of the table: who sits where, and who is here.
@@ -171,7 +159,7 @@ class TableContext:
         If it changes often, it is sent later, with the changes in the meantime. A `newcomer`, who knows
         nothing yet, gets it immediately, and so does everyone when the game continues or ends (`at_once`).
         """
-        self.owner.table_changed(self.code)
+        self.lobby.table_changed(self.code)
         if at_once:
             self.send_state()
         elif not self.deadlines.is_set(Due.STATE):
@@ -179,12 +167,12 @@ class TableContext:
                 self.send_state()
                 return
             self.deadlines.set(Due.STATE, wait)
-        if newcomer is not None and not at_once and not self.journal.lapsed:
+        if newcomer is not None and not at_once and not self.lobby.journal.lapsed:
             newcomer.send(self.table_state())
 
     def send_state(self) -> None:
         self.deadlines.cancel(Due.STATE)
-        if self.audience and not self.journal.lapsed:
+        if self.audience and not self.lobby.journal.lapsed:
             self.audience.broadcast(self.table_state())
 
     async def send_state_late(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.codes import Code
+from server.config import Limits
 from server.limits.networks import Networks
 from server.net.session import Session
 from server.refusal import Refusal
@@ -29,15 +30,14 @@ class _Excluded:
 
 
 class Exclusions:
-    """The clients and names removed from a table within the last `seconds`.
+    """The clients and names removed from a table within the last `removed_seconds`.
 
-    `address_seconds` is how long their addresses are excluded.
+    `removed_address_seconds` is how long their addresses are excluded.
     """
 
-    def __init__(self, now: Callable[[], float], seconds: float, address_seconds: float) -> None:
+    def __init__(self, now: Callable[[], float], limits: Limits) -> None:
         self._now = now
-        self._seconds = seconds
-        self._address_seconds = address_seconds
+        self._limits = limits
         self._excluded: list[_Excluded] = []
 
     def add(self, session: str, address: Networks, name: str | None, *, whole_address: bool) -> None:
@@ -52,11 +52,11 @@ class Exclusions:
         """Raise Refusal if the client was removed too short a time ago, or may be one that was."""
         now, network = self._now(), session.address[-1]
         for each in reversed(self._excluded):
-            wait = each.at + self._seconds - now
+            wait = each.at + self._limits.removed_seconds - now
             same_name = name is not None and each.name is not None and alike(name, each.name)
             if wait > 0 and (session.id == each.session or (same_name and network == each.network)):
                 raise Refusal(Code.REMOVED, table=table, seconds=math.ceil(wait))
         for each in reversed(self._excluded):
-            wait = each.at + self._address_seconds - now
+            wait = each.at + self._limits.removed_address_seconds - now
             if wait > 0 and each.whole_address and network == each.network:
                 raise Refusal(Code.REMOVED_NEARBY, table=table, seconds=math.ceil(wait))

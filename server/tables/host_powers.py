@@ -49,7 +49,7 @@ async def change_setting(context: TableContext, _: Session, message: messages.Ch
         for spectator in list(context.audience.spectators):
             seat_admission.send_away(context, spectator, Refusal(Code.NO_SPECTATORS, table=context.code))
     if isinstance(setting, Private):
-        context.owner.privacy_changed()
+        context.lobby.privacy_changed()
     context.broadcast_state()
 
 

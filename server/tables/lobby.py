@@ -75,34 +75,17 @@ class Lobby:
 
     def __post_init__(self) -> None:
         config = self.config
-        self._timers = config.timers()
-        self._rates = Rates(config.limits, self._timers.time)
-        self.registry = TableRegistry(
-            config.limits.tables,
-            self.journal,
-            self._rates,
-            chances=self.chances,
-            new_table=self._new_table,
-            changed=self.table_changed,
-            stopping=self.stopping,
-        )
+        self.timers = config.timers()
+        self.rates = Rates(config.limits, self.timers.time)
+        self.stand_in = StandIn(config, self.tasks)
+        self.registry = TableRegistry(self, self.chances, self._new_table, self.stopping)
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
         self.evening: Evening | None = None
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._stopped = False
-        self._stand_in = StandIn(config, self.tasks)
-        self.chat = LobbyChat(
-            self._rates,
-            self._timers,
-            self.tasks,
-            place_of=self.public.place_of,
-            name_held=self.public.name_held,
-            seed=config.seed,
-            most_remarks=config.limits.chat_in_lobby,
-            is_open=config.lobby_chat,
-        )
+        self.chat = LobbyChat(self, self.public.place_of, self.public.name_held)
 
     def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
         """Share the lobby with the other servers of the database.
@@ -146,7 +129,7 @@ class Lobby:
 
     def close(self) -> None:
         """Stop the brains."""
-        self._stand_in.close()
+        self.stand_in.close()
 
     # -- what conversations ask ---------------------------------------------------------------------
 
@@ -207,7 +190,7 @@ class Lobby:
     def count_code(self, address: Networks, code: str) -> None:
         """Count a wrong code, unless it is in the list; raise Refusal if there were too many from there."""
         if not self.public.is_listed(code):
-            self._rates.count_wrong_code(address)
+            self.rates.count_wrong_code(address)
 
     def talk(self, session: Session, message: messages.InLobby) -> None:
         """List the session as online, or send its chat message to the lobby; raises Refusal."""
@@ -256,8 +239,8 @@ class Lobby:
         Raises Refusal or JournalError and changes nothing.
         """
         check_name(plan.name)
-        if plan.bots is not None and plan.bots not in self._stand_in.levels:
-            raise Refusal(Code.NO_SUCH_LEVEL, level=plan.bots, levels=", ".join(self._stand_in.levels))
+        if plan.bots is not None and plan.bots not in self.stand_in.levels:
+            raise Refusal(Code.NO_SUCH_LEVEL, level=plan.bots, levels=", ".join(self.stand_in.levels))
         if self.config.database is not None:
             raise Refusal(Code.EVENING_IN_CLUSTER)
         begun = stored.EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
@@ -268,14 +251,7 @@ class Lobby:
         self._set_evening([begun])
 
     def _set_evening(self, entries: Sequence[Entry]) -> None:
-        self.evening = Evening(
-            self.registry,
-            entries,
-            counts=self.counts,
-            timers=self._timers,
-            tasks=self.tasks,
-            records=self.config.records,
-        )
+        self.evening = Evening(self, self.registry, entries)
 
     def games_run(self) -> bool:
         return any(table.state.stage == "playing" and table.audience.seated for table in self.tables.values())
@@ -310,10 +286,6 @@ class Lobby:
     @property
     def notice_kinds(self) -> list[messages.NoticeKind]:
         return [] if self.config.postman is None else list(self.config.postman.kinds)
-
-    @property
-    def writes_records(self) -> bool:
-        return self.config.records is not None
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
         player = None if session.seat is None else state.players[session.seat]
@@ -366,11 +338,11 @@ class Lobby:
         self._check_lease()
         if not self.public.is_listed(code):
             try:
-                self._rates.check_codes(session.address)
+                self.rates.check_codes(session.address)
             except Refusal:
                 if self._seat_held(code, wanted) is None:
                     due = asyncio.Event()
-                    self._timers.call_later(random.uniform(0.0, _MOST_SECONDS_TO_REFUSE), due.set)
+                    self.timers.call_later(random.uniform(0.0, _MOST_SECONDS_TO_REFUSE), due.set)
                     await due.wait()
                     raise
         if not self._is_known(code):
@@ -390,23 +362,7 @@ class Lobby:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
 
     def _new_table(self, code: str, state: PersistentState) -> Table:
-        table = Table(
-            TableContext(
-                code,
-                state,
-                self.journal,
-                self.config.limits,
-                self.counts,
-                self._stand_in,
-                self._rates,
-                self,
-                self._timers,
-                self.tasks,
-                self.config.postman,
-                self.config.address,
-                shares_draws=self.config.seed is None,
-            )
-        )
+        table = Table(TableContext(code, state, self))
         if self._stopped:
             table.stop()
         return table

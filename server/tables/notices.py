@@ -49,16 +49,16 @@ async def ask(context: TableContext, session: Session, message: CallMe) -> None:
             await _store_without_trace(context, NoticesTo(seat, "", ""))
         tell(context, session)
         return
-    postman = context.postman
+    postman = context.lobby.config.postman
     if postman is None:
         raise Refusal(Code.NO_NOTICES)
     postman.kind_of(message.to)
-    context.rates.count_code_sent(session, postman.receiver(message.to))
+    context.lobby.rates.count_code_sent(session, postman.receiver(message.to))
     digits = f"{secrets.randbelow(10**NOTICE_CODE_LENGTH):0{NOTICE_CODE_LENGTH}}"
     wanted = Unconfirmed(NoticesTo(seat, message.to, message.language), digits)
     context.calls.unconfirmed[player.token_hash] = wanted
     tell(context, session)
-    context.tasks.start(_send_code(context, player.token_hash, wanted), "sending a code")
+    context.lobby.tasks.start(_send_code(context, player.token_hash, wanted), "sending a code")
 
 
 async def confirm(context: TableContext, session: Session, message: ConfirmCall) -> None:
@@ -80,7 +80,7 @@ async def confirm(context: TableContext, session: Session, message: ConfirmCall)
 
 def tell(context: TableContext, session: Session, *, newcomer: bool = False) -> None:
     """Tell a player where notices go; a newcomer to whom none go knows that."""
-    player, postman = _player(context, session.player_seat()), context.postman
+    player, postman = _player(context, session.player_seat()), context.lobby.config.postman
     wanted, said = context.calls.unconfirmed.get(player.token_hash), NoticesMessage("none")
     if postman is not None and (to := player.notices if wanted is None else wanted.to) is not None:
         state: Literal["unconfirmed", "unreachable", "confirmed"] = "confirmed"
@@ -107,7 +107,7 @@ async def tell_player(context: TableContext, token_hash: str) -> None:
 
 def look(context: TableContext) -> None:
     """Have the notices sent that are owed now, and no others: the table may have changed."""
-    if context.postman is None:  # this is asked after every move
+    if context.lobby.config.postman is None:  # this is asked after every move
         return
     for number, player in enumerate(context.state.players):
         seat = Seat(number)
@@ -171,7 +171,7 @@ async def fall_due(context: TableContext, seat: Seat, owed: Owed) -> None:
         return
     if owed.kind == "short" and (wait := _seconds_until(context, seat, owed)) > 0:  # its clock stood still
         _set(context, seat, owed, wait)
-    elif context.journal.lapsed or seat in context.calls.sending:
+    elif context.lobby.journal.lapsed or seat in context.calls.sending:
         _set(context, seat, owed, RETRY_SECONDS)
     elif seat in context.audience.seated or context.calls.known.get(seat) == owed:
         await _know(context, seat, owed)
@@ -179,13 +179,14 @@ async def fall_due(context: TableContext, seat: Seat, owed: Owed) -> None:
         seconds = context.policy.time_left() if owed.kind in {"turn", "short"} else None
         key = notice_key(context.code, _player(context, seat).token_hash, *owed)
         seconds = None if seconds is None else seconds // 1000
-        notice = PlayerNotice(owed.kind, context.code, key, seconds=seconds)
-        context.calls.sending[seat] = context.tasks.start(_send(context, seat, owed, to, notice), "a notice")
+        sending = _send(context, seat, owed, to, PlayerNotice(owed.kind, context.code, key, seconds=seconds))
+        context.calls.sending[seat] = context.lobby.tasks.start(sending, "a notice")
 
 
 async def _post(context: TableContext, to: NoticesTo, notice: PlayerNotice) -> str | None:
-    assert context.postman is not None  # noqa: S101 - else there are no notices
-    return await context.postman.send(to.address, to.language, context.address, notice)
+    config = context.lobby.config
+    assert config.postman is not None  # noqa: S101 - else there are no notices
+    return await config.postman.send(to.address, to.language, config.address, notice)
 
 
 async def _send(context: TableContext, seat: Seat, owed: Owed, to: NoticesTo, notice: PlayerNotice) -> None:
@@ -226,7 +227,7 @@ async def _know(context: TableContext, seat: Seat, owed: Owed) -> None:
             known = max(known, _player(context, seat).noticed)
             await context.store(Noticed(seat, *known, state.agreed_pause))
     except JournalError as error:
-        context.counts.journal_failed(error)
+        context.lobby.counts.journal_failed(error)
 
 
 async def _store_without_trace(context: TableContext, entry: Entry) -> None:

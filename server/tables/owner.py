@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engine.game import Game
+from server.config import Config, Timers
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
 from server.net.session import Session
+from server.storage.journal import Journal
+from server.tables.absence.stand_in import StandIn
+from server.tables.rates import Rates
 from server.tables.state.persistent_state import PersistentState, Player
 
 
@@ -21,11 +27,15 @@ class NextTable(Protocol):
 
 
 class TableOwner(Protocol):
-    """The lobby, as far as its tables know it."""
+    """The lobby, as far as its parts and its tables know it."""
 
-    @property
-    def writes_records(self) -> bool:
-        """Return whether finished games are recorded."""
+    config: Config
+    journal: Journal
+    tasks: Tasks
+    counts: Counts
+    timers: Timers
+    rates: Rates
+    stand_in: StandIn
 
     def table_changed(self, code: str) -> None:
         """Record that a table's entry in the list has changed."""

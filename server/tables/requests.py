@@ -78,7 +78,7 @@ async def play_again(context: TableContext, session: Session, message: messages.
     if state.stage != "over":
         raise Refusal(Code.NOT_OVER)
     await context.shorten_if_long()
-    next_table = await context.owner.table_after(session, context.code, state)
+    next_table = await context.lobby.table_after(session, context.code, state)
     if next_table.code != state.next_table:
         state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
         context.broadcast_state()
@@ -144,7 +144,7 @@ async def _study(context: TableContext, session: Session, message: messages.Stud
     """Open a table where the finished game goes on from this step, and tell everybody here."""
     seat = session.player_seat()
     _finished_game(context)
-    table = await context.owner.open_study(session, context.state, message.step)
+    table = await context.lobby.open_study(session, context.state, message.step)
     context.audience.studied = messages.Studied(table, message.step, seat)
     context.broadcast_state(session)
 
@@ -152,7 +152,7 @@ async def _study(context: TableContext, session: Session, message: messages.Stud
 async def _say(context: TableContext, session: Session, message: messages.Say) -> None:
     """Send what the session says to everybody, or a spectator's tips to no player."""
     check_text(message.text)
-    context.rates.count_remark(session, context.code)
+    context.lobby.rates.count_remark(session, context.code)
     state, text = context.state, message.text
     spectator = context.audience.spectators.get(session)
     name: str | None

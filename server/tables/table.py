@@ -72,8 +72,8 @@ class Table:
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         self._context = context
         self.audience = context.audience
-        context.table = self
-        context.deadlines = Deadlines(context.timers, context.tasks, context.counts, self._do_due)
+        context.table, lobby = self, context.lobby
+        context.deadlines = Deadlines(lobby.timers, lobby.tasks, lobby.counts, self._do_due)
         try:
             self._begin()
         except BaseException:
@@ -83,7 +83,7 @@ class Table:
     def _begin(self) -> None:
         """Set up the table's parts; raises whatever its unchecked state causes."""
         context, state = self._context, self.state
-        context.policy = AbsencePolicy(state, self.audience.seated, context.stand_in, context.deadlines)
+        context.policy = AbsencePolicy(state, self.audience.seated, context.lobby.stand_in, context.deadlines)
         seat_admission.watch_host(context)
         for seat, _ in state.held:
             seat_admission.keep_for_a_while(context, seat)
@@ -372,10 +372,10 @@ class Table:
                 await context.store(Forgotten())
                 return
             origin = state.opened.origin or self.code  # in journals of before, nobody's but its own
-            await context.journal.archive(self.code, ArchivedGame(origin, state.played))
+            await context.lobby.journal.archive(self.code, ArchivedGame(origin, state.played))
             self.archived = True
         except JournalError as error:
-            context.counts.journal_failed(error)
+            context.lobby.counts.journal_failed(error)
             self._left_at = None, False  # try again
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
@@ -408,7 +408,7 @@ class Table:
                 session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
             else:
                 session.send(self._no_more().message())
-        self._context.owner.table_ended(self.code, failed=failed)
+        self._context.lobby.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context
 

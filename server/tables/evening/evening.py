@@ -13,7 +13,6 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import SystemRandom
 from typing import Final
 
@@ -27,10 +26,7 @@ from protocol.codes import Code
 from protocol.limits import EVENING_PEOPLE
 from protocol.messages import Stage, TakesPart
 from protocol.settings import Spectators
-from server.config import Timers
 from server.errors import JournalError, TableLost
-from server.monitoring.counts import Counts
-from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session, build_frame
 from server.net.tokens import hash_fits, token_hash
@@ -51,6 +47,7 @@ from server.tables.evening.rounds import (
     tables_now,
 )
 from server.tables.names import alike, check_name
+from server.tables.owner import TableOwner
 from server.tables.registry.table_registry import TableRegistry
 from server.tables.state.live_entries import live_entries
 from server.tables.table import Table
@@ -143,36 +140,28 @@ class EveningState:
 class Evening:
     """An evening of this server; `entries` are those stored so far."""
 
-    def __init__(
-        self,
-        registry: TableRegistry,
-        entries: Sequence[Entry],
-        *,
-        counts: Counts,
-        timers: Timers,
-        tasks: Tasks,
-        records: Path | None,
-    ) -> None:
+    def __init__(self, lobby: TableOwner, registry: TableRegistry, entries: Sequence[Entry]) -> None:
         begun = entries[0]
         assert isinstance(begun, stored.EveningBegun)  # noqa: S101 - every evening begins so
-        self._registry, self._counts, self._timers = registry, counts, timers
+        self._lobby, self._registry, self._timers = lobby, registry, lobby.timers
+        records = lobby.config.records
         self.plan = begun.plan
         self._record = None if records is None else records / evening_name(begun.opened)
         self._opened = begun.opened
         self.state = EveningState(begun)
         for entry in entries[1:]:
-            self.state.fold(entry, timers.time())
+            self.state.fold(entry, lobby.timers.time())
         self._followers: dict[Session, None] = {}  # in order
         self._persons: dict[Session, int] = {}
         self._due = math.inf  # when the next round is drawn, if there are rounds
-        self._round_since = timers.time()
+        self._round_since = lobby.timers.time()
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
         self._rng = SystemRandom()
         self._lock = asyncio.Lock()  # held while something is stored
         self._changed = asyncio.Event()
         self._told, self._told_here, self._tell_here_at = b"", frozenset[int](), 0.0
         self._given_way = False
-        self._work = tasks.keep(self._run, "the evening")
+        self._work = lobby.tasks.keep(self._run, "the evening")
 
     # -- what sessions ask --------------------------------------------------------------------------
 
@@ -190,7 +179,7 @@ class Evening:
                 person = self.state.people[number]
                 async with self._lock:
                     if person.takes_part != how:
-                        self._registry.rates.count_name(session)
+                        self._lobby.rates.count_name(session)
                         await self._store(stored.PersonEntered(number, person.name, person.token_hash, how))
                         self.look()
         self._followers[session] = None
@@ -329,7 +318,7 @@ class Evening:
         if message.back:
             raise Refusal(Code.NOT_SIGNED_UP)
         check_name(message.name)
-        self._registry.rates.count_name(session)
+        self._lobby.rates.count_name(session)
         if self.state.over:
             raise Refusal(Code.NO_EVENING)
         if len(people) >= EVENING_PEOPLE:
@@ -357,7 +346,7 @@ class Evening:
                 async with self._lock:
                     wait = await self._step()
             except JournalError as error:
-                self._counts.journal_failed(error)
+                self._lobby.counts.journal_failed(error)
                 wait = RETRY_SECONDS
             except Refusal as refusal:  # no room for tables now, or the server is about to stop
                 log.warning("the evening waits", extra=about(reason=refusal.code))

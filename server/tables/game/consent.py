@@ -61,7 +61,7 @@ async def grant_if_agreed(context: TableContext) -> None:
         try:
             await _grant(context, asked)
         except JournalError as error:  # whoever asked can ask again
-            context.counts.journal_failed(error)
+            context.lobby.counts.journal_failed(error)
 
 
 async def _agree(context: TableContext, own: Seat, what: Wish, until: int | None) -> None:

@@ -102,7 +102,7 @@ async def begin_without(context: TableContext, draw: Draw) -> None:
 
 async def _begin_draw(context: TableContext, session: Session | None, seat: Seat, message: StartGame) -> None:
     """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
-    if not context.shares_draws:
+    if context.lobby.config.seed is not None:
         await _begin(context, session, seat, message, context.state.chance)
         return
     seated = context.audience.seated
@@ -140,7 +140,7 @@ async def _begin_or_refuse(context: TableContext, draw: Draw) -> None:
         if draw.starter is not None:
             draw.starter.send(answer)
     except JournalError as error:
-        context.counts.journal_failed(error)
+        context.lobby.counts.journal_failed(error)
         if draw.starter is not None:
             draw.starter.send(not_stored(error).message(draw.message.id))
 

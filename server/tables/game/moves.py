@@ -89,7 +89,7 @@ async def _play_substitute(context: TableContext, game: Game, move: SubstituteMo
     try:
         await accept(context, entry, happened, by=by)
     except JournalError as error:
-        context.counts.journal_failed(error)
+        context.lobby.counts.journal_failed(error)
         context.policy.turn_began()
         return
     if move.by != "plan":  # which is not even told to those who read the log
@@ -135,10 +135,10 @@ async def accept(
     if isinstance(entry, Played) and seat in state.on_holiday:
         entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
     with span("store"):
-        if ended is not None and context.owner.writes_records and not state.study:
-            await context.journal.append_last(context.code, state.entry_count, entries, ended)
+        if ended is not None and context.lobby.config.records is not None and not state.study:
+            await context.lobby.journal.append_last(context.code, state.entry_count, entries, ended)
         else:
-            await context.journal.append(context.code, state.entry_count, entries)
+            await context.lobby.journal.append(context.code, state.entry_count, entries)
     asked = state.asked
     had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
     game = state.fold_move(entry, happened)
@@ -148,7 +148,7 @@ async def accept(
         context.policy.begin()
     else:
         context.policy.turn_began()
-    context.counts.moves += 1
+    context.lobby.counts.moves += 1
     move_id = entry.move.id if isinstance(entry, Played) else None
     time_left = context.policy.time_left()
     with span("tell"):
@@ -156,7 +156,7 @@ async def accept(
     if ended is not None:
         log.info("game over", extra=about(table=context.code))
         if not state.study:
-            context.owner.game_over(context.code, game, state.names, ended)
+            context.lobby.game_over(context.code, game, state.names, ended)
     clock_ran_out = had_time and state.clocks.used_up(seat)  # the stand-in plays on
     if (
         begins

@@ -6,21 +6,19 @@ round pauses to let other work run, and the more people listen, the longer the w
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from protocol.codes import Code
 from protocol.messages import Online
 from server.cluster.messages import PersonElsewhere
-from server.config import Timers
-from server.monitoring.failures import Tasks
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.tables.names import check_name, check_text
 from server.tables.online.people import PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
-from server.tables.rates import Rates
+from server.tables.owner import TableOwner
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -39,26 +37,22 @@ class LobbyChat:
     like that of a publicly visible seat that is not the session's and whose token has none of these hashes.
     """
 
-    rates: Rates
-    timers: Timers
-    tasks: Tasks
-    _: KW_ONLY
+    lobby: TableOwner
     place_of: Callable[[Session], Place]
     name_held: Callable[[Session, str, Collection[str]], bool]
-    seed: int | None
-    most_remarks: int
-    is_open: bool
 
     def __post_init__(self) -> None:
+        config, self.timers = self.lobby.config, self.lobby.timers
+        self.is_open = config.lobby_chat
         self._people = PeopleOnline()
-        self._remarks = Remarks(self.timers.time, self.seed, self.most_remarks)
+        self._remarks = Remarks(self.timers.time, config.seed, config.limits.chat_in_lobby)
         self._tell_others: Callable[[], None] | None = None
         self._list = build_frame(Online([]))
         self._list_number = 1  # another one for another list
         self._list_outdated = False
         self._changed = asyncio.Event()  # since the last round began
         self._not_before = 0.0
-        self._rounds = self.tasks.keep(self._run, "telling the lobby")
+        self._rounds = self.lobby.tasks.keep(self._run, "telling the lobby")
 
     # -- what sessions ask --------------------------------------------------------------------------
 
@@ -68,7 +62,7 @@ class LobbyChat:
         if person is not None and person.name == name:
             return
         check_name(name)
-        self.rates.count_name(session)
+        self.lobby.rates.count_name(session)
         proofs = frozenset(map(token_hash, tokens))
         holders = self._people.holders(name, session, proofs)
         if self.name_held(session, name, proofs):
@@ -101,7 +95,7 @@ class LobbyChat:
         if not person.listens:
             raise Refusal(Code.AT_A_TABLE)
         check_text(text)
-        self.rates.count_remark_in_lobby(session)
+        self.lobby.rates.count_remark_in_lobby(session)
         self._remarks.say(person.name, text)
         self._begin_soon()
 

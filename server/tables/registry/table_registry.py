@@ -5,7 +5,7 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ from server.storage.entries import (
     contents,
 )
 from server.storage.journal import Journal
-from server.tables.rates import Rates
+from server.tables.owner import TableOwner
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
@@ -94,21 +94,17 @@ def _fold_as_far_as_possible(
 class TableRegistry:
     """The tables of a server.
 
-    `new_table` creates a table from a code and its stored entries; `changed` is called with the code of each
-    table added or removed. `stopping` returns the facts of the refusal if the server opens no more tables,
-    else None.
+    `new_table` creates a table from a code and its stored entries. `stopping` returns the facts of the
+    refusal if the server opens no more tables, else None.
     """
 
-    most_tables: int
-    journal: Journal
-    rates: Rates
-    _: KW_ONLY
+    lobby: TableOwner
     chances: Iterator[RandomChance]
     new_table: Callable[[str, PersistentState], Table]
-    changed: Callable[[str], None]
     stopping: Callable[[], Mapping[str, object] | None]
 
     def __post_init__(self) -> None:
+        self.journal = self.lobby.journal
         self.tables: dict[str, Table] = {}
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
@@ -144,7 +140,7 @@ class TableRegistry:
         Raises Refusal or JournalError and changes nothing.
         """
         self._check_not_stopping(continues=before is not None)
-        self.rates.count_opening(session)
+        self.lobby.rates.count_opening(session)
         await self._make_room(session)
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         while (code := await self._store(entries, before)) is None:
@@ -214,7 +210,7 @@ class TableRegistry:
             self._check_not_stopping()
             if (entries := await self._archived_entries(code, wanted)) is None:
                 return None
-            self.rates.count_opening(session)  # it costs no less than a new table
+            self.lobby.rates.count_opening(session)  # it costs no less than a new table
             await self._make_room(session)
             try:
                 with self._place_kept(code):
@@ -234,7 +230,7 @@ class TableRegistry:
             return None
         if (entries := await self._archived_entries(code, wanted)) is None:
             return None
-        self.rates.count_opening(session)  # reading it costs most of what bringing it back does
+        self.lobby.rates.count_opening(session)  # reading it costs most of what bringing it back does
         return contents(entries).stage
 
     async def _archived_entries(self, code: str, wanted: str) -> list[Entry] | None:
@@ -303,7 +299,7 @@ class TableRegistry:
         del self.tables[code]
         if failed:
             self._failed.add(code)
-        self.changed(code)
+        self.lobby.table_changed(code)
 
     def _check_not_stopping(self, *, continues: bool = False) -> None:
         """Raise Refusal if the server is about to stop: a table that comes now would not get far.
@@ -332,7 +328,7 @@ class TableRegistry:
         self._going |= busy
         tried: set[Table] = set()
         try:
-            while len(self.tables) + len(self._coming) >= self.most_tables:
+            while len(self.tables) + len(self._coming) >= self.lobby.config.limits.tables:
                 left = [table for table in self.tables.values() if table not in self._going | tried]
                 table = min(
                     (table for table in left if table.unattended_since is not None),
@@ -401,5 +397,5 @@ class TableRegistry:
             await self.journal.set_aside(code, state.entry_count, reason)
             raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
         self.tables[code] = table
-        self.changed(code)
+        self.lobby.table_changed(code)
         return table

@@ -44,7 +44,7 @@ async def resume(context: TableContext, session: Session, message: Resume) -> No
     if (seat := context.state.seat_held(token_hash(message.token))) is None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
     await _come_back(context, session, seat, message.id, message.after)
-    context.counts.resumes += 1
+    context.lobby.counts.resumes += 1
 
 
 async def arrive(context: TableContext, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
@@ -148,7 +148,7 @@ async def seat_bot(context: TableContext, _: Session, message: SeatBot) -> None:
     """Give a free seat to a bot of the server, the first one unless one is wanted."""
     context.state.check_gathering()
     level, wanted = message.level, message.seat
-    levels, free = context.stand_in.levels, context.state.free
+    levels, free = context.lobby.stand_in.levels, context.state.free
     if not levels:
         raise Refusal(Code.NO_BOTS)
     if level not in levels:

@@ -175,7 +175,7 @@ async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.Monkey
         move = mover.random_move(random.Random(1))
         await mover.done(move)
         await all_caught_up(peers, mover.seq)
-        monkeypatch.setattr(type(table_of(server, peers)._context.journal), "lapsed", True)
+        monkeypatch.setattr(type(table_of(server, peers)._context.lobby.journal), "lapsed", True)
         await mover.done(move)
         other = peer_on_turn(peers)
         assert other is not None
@@ -190,7 +190,7 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
         await gone.done(Leave(gone.next_id()))
         table = table_of(server, [gone])
         await eventually(lambda: Seat(1) in table.state.bot_seats)
-        journal = table._context.journal
+        journal = table._context.lobby.journal
 
         async def run_out(*_: object) -> None:
             monkeypatch.setattr(type(journal), "lapsed", True)
@@ -212,7 +212,7 @@ async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: py
         time.advance(60)
         await eventually(lambda: Seat(1) in table.state.bot_seats)
         await host.done(Remove(host.next_id(), 1))
-        journal = table._context.journal
+        journal = table._context.lobby.journal
         append = journal.append
 
         async def runs_out(*arguments: Any) -> None:
@@ -263,7 +263,7 @@ async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
             if not stored:
                 raise TableLost("the lease is lost")
 
-        monkeypatch.setattr(table._context.journal, "archive", lose)
+        monkeypatch.setattr(table._context.lobby.journal, "archive", lose)
         assert await table.archive(attended=False)
         assert not server.lobby.tables
     assert "not read" not in caplog.text
@@ -276,13 +276,13 @@ async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
     async with running(Config()) as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2)).table
         table = server.lobby.tables[code]
-        append = table._context.journal.append
+        append = table._context.lobby.journal.append
 
         async def lose(*entry: Any) -> None:
             await append(*entry)
             table.give_up()
 
-        monkeypatch.setattr(table._context.journal, "append", lose)
+        monkeypatch.setattr(table._context.lobby.journal, "append", lose)
         await bruno.send(JoinTable(bruno.next_id(), code, "Bruno"))
         for peer in (anna, bruno):
             assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART

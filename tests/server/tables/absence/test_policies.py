@@ -100,7 +100,7 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
     time = ManualClock()
     async with served(tmp_path, time=time) as server, game(server.port, 4, absence=ByBot(0)) as peers:
         table = table_of(server, peers)
-        journal, attempts = table._context.journal, asyncio.Queue[int]()
+        journal, attempts = table._context.lobby.journal, asyncio.Queue[int]()
 
         async def failing(_code: str, _first: int, entries: Sequence[Entry]) -> None:
             attempts.put_nowait(len(entries))
@@ -128,7 +128,7 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
 async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
     """A move that cannot be stored is not sent; it is made once it can be stored."""
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        journal, tried = table_of(server, peers)._context.journal, asyncio.Event()
+        journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
         append = journal.append
 
         async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:

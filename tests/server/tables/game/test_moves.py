@@ -131,7 +131,7 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
     """A move queued behind the takeover is not played."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
-        async with held_back(table._context.journal, "append") as storing:
+        async with held_back(table._context.lobby.journal, "append") as storing:
             await peers[0].send(messages.PlacePiece(1, "Em", "A1"))
             await storing.wait()
             await newer.send(messages.Resume(1, peers[1].code, peers[1].token))

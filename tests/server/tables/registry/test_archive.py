@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import gc
 import random
 import sqlite3
@@ -285,7 +286,9 @@ async def test_an_address_with_many_tables_makes_room_with_its_own(tmp_path: Pat
         table.state.opened = replace(table.state.opened, origin="elsewhere")
         await unattended_games(server, 8)
         assert server.lobby.tables[friends[0].code] is table
-        server.lobby.registry.most_tables = 2  # fewer than there are, as after a restart with other limits
+        # Fewer than there are, as after a restart with other limits.
+        limits = dataclasses.replace(server.lobby.config.limits, tables=2)
+        server.lobby.config = dataclasses.replace(server.lobby.config, limits=limits)
         await unattended_games(server, 1)
         assert len(server.lobby.tables) == 2
 
