@@ -12,7 +12,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import SystemRandom
 from typing import Final
 
@@ -24,7 +24,6 @@ from protocol import messages
 from protocol.absence import GAME_CLOCK_SECONDS, GameClock
 from protocol.codes import Code
 from protocol.limits import EVENING_PEOPLE
-from protocol.messages import Stage, TakesPart
 from protocol.settings import Spectators
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
@@ -64,15 +63,6 @@ _PRESENCE_PAUSE: Final = 10.0  # seconds before it is told again only who is her
 
 
 @dataclass(slots=True)
-class _Person:
-    name: str
-    token_hash: str
-    takes_part: TakesPart
-    sessions: set[Session] = field(default_factory=set)
-    free_since: float | None = None  # None while they play, pause, or are not here
-
-
-@dataclass(slots=True)
 class _Table:
     """A table of a round, with the people at it by seat; bots sit behind them. `result` once it is over."""
 
@@ -87,7 +77,7 @@ class EveningState:
 
     def __init__(self, begun: stored.EveningBegun) -> None:
         self.plan = begun.plan
-        self.people: dict[int, _Person] = {}
+        self.people: dict[int, stored.PersonEntered] = {}  # as they entered last
         self.tables: dict[str, _Table] = {}
         self.round = 0
         self.seeds = [] if begun.seed is None else [Bytes32(begun.seed)]
@@ -99,11 +89,8 @@ class EveningState:
     def fold(self, entry: Entry, now: float) -> None:
         self.entry_count += 1
         match entry:
-            case stored.PersonEntered(number, name, held, takes_part) if number in self.people:
-                person = self.people[number]
-                person.name, person.token_hash, person.takes_part = name, held, takes_part
-            case stored.PersonEntered(number, name, held, takes_part):
-                self.people[number] = _Person(name, held, takes_part)
+            case stored.PersonEntered(number):
+                self.people[number] = entry
             case stored.RoundDrawn(tables, seed):
                 self.round += 1
                 self.tables |= {code: _Table(self.round, people, now) for code, people in tables}
@@ -153,6 +140,7 @@ class Evening:
             self.state.fold(entry, lobby.timers.time())
         self._followers: dict[Session, None] = {}  # in order
         self._persons: dict[Session, int] = {}
+        self._free_since: dict[int, float] = {}  # of those who are here and neither play nor pause
         self._due = math.inf  # when the next round is drawn, if there are rounds
         self._round_since = lobby.timers.time()
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
@@ -176,11 +164,11 @@ class Evening:
             case messages.TakePart(_, how):
                 if (number := self._persons.get(session)) is None:
                     raise Refusal(Code.NOT_SIGNED_UP)
-                person = self.state.people[number]
                 async with self._lock:
+                    person = self.state.people[number]
                     if person.takes_part != how:
                         self._lobby.rates.count_name(session)
-                        await self._store(stored.PersonEntered(number, person.name, person.token_hash, how))
+                        await self._store(replace(person, takes_part=how))
                         self.look()
         self._followers[session] = None
         session.send(self.message())
@@ -189,8 +177,7 @@ class Evening:
 
     def disconnect(self, session: Session) -> None:
         self._followers.pop(session, None)
-        if (number := self._persons.pop(session, None)) is not None:
-            self.state.people[number].sessions.discard(session)
+        if self._persons.pop(session, None) is not None:
             self.look()
 
     # -- what the lobby asks ------------------------------------------------------------------------
@@ -240,13 +227,13 @@ class Evening:
 
     def message(self) -> messages.Evening:
         state, plan = self.state, self.plan
-        scores = state.scores()
+        here, scores = set(self._persons.values()), state.scores()
         people = [
             messages.EveningPerson(
                 score.person,
                 state.people[score.person].name,
                 state.people[score.person].takes_part,
-                bool(state.people[score.person].sessions),
+                score.person in here,
                 score.place,
                 score.tied,
                 round(score.average * 10_000),
@@ -258,7 +245,7 @@ class Evening:
             for score in scores
         ]
         tables = [
-            messages.EveningTable(code, table.round, self._stage(code), list(self._by_seat(code, table)))
+            self._describe_table(code, table)
             for code, table in state.tables.items()
             if table.result is None or table.round == state.round
         ]
@@ -281,13 +268,11 @@ class Evening:
         """Return the number of the person who has signed up in a session, None if nobody has."""
         return self._persons.get(session)
 
-    def _stage(self, code: str) -> Stage:
-        table = self._registry.tables.get(code)
-        return "over" if table is None else table.state.stage
-
-    def _by_seat(self, code: str, table: _Table) -> list[int | None]:
-        seats = None if (found := self._registry.tables.get(code)) is None else found.state.players
-        return [*table.people, *([] if seats is None else [None] * (len(seats) - len(table.people)))]
+    def _describe_table(self, code: str, table: _Table) -> messages.EveningTable:
+        if (found := self._registry.tables.get(code)) is None:
+            return messages.EveningTable(code, table.round, "over", list(table.people))
+        bots = [None] * (len(found.state.players) - len(table.people))
+        return messages.EveningTable(code, table.round, found.state.stage, [*table.people, *bots])
 
     def _tell(self) -> float:
         """Send everybody who follows the evening how it stands, if that has changed.
@@ -313,8 +298,7 @@ class Evening:
         people, given = self.state.people, token_hash(message.token)
         for number, person in people.items():
             if hash_fits(given, person.token_hash):
-                self._bind(session, number)
-                return messages.SignedUp(message.id, number)
+                return self._bind(session, message, number)
         if message.back:
             raise Refusal(Code.NOT_SIGNED_UP)
         check_name(message.name)
@@ -327,15 +311,12 @@ class Evening:
             raise Refusal(Code.NAME_IN_USE)
         number = max(people, default=0) + 1
         await self._store(stored.PersonEntered(number, message.name, given, "play"))
-        self._bind(session, number)
-        return messages.SignedUp(message.id, number)
+        return self._bind(session, message, number)
 
-    def _bind(self, session: Session, number: int) -> None:
-        if (before := self._persons.get(session)) is not None:
-            self.state.people[before].sessions.discard(session)
+    def _bind(self, session: Session, message: messages.SignUp, number: int) -> messages.SignedUp:
         self._persons[session] = number
-        self.state.people[number].sessions.add(session)
         self.look()
+        return messages.SignedUp(message.id, number)
 
     # -- step by step -------------------------------------------------------------------------------
 
@@ -403,17 +384,15 @@ class Evening:
         """Begin the games whose people have come, or have had time to; return the seconds to the next."""
         registry, now = self._registry, self._timers.time()
         waits = [math.inf]
-        gathering = {
-            code: registry.tables[code]
-            for code in self.state.running
-            if code in registry.tables and registry.tables[code].state.stage == "gathering"
-        }
+        running = {code: registry.tables[code] for code in self.state.running if code in registry.tables}
+        gathering = {code: table for code, table in running.items() if table.state.stage == "gathering"}
         together = defaultdict[int | str, list[str]](list)  # by rounds, if all their tables begin at once
         for code in gathering:
             together[self.state.tables[code].round if self.plan.same_draws else code].append(code)
         for codes in together.values():
             wait = max(self.state.tables[code].opened for code in codes) + SECONDS_TO_COME - now
-            if wait > 0 and not all(everybody_is_here(gathering[code]) for code in codes):
+            tables = [gathering[code] for code in codes]
+            if wait > 0 and not all(each.state.people <= each.audience.seated.keys() for each in tables):
                 waits.append(wait)
                 continue
             waits.append(_SECONDS_TO_BEGIN)
@@ -427,12 +406,8 @@ class Evening:
         absent = [
             number for seat, number in enumerate(drawn.people) if Seat(seat) not in table.audience.seated
         ]
-        people = self.state.people
-        pauses = [
-            stored.PersonEntered(number, people[number].name, people[number].token_hash, "pause")
-            for number in absent
-            if people[number].takes_part == "play"
-        ]
+        people = [self.state.people[number] for number in absent]
+        pauses = [replace(each, takes_part="pause") for each in people if each.takes_part == "play"]
         if pauses:  # first: if it cannot be stored, both are tried again
             await self._store(*pauses)
         if len(absent) == len(drawn.people):
@@ -454,12 +429,10 @@ class Evening:
         """Return who waits for a table, the longest first."""
         now = self._timers.time()
         at_tables = {number for table in self.state.running.values() for number in table.people}
-        for number, person in self.state.people.items():
-            waits = person.takes_part == "play" and bool(person.sessions) and number not in at_tables
-            if not waits or person.free_since is None:
-                person.free_since = now if waits else None
-        waiting = [(person.free_since, number) for number, person in self.state.people.items()]
-        return [number for _since, number in sorted((since, n) for since, n in waiting if since is not None)]
+        here = set(self._persons.values()) - at_tables
+        free = sorted(number for number in here if self.state.people[number].takes_part == "play")
+        self._free_since = {number: self._free_since.get(number, now) for number in free}
+        return sorted(free, key=self._free_since.__getitem__)
 
     async def _draw(self) -> float:
         """Open tables for those who wait, if it is time; return the seconds until it may be."""
@@ -483,8 +456,7 @@ class Evening:
                 return self._due - now
             tables = draw_tables(free, met, self._rng)
         else:
-            since = self.state.people[free[0]].free_since if free else None
-            waited = 0.0 if since is None else now - since
+            waited = now - self._free_since[free[0]] if free else 0.0
             others_play = bool(state.running)
             tables = tables_now(free, met, self._rng, others_play=others_play, waited=waited)
             if not tables and waited < PATIENCE:
@@ -546,10 +518,6 @@ class Evening:
         await journal.append(EVENING, state.entry_count, entries)
         for entry in entries:
             state.fold(entry, self._timers.time())
-
-
-def everybody_is_here(table: Table) -> bool:
-    return table.state.people <= table.audience.seated.keys()
 
 
 def new_seed() -> Bytes32:
