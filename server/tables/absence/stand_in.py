@@ -28,8 +28,6 @@ _LEAST: Final = 1.5
 _MOST_TO_LAY: Final = 3.0
 _MOST_TO_PLACE: Final = 4.0  # on an empty board; the fewer fields are left, the less there is to choose from
 _ILLEGAL: Final = "chose what is not legal"
-_AT_RANDOM: Final = "the stand-in failed and moves at random"
-_SIMPLER: Final = "a bot failed and a simpler one moves for it"
 _WHOLE_PROCESSOR: Final = 1.0
 _ATTEMPTS_IN_TIME: Final = 3  # that a process may be given up and there is still time for another
 
@@ -79,7 +77,7 @@ class StandIn:
         self._thread: FairThread[Command] = FairThread("bots", min(limits.bots_cpu, _WHOLE_PROCESSOR))
         self._processes = ThinkingProcesses(tasks, limits.bots_cpu, limits.bots_seconds / _ATTEMPTS_IN_TIME)
         self._thoughts: set[asyncio.Task[Command]] = set()
-        self._complained = set[str]()  # once is enough
+        self._complained_of_brain = self._complained_of_process = False
 
     def thinks(
         self, game: Game, level: str | None, origin: str, earlier: Sequence[View] = ()
@@ -121,11 +119,11 @@ class StandIn:
                 answer = await self._processes.ask(frame, networks_in(origin))
             if (command := _find_legal(answer.command, question.legal)) is not None:
                 return command
-            self._complain(_SIMPLER, f"raised {answer.error}" if answer.error else _ILLEGAL)
+            self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
         except (ThinkingFailed, TimeoutError):
-            self._complain(_SIMPLER, "no answer in time")
+            self._complain_of_process("no answer in time")
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
-            self._complain(_SIMPLER, f"raised {type(error).__name__}")
+            self._complain_of_process(f"raised {type(error).__name__}")
         return await self._quickly(self._simple, question.view, question.legal, origin)
 
     def _pick_command(self, choose: Choose | None, view: View, legal: Legal) -> Command:
@@ -135,17 +133,22 @@ class StandIn:
             command = choose(view, legal, self._rng)
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
             # Only its type is logged: the message may reveal the seat's hand.
-            self._complain(_AT_RANDOM, f"raised {type(error).__name__}")
+            self._complain_of_brain(f"raised {type(error).__name__}")
         else:
             if (legal_one := _find_legal(command, legal)) is not None:
                 return legal_one
-            self._complain(_AT_RANDOM, _ILLEGAL)
+            self._complain_of_brain(_ILLEGAL)
         return random_command(legal, self._rng)
 
-    def _complain(self, what: str, why: str) -> None:
-        if what not in self._complained:
-            self._complained.add(what)
-            log.warning(what, extra=about(reason=why))
+    def _complain_of_brain(self, why: str) -> None:
+        if not self._complained_of_brain:  # once is enough
+            self._complained_of_brain = True
+            log.warning("the stand-in failed and moves at random", extra=about(reason=why))
+
+    def _complain_of_process(self, why: str) -> None:
+        if not self._complained_of_process:
+            self._complained_of_process = True
+            log.warning("a bot failed and a simpler one moves for it", extra=about(reason=why))
 
 
 def _find_legal(command: object, legal: Legal) -> Command | None:
