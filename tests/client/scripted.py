@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 from typing import TypeAlias, TypeVar
 
+from msgspec import structs
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -49,6 +50,12 @@ class Peer:
     async def send(self, *messages: ServerMessage) -> None:
         for message in messages:
             await self.socket.send(encode(message))
+
+    async def answer(self, kind: type[M], answer: ServerMessage, *others: ServerMessage) -> M:
+        """Return the next message, a request of this kind, and send its answer and others."""
+        request = await self.receive(kind)
+        await self.send(structs.replace(answer, id=getattr(request, "id", NEW)), *others)
+        return request
 
     async def welcome(self, *others: str) -> Hello:
         """Greet the client, and tell it the addresses of other servers."""

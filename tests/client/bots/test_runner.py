@@ -26,21 +26,10 @@ from engine.events import Command, DecidedBy, GameEnded, Tally
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.view import View
+from protocol import messages
 from protocol.absence import MoveClock
 from protocol.codes import Code
-from protocol.messages import (
-    NEW,
-    AskPause,
-    EndGame,
-    JoinTable,
-    Leave,
-    OpenTable,
-    Rematch,
-    Resume,
-    SeatSummary,
-    StartGame,
-    TableState,
-)
+from protocol.messages import NEW
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow
@@ -241,7 +230,9 @@ async def test_a_brain_that_fails_is_reported_in_one_line(
 
 def test_result_lines() -> None:
     """A line has everybody's points, the winners and what decided."""
-    state = TableState("ABCD", "over", [SeatSummary("ann"), SeatSummary("bob")], host=0)
+    state = messages.TableState(
+        "ABCD", "over", [messages.SeatSummary("ann"), messages.SeatSummary("bob")], host=0
+    )
     tally = Tally(1, 0, 0, (Laurel.CAELIUS,), 4, 2)
     for winners, decided, ending in (
         ((0,), DecidedBy.POINTS, "ann wins"),
@@ -269,19 +260,19 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
         running(Config()) as server,
         open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
     ):
-        seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=1))
+        seated = await person.ask(messages.OpenTable(NEW, 2, "ann", random_layout=True, starting=1))
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             chosen = options(server, table=seated.table, brains=("slow",))
             bot = tasks.create_task(run_to_the_end(chosen))
             await everybody_is_here(person)
-            await person.ask(StartGame(NEW))
+            await person.ask(messages.StartGame(NEW))
             await thinks.wait()
-            await person.ask(AskPause(NEW, on=True))
+            await person.ask(messages.AskPause(NEW, on=True))
             may_choose.set()
             await eventually(lambda: server.lobby.counts.refusals[Code.PAUSED] > 0)
-            await person.ask(AskPause(NEW, on=False))
-            await person.ask(AskPause(NEW, on=True))
-            await person.ask(AskPause(NEW, on=False))
+            await person.ask(messages.AskPause(NEW, on=False))
+            await person.ask(messages.AskPause(NEW, on=True))
+            await person.ask(messages.AskPause(NEW, on=False))
             await play_randomly(person, random.Random(1))
         assert bot.result()[0] == 0
         assert bot.result()[2] == ""
@@ -292,11 +283,11 @@ async def test_bots_end_with_a_game_that_its_host_ends() -> None:
         running(Config()) as server,
         open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
     ):
-        seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=0))
+        seated = await person.ask(messages.OpenTable(NEW, 2, "ann", random_layout=True, starting=0))
         bot = asyncio.create_task(run_to_the_end(options(server, table=seated.table)))
         await everybody_is_here(person)
-        await person.ask(StartGame(NEW))
-        await person.ask(EndGame(NEW))
+        await person.ask(messages.StartGame(NEW))
+        await person.ask(messages.EndGame(NEW))
         assert await bot == (0, "Game 1: The host has ended the game: nobody wins.\n", "")
 
 
@@ -315,13 +306,13 @@ async def test_bots_play_again_when_a_person_does() -> None:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
             async with open_connection(chosen.url, timeouts=FAST_RETRIES) as person:
-                await person.ask(JoinTable(NEW, out.getvalue().split()[1], "ann"))
+                await person.ask(messages.JoinTable(NEW, out.getvalue().split()[1], "ann"))
                 rng, tables = random.Random(1), set()
                 for game in range(3):
                     await play_randomly(person, rng)
                     tables.add(person.model.table)
                     if game < 2:
-                        seated = await person.ask(Rematch(NEW))
+                        seated = await person.ask(messages.Rematch(NEW))
                         assert (seated.seat, person.model.token is not None) == (2, True)
         assert bots.result() == 0
         assert len(tables) == 3
@@ -365,25 +356,25 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
         running(Config()) as server,
         open_connection(options(server).url, timeouts=FAST_RETRIES) as ann,
     ):
-        table = (await ann.ask(OpenTable(NEW, 2, "ann", random_layout=True))).table
+        table = (await ann.ask(messages.OpenTable(NEW, 2, "ann", random_layout=True))).table
         bot = asyncio.create_task(
             run_to_the_end(options(server, table=table, brains=("learner",), rematch=True))
         )
         await everybody_is_here(ann)
-        await ann.ask(StartGame(NEW))
+        await ann.ask(messages.StartGame(NEW))
         await play_randomly(ann, random.Random(1))
-        table = (await ann.ask(Rematch(NEW))).table
+        table = (await ann.ask(messages.Rematch(NEW))).table
         async with open_connection(options(server).url, timeouts=FAST_RETRIES) as bob:
             person = ann
             if newcomer is not None:
-                await ann.ask(Leave(NEW))
-                await bob.ask(JoinTable(NEW, table, newcomer))
+                await ann.ask(messages.Leave(NEW))
+                await bob.ask(messages.JoinTable(NEW, table, newcomer))
                 person = bob
             may_learn.set()
             await everybody_is_here(person)
-            await person.ask(StartGame(NEW))
+            await person.ask(messages.StartGame(NEW))
             await play_randomly(person, random.Random(2))
-            await person.ask(Leave(NEW))
+            await person.ask(messages.Leave(NEW))
             assert (await bot)[0] == 0
     assert learner.seen == expected
 
@@ -406,10 +397,10 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
             running(config) as server,
             open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
         ):
-            seated = await person.ask(OpenTable(NEW, 3, "ann", random_layout=True))
+            seated = await person.ask(messages.OpenTable(NEW, 3, "ann", random_layout=True))
             bots = asyncio.create_task(run_to_the_end(options(server, table=seated.table, seats=2)))
             await everybody_is_here(person)
-            await person.ask(StartGame(NEW))
+            await person.ask(messages.StartGame(NEW))
             bots.cancel()
             await asyncio.wait([bots])
         async with (
@@ -417,7 +408,7 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
             open_connection(options(server).url, timeouts=FAST_RETRIES) as person,
         ):
             assert seated.token is not None
-            await person.ask(Resume(NEW, seated.table, seated.token))
+            await person.ask(messages.Resume(NEW, seated.table, seated.token))
             await play_randomly(person, rng)
             assert person.model.state is not None
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]

@@ -26,7 +26,7 @@ def events_frame(game: Game, first: int, last: int | None = None) -> Events:
 async def seat_joiner(peer: Peer, *others: str) -> None:
     """Greet the client, tell it the addresses of other servers, and give it seat 0 at table ABCD."""
     await peer.welcome(*others)
-    await peer.send(Seated((await peer.receive(JoinTable)).id, "ABCD", 0, TOKEN))
+    await peer.answer(JoinTable, Seated(NEW, "ABCD", 0, TOKEN))
 
 
 async def seat_and_drop(peer: Peer) -> None:
@@ -37,9 +37,8 @@ async def seat_and_drop(peer: Peer) -> None:
 async def seat_returner(peer: Peer, *others: str, seat: int = 0, table: str = "ABCD") -> None:
     """Greet the client, which shows its token, and give it its seat back."""
     await peer.welcome(*others)
-    resume = await peer.receive(Resume)
+    resume = await peer.answer(Resume, Seated(NEW, table, seat))
     assert (resume.table, resume.token) == (table, TOKEN)
-    await peer.send(Seated(resume.id, table, seat))
 
 
 async def return_and_pong(peer: Peer) -> None:
@@ -48,7 +47,7 @@ async def return_and_pong(peer: Peer) -> None:
 
 
 async def answer_ping(peer: Peer) -> None:
-    await peer.send(Pong((await peer.receive(Ping)).id))
+    await peer.answer(Ping, Pong(NEW))
 
 
 async def greet_and_wait(peer: Peer) -> None:

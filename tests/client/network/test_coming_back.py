@@ -19,61 +19,36 @@ from engine.game import Game
 from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
+from protocol import messages
 from protocol.codes import Code
 from protocol.events import move_message
-from protocol.messages import (
-    NEW,
-    Done,
-    JoinTable,
-    Leave,
-    ListTables,
-    OpenTable,
-    Ping,
-    PlacePiece,
-    Pong,
-    Refused,
-    Resume,
-    Say,
-    Seated,
-    Tables,
-    Watch,
-    Watching,
-)
+from protocol.messages import NEW
 from server.app import running
 from server.config import Config
-from tests.client.network.seated import (
-    SHORT_TIMEOUTS,
-    TOKEN,
-    answer_ping,
-    events_frame,
-    greet_and_wait,
-    joined,
-    seat_and_drop,
-    seat_joiner,
-    seat_returner,
-)
+from tests.client.network import seated
 from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, queued_updates, scripted
 
 
 async def test_a_move_survives_a_lost_connection(game: Game) -> None:
     """The seat is resumed with its token, and the unanswered move is sent again under its id."""
-    sent: list[PlacePiece] = []
+    sent: list[messages.PlacePiece] = []
 
     async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
-        await peer.send(events_frame(game, 1, 5))
-        sent.append(await peer.receive(PlacePiece))
+        await seated.seat_joiner(peer)
+        await peer.send(seated.events_frame(game, 1, 5))
+        sent.append(await peer.receive(messages.PlacePiece))
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
-        assert (resume.table, resume.token, resume.after) == ("ABCD", TOKEN, 5)
-        await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 6))
-        sent.append(await peer.receive(PlacePiece))
-        await peer.send(Done(sent[1].id))
+        resume = await peer.answer(
+            messages.Resume, messages.Seated(NEW, "ABCD", 0), seated.events_frame(game, 6)
+        )
+        assert (resume.table, resume.token, resume.after) == ("ABCD", seated.TOKEN, 5)
+        sent.append(await peer.receive(messages.PlacePiece))
+        await peer.send(messages.Done(sent[1].id))
 
-    async with joined(act, again) as connection:
+    async with seated.joined(act, again) as connection:
         await next_update(connection, Happened)
         await connection.ask(move_message(NEW, Place(Seat(0), Piece("Em*"), Field("C4"))))
         assert sent[0] == sent[1]
@@ -90,20 +65,18 @@ async def test_a_spectator_watches_again(game: Game) -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        watch = await peer.receive(Watch)
-        await peer.send(Watching(watch.id, "ABCD"), events_frame(game, 1, 1))
-        await peer.send(Pong((await peer.receive(Ping)).id))
+        await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"), seated.events_frame(game, 1, 1))
+        await peer.answer(messages.Ping, messages.Pong(NEW))
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        watch = await peer.receive(Watch)
+        watch = await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"))
         assert watch.after == 1
-        await peer.send(Watching(watch.id, "ABCD"))
 
     async with scripted(act, again) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(Watch(NEW, "ABCD"))
-        await connection.ask(Ping(NEW))
+        await connection.ask(messages.Watch(NEW, "ABCD"))
+        await connection.ask(messages.Ping(NEW))
         await next_update(connection, Back)
         assert connection.model.seq == 1
 
@@ -125,7 +98,7 @@ def test_pauses_grow_and_differ_between_clients() -> None:
         (None, None),
         (None, 1001),
         (Peer.welcome, 1013),
-        *((seat_returner, code) for code in (1000, 1001, 1011, 1012, 1013)),
+        *((seated.seat_returner, code) for code in (1000, 1001, 1011, 1012, 1013)),
     ],
 )
 async def test_a_server_that_sends_everybody_away_is_left_in_peace(
@@ -147,10 +120,10 @@ async def test_a_server_that_sends_everybody_away_is_left_in_peace(
         await peer.socket.close(1008, "the end")
 
     async with (
-        scripted(seat_and_drop, *[hostile] * attempts, end) as url,
+        scripted(seated.seat_and_drop, *[hostile] * attempts, end) as url,
         open_connection(url, timeouts=timeouts) as connection,
     ):
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(messages.JoinTable(NEW, "ABCD", "ann"))
         async with asyncio.timeout(TIMEOUT):
             pauses = [
                 update.retry_in async for update in connection.updates() if isinstance(update, ConnectionLost)
@@ -164,21 +137,23 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
 
     async def there(peer: Peer) -> None:
         await peer.welcome()
-        await peer.receive(OpenTable)
+        await peer.receive(messages.OpenTable)
         peer.drop()
 
-    async with scripted(there, greet_and_wait) as address:
+    async with scripted(there, seated.greet_and_wait) as address:
 
         async def here(peer: Peer) -> None:
             await peer.welcome()
             about = {"address": address}
             await peer.send(
-                Refused(Code.SERVER_STOPPING, "", (await peer.receive(OpenTable)).id, about=about)
+                messages.Refused(
+                    Code.SERVER_STOPPING, "", (await peer.receive(messages.OpenTable)).id, about=about
+                )
             )
 
         async with scripted(here) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
             with pytest.raises(RequestUnanswered, match="Check the list of tables"):
-                await connection.ask(OpenTable(NEW, 2, "ann"))
+                await connection.ask(messages.OpenTable(NEW, 2, "ann"))
             await next_update(connection, Back)  # there
             await next_update(connection, Back)  # and there greet_and_wait
 
@@ -187,12 +162,12 @@ async def test_a_player_who_was_leaving_does_not_resume() -> None:
     """A Leave counts as done if the connection is lost before its answer."""
 
     async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
-        await peer.receive(Leave)
+        await seated.seat_joiner(peer)
+        await peer.receive(messages.Leave)
         peer.drop()
 
-    async with joined(act, greet_and_wait) as connection:
-        await connection.ask(Leave(NEW))
+    async with seated.joined(act, seated.greet_and_wait) as connection:
+        await connection.ask(messages.Leave(NEW))
         assert connection.model.table is None
         await next_update(connection, Back)
 
@@ -203,23 +178,23 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
+        resume = await peer.receive(messages.Resume)
         await seat_given.wait()
-        await peer.send(Seated(resume.id, "ABCD", 1))
-        await peer.receive(Ping)
+        await peer.send(messages.Seated(resume.id, "ABCD", 1))
+        await peer.receive(messages.Ping)
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await seat_returner(peer, seat=1)
-        await answer_ping(peer)
+        await seated.seat_returner(peer, seat=1)
+        await seated.answer_ping(peer)
 
     async with scripted(act, again) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
-        connection._timeouts = SHORT_TIMEOUTS
+        connection._timeouts = seated.SHORT_TIMEOUTS
         with pytest.raises(RequestUnanswered):
-            await connection.ask(Resume(NEW, "ABCD", TOKEN))
+            await connection.ask(messages.Resume(NEW, "ABCD", seated.TOKEN))
         connection._timeouts = FAST_RETRIES
         seat_given.set()
-        await connection.ask(Ping(NEW))
+        await connection.ask(messages.Ping(NEW))
 
 
 @pytest.mark.parametrize(
@@ -237,10 +212,10 @@ async def test_final_closes(code: int, reason: str, sentence: str) -> None:
     """The client does not reconnect after these close codes."""
 
     async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
+        await seated.seat_joiner(peer)
         await peer.socket.close(code, reason)
 
-    async with joined(act) as connection:
+    async with seated.joined(act) as connection:
         assert await next_update(connection, Closed) == Closed(code, sentence)
         assert not connection.online
 
@@ -255,9 +230,11 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
     async def not_yet(peer: Peer) -> None:
         await peer.welcome()
         about = {"seconds": "1"} if code in {Code.TOO_SOON, Code.SERVER_STOPPING} else None
-        await peer.send(Refused(code, "Not yet.", (await peer.receive(Resume)).id, about=about))
+        await peer.send(
+            messages.Refused(code, "Not yet.", (await peer.receive(messages.Resume)).id, about=about)
+        )
 
-    async with joined(seat_and_drop, not_yet, seat_returner) as connection:
+    async with seated.joined(seated.seat_and_drop, not_yet, seated.seat_returner) as connection:
         await next_update(connection, Back)
         assert connection.online
 
@@ -265,38 +242,45 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
 @pytest.mark.parametrize(
     ("first", "code"),
     [
-        *((JoinTable(NEW, "ABCD", "ann"), code) for code in ("bad-token", "no-such-table", "table-damaged")),
-        (Watch(NEW, "ABCD"), "no-spectators"),
+        *(
+            (messages.JoinTable(NEW, "ABCD", "ann"), code)
+            for code in ("bad-token", "no-such-table", "table-damaged")
+        ),
+        (messages.Watch(NEW, "ABCD"), "no-spectators"),
     ],
 )
-async def test_a_lost_place_leads_to_the_lobby(first: JoinTable | Watch, code: str) -> None:
+async def test_a_lost_place_leads_to_the_lobby(first: messages.JoinTable | messages.Watch, code: str) -> None:
     """The reader of the news learns why, and so is who waits for the table; the lobby answers."""
-    refused = Refused(code, "No.", about={"table": "ABCD"})
+    refused = messages.Refused(code, "No.", about={"table": "ABCD"})
 
     async def act(peer: Peer) -> None:
-        if isinstance(first, JoinTable):
-            await seat_joiner(peer)
+        if isinstance(first, messages.JoinTable):
+            await seated.seat_joiner(peer)
         else:
             await peer.welcome()
-            await peer.send(Watching((await peer.receive(Watch)).id, "ABCD"))
-        await peer.receive(Say)
+            await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"))
+        await peer.receive(messages.Say)
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        back = await peer.receive(Resume) if isinstance(first, JoinTable) else await peer.receive(Watch)
+        back = (
+            await peer.receive(messages.Resume)
+            if isinstance(first, messages.JoinTable)
+            else await peer.receive(messages.Watch)
+        )
         await peer.send(structs.replace(refused, id=back.id))
-        await peer.send(Tables((await peer.receive(ListTables)).id, []))
+        await peer.answer(messages.ListTables, messages.Tables(NEW, []))
 
     async with scripted(act, again) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(first)
         with pytest.raises(RequestUnanswered) as unanswered:
-            await connection.ask(Say(NEW, "hello"))
+            await connection.ask(messages.Say(NEW, "hello"))
         assert str(unanswered.value) == describe_refusal(refused)
         assert (await next_update(connection, TableClosed)).refused.code == code
         await next_update(connection, Back)
         assert connection.model == TableModel()
-        assert (await connection.ask(ListTables(NEW))).tables == []
+        assert (await connection.ask(messages.ListTables(NEW))).tables == []
 
 
 async def test_a_server_that_is_gone_for_good() -> None:
@@ -306,10 +290,10 @@ async def test_a_server_that_is_gone_for_good() -> None:
         async with running(Config()) as server:
             peer = open_connection(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
             connection = await staying.enter_async_context(peer)
-            await connection.ask(OpenTable(NEW, 2, "ann"))
+            await connection.ask(messages.OpenTable(NEW, 2, "ann"))
         assert (await next_update(connection, ConnectionLost)).reason == "The server stopped."
         with pytest.raises(ConnectFailed, match="Gave up after"):
-            await connection.ask(Say(NEW, "hello"))
+            await connection.ask(messages.Say(NEW, "hello"))
         assert "Gave up after 0.05 s." in (await next_update(connection, Closed)).reason
 
 
@@ -317,17 +301,17 @@ async def test_only_the_first_end_of_a_request_counts() -> None:
     """A caller that has given up, or was answered in the same moment, is told nothing more."""
     loop = asyncio.get_running_loop()
     ends: list[Callable[[Waiting], None]] = [
-        lambda waiting: waiting.settle(Done(1)),
+        lambda waiting: waiting.settle(messages.Done(1)),
         lambda waiting: waiting.fail(ConnectFailed("lost")),
-        lambda waiting: waiting.refuse(Refused("not-at-table", "You are at no table.", 1)),
+        lambda waiting: waiting.refuse(messages.Refused("not-at-table", "You are at no table.", 1)),
     ]
     for end in ends:
-        settled, given_up = (Waiting(Leave(1), loop.create_future()) for _ in range(2))
+        settled, given_up = (Waiting(messages.Leave(1), loop.create_future()) for _ in range(2))
         settled.alarm = loop.call_later(3600, settled.fail, ConnectFailed("late"))
-        settled.settle(Done(1))
+        settled.settle(messages.Done(1))
         given_up.answer.cancel()
         for waiting in (settled, given_up):
             end(waiting)
             assert waiting.alarm is None
-        assert await settled.answer == Done(1)
+        assert await settled.answer == messages.Done(1)
         assert given_up.answer.cancelled()

@@ -68,8 +68,8 @@ async def test_a_refusal_is_raised_by_the_refused_request() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        place = await peer.receive(messages.PlacePiece)
-        await peer.send(messages.Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
+        taken = messages.Refused("field-taken", "C4 is taken.\x07", NEW, "R4.1")
+        await peer.answer(messages.PlacePiece, taken)
         await answer_ping(peer)
 
     async with joined(act) as connection:
@@ -89,8 +89,8 @@ async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None)
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        message = await peer.receive(messages.OpenTable)
-        await peer.send(messages.Refused(Code.TOO_SOON, "Wait.", message.id, about={"seconds": seconds}))
+        too_soon = messages.Refused(Code.TOO_SOON, "Wait.", NEW, about={"seconds": seconds})
+        await peer.answer(messages.OpenTable, too_soon)
 
     async with scripted(act) as url, open_connection(url) as connection:
         with pytest.raises(RequestRefused) as refusal:
@@ -227,9 +227,8 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(messages.Resume)
+        resume = await peer.answer(messages.Resume, messages.Seated(NEW, "ABCD", 0), events_frame(game, 5))
         assert resume.after == 4
-        await peer.send(messages.Seated(resume.id, "ABCD", 0), events_frame(game, 5))
 
     async with joined(act, again) as connection:
         connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS
@@ -327,9 +326,8 @@ async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice()
 
     async def first(peer: Peer) -> None:
         await peer.welcome()
-        entered = await peer.receive(messages.EnterLobby)
+        entered = await peer.answer(messages.EnterLobby, messages.Done(NEW))
         assert (entered.name, entered.tokens) == ("Ann", ["made up"])
-        await peer.send(messages.Done(entered.id))
         await peer.receive(messages.SayInLobby)
         peer.drop()
 

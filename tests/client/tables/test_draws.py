@@ -35,23 +35,9 @@ from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from palatinus import main
+from protocol import messages
 from protocol.events import event_map, snapshot_message
-from protocol.messages import (
-    NEW,
-    AddShare,
-    Done,
-    DrawBegins,
-    Events,
-    GetRecord,
-    JoinTable,
-    OpenTable,
-    Rematch,
-    Seated,
-    SeatSummary,
-    StartGame,
-    TableState,
-    Watch,
-)
+from protocol.messages import NEW
 from server.app import Running, running
 from server.config import Config
 from server.tables.game import game_start
@@ -64,7 +50,12 @@ ANN = Seat(0)
 SEED = Bytes32("5e" * 32)
 SHARES = (Share("a" * 64), Share("b" * 64), NO_SHARE)
 OTHER = Share("c" * 64)
-TABLE = TableState("KRTV", "gathering", [SeatSummary("Ann"), SeatSummary("Bob"), SeatSummary("Cid")], Seat(0))
+TABLE = messages.TableState(
+    "KRTV",
+    "gathering",
+    [messages.SeatSummary("Ann"), messages.SeatSummary("Bob"), messages.SeatSummary("Cid")],
+    Seat(0),
+)
 
 
 def played_game(chance: SharedChance, *, random_layout: bool = False, starting: Seat | None = None) -> Game:
@@ -76,17 +67,17 @@ def played_game(chance: SharedChance, *, random_layout: bool = False, starting: 
     return game
 
 
-def called(shares: Sequence[Share] = SHARES, seed: Bytes32 = SEED) -> DrawBegins:
+def called(shares: Sequence[Share] = SHARES, seed: Bytes32 = SEED) -> messages.DrawBegins:
     """Return the call for these shares."""
     pledges: list[str | None] = [None if share == NO_SHARE else pledge_of(share) for share in shares]
-    return DrawBegins(commitment_to(seed), pledges)
+    return messages.DrawBegins(commitment_to(seed), pledges)
 
 
 def witnessed(
     events: Sequence[SeenEvent],
-    *calls: DrawBegins,
+    *calls: messages.DrawBegins,
     seat: Seat | None = ANN,
-    table: TableState = TABLE,
+    table: messages.TableState = TABLE,
     share: Share = SHARES[0],
     promised: str | None = None,
 ) -> DrawsCheck:
@@ -126,7 +117,7 @@ def test_the_draws_of_a_round_are_those_that_were_promised() -> None:
     )  # fmt: skip
     game = played_game(SharedChance(SEED, shares), random_layout=True)
     table = with_fields(TABLE, random_layout=True)
-    call = DrawBegins(commitment_to(SEED), [None] * 3)
+    call = messages.DrawBegins(commitment_to(SEED), [None] * 3)
     for promised, fault in (commitment_to(SEED), None), (commitment_to(Bytes32("0" * 64)), Doubt.COMMITMENT):
         check = witnessed(game.events, call, table=table, promised=promised)
         assert check.fault is fault
@@ -146,7 +137,7 @@ def test_whoever_came_later_checks_what_there_is_to_see() -> None:
             model.take(message)
             if number < len(game.events):
                 rest = [event_map(redacted(event, SPECTATOR)) for event in game.events[number:]]
-                model.take(Events(number + 1, rest))
+                model.take(messages.Events(number + 1, rest))
             assert model.draws.check() == DrawsCheck(Draws(commitment_to(SEED), SHARES, True), fault)
 
 
@@ -210,7 +201,7 @@ def test_what_does_not_fit_the_call_is_noticed() -> None:
     ],
 )
 def test_a_game_is_the_one_that_was_to_be_drawn(
-    table: TableState, starting: Seat | None, fault: Doubt | None, *, random_layout: bool
+    table: messages.TableState, starting: Seat | None, fault: Doubt | None, *, random_layout: bool
 ) -> None:
     """Who starts, if the host had named a seat, and whether the tiles are laid or drawn."""
     chance = SharedChance(SEED, SHARES)
@@ -250,22 +241,22 @@ async def test_no_share_is_shown_twice() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        opening = await peer.receive(OpenTable)
+        opening = await peer.receive(messages.OpenTable)
         pledge, shown = opening.pledge, set()
-        await peer.send(Seated(opening.id, "KRTV", 0, "a-token"), TABLE)
+        await peer.send(messages.Seated(opening.id, "KRTV", 0, "a-token"), TABLE)
         for number in range(3):
-            draw = DrawBegins(commitment_to(Bytes32(str(number) * 64)), [pledge, None, None])
+            draw = messages.DrawBegins(commitment_to(Bytes32(str(number) * 64)), [pledge, None, None])
             await peer.send(draw)
-            answer = await peer.receive(AddShare)
+            answer = await peer.receive(messages.AddShare)
             assert pledge_of(Share(answer.share)) == pledge
             assert answer.commitment == draw.commitment
             pledge = answer.pledge
             shown.add(answer.share)
-            await peer.send(Done(answer.id), with_fields(draw, pledges=[None, None, None]))
+            await peer.send(messages.Done(answer.id), with_fields(draw, pledges=[None, None, None]))
         assert len(shown) == 3
 
     async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(OpenTable(NEW, 3, "Ann"))
+        await connection.ask(messages.OpenTable(NEW, 3, "Ann"))
         async with asyncio.timeout(TIMEOUT):
             while connection.model.draws._broken_off < 3:  # noqa: ASYNC110 - no update tells it
                 await asyncio.sleep(0.005)
@@ -280,9 +271,9 @@ async def two_players(server: Running) -> AsyncIterator[list[Connection]]:
     async with contextlib.AsyncExitStack() as stack:
         line = partial(open_connection, f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES)
         ann, bob, watching = [await stack.enter_async_context(line()) for _ in range(3)]
-        seated = await ann.ask(OpenTable(NEW, 2, "Ann"))
-        await bob.ask(JoinTable(NEW, seated.table, "Bob"))
-        await watching.ask(Watch(NEW, seated.table))
+        seated = await ann.ask(messages.OpenTable(NEW, 2, "Ann"))
+        await bob.ask(messages.JoinTable(NEW, seated.table, "Bob"))
+        await watching.ask(messages.Watch(NEW, seated.table))
         yield [ann, bob, watching]
 
 
@@ -298,7 +289,7 @@ async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.Cap
     async with running(Config(records=tmp_path)) as server, two_players(server) as (ann, bob, watching):
         commitments = set()
         for _ in range(2):
-            await ann.ask(StartGame(NEW))
+            await ann.ask(messages.StartGame(NEW))
             assert ann._websocket is not None
             ann._websocket.transport.abort()
             await play(ann, bob)
@@ -314,10 +305,10 @@ async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.Cap
             if len(commitments) == 1:
                 await play(watching)
                 assert watching.model.draws.check() == DrawsCheck(draws)
-                await ann.ask(Rematch(NEW))
-                await bob.ask(Rematch(NEW))
+                await ann.ask(messages.Rematch(NEW))
+                await bob.ask(messages.Rematch(NEW))
         assert len(commitments) == 2
-        record = (await ann.ask(GetRecord(NEW))).text
+        record = (await ann.ask(messages.GetRecord(NEW))).text
     file = tmp_path / "saved.txt"
     file.write_text(record, encoding="utf-8")
     assert main(["check", str(file)]) == 0
@@ -332,13 +323,13 @@ async def test_clients_notice_a_server_that_draws_what_it_likes(
     for module in (game_start, persistent_state):
         monkeypatch.setattr(module, "SharedChance", lambda *of: CheatingChance(thing, SharedChance(*of)))
     async with running(Config()) as server, two_players(server) as (ann, bob, watching):
-        await ann.ask(StartGame(NEW))
+        await ann.ask(messages.StartGame(NEW))
         await play(ann, bob, watching)
         for client in (ann, bob, watching):
             check = client.model.draws.check()
             assert check is not None
             assert check.fault == Mismatch(thing)
-        record = (await ann.ask(GetRecord(NEW))).text
+        record = (await ann.ask(messages.GetRecord(NEW))).text
     file = tmp_path / "record.txt"
     file.write_text(record, encoding="utf-8")
     assert main(["check", str(file)]) == 1

@@ -13,19 +13,8 @@ from client.ui.requests import Join
 from client.ui.screens.lobby import LobbyPage
 from client.ui.state import Ui
 from client.ui.visit import Options
-from protocol.messages import (
-    Done,
-    JoinTable,
-    Leave,
-    ListTables,
-    Resume,
-    Seated,
-    SeatSummary,
-    ServerMessage,
-    Tables,
-    TableState,
-    TableSummary,
-)
+from protocol import messages
+from protocol.messages import NEW
 from tests.client.scripted import TIMEOUT, Peer
 
 
@@ -45,7 +34,7 @@ class Keyboard:
                 await self.changed.wait()
 
 
-def tables_in(ui: Ui) -> tuple[TableSummary, ...]:
+def tables_in(ui: Ui) -> tuple[messages.TableSummary, ...]:
     return ui.page.tables if isinstance(ui.page, LobbyPage) else ()
 
 
@@ -54,15 +43,16 @@ def is_idle(ui: Ui, model: TableModel) -> bool:
     return model.table is not None and not ui.busy
 
 
-def gathering(*names: str | None) -> TableState:
-    return TableState("KXQT", "gathering", [SeatSummary(name, name is not None) for name in names], 0)
+def gathering(*names: str | None) -> messages.TableState:
+    return messages.TableState(
+        "KXQT", "gathering", [messages.SeatSummary(name, name is not None) for name in names], 0
+    )
 
 
-async def greet(peer: Peer, *tables: TableSummary) -> None:
+async def greet(peer: Peer, *tables: messages.TableSummary) -> None:
     """Greet the client and send it the list of tables."""
     await peer.welcome()
-    asked = await peer.receive(ListTables)
-    await peer.send(Tables(asked.id, list(tables)))
+    await peer.answer(messages.ListTables, messages.Tables(NEW, list(tables)))
 
 
 def kept_seat_files(folder: Path) -> list[bytes]:
@@ -79,29 +69,30 @@ def options_with_kept_seat(folder: Path, url: str) -> Options:
 async def quit_table(keys: Keyboard, peer: Peer) -> None:
     """Have the program end, and let it leave its table first."""
     keys.press("q")
-    leave = await peer.receive(Leave)
-    await peer.send(Done(leave.id))
+    await peer.answer(messages.Leave, messages.Done(NEW))
 
 
 async def greet_with_a_table(keys: Keyboard, peer: Peer) -> None:
     """Greet the client, and wait until it shows a table that can be joined."""
-    await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
+    await greet(peer, messages.TableSummary("KXQT", "Bob", 2, 1, "gathering"))
     await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
 
 
 async def list_again(keys: Keyboard, peer: Peer) -> None:
     """Have the client ask for the list, rather than wait until it does so by itself, and show a table."""
     keys.press("r")
-    asked = await peer.receive(ListTables)
-    await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 1, "gathering")]))
+    await peer.answer(
+        messages.ListTables, messages.Tables(NEW, [messages.TableSummary("ABCD", "Bob", 2, 1, "gathering")])
+    )
     await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
 
 
-async def seat(peer: Peer, *messages: ServerMessage) -> None:
+async def seat(peer: Peer, *others: messages.ServerMessage) -> None:
     """Greet the client, and give it the second seat at the table that it joins or comes back to."""
     await peer.welcome()
     asked = await peer.receive_any()
-    assert isinstance(asked, JoinTable | Resume)
+    assert isinstance(asked, messages.JoinTable | messages.Resume)
     await peer.send(
-        Seated(asked.id, "KXQT", 1, "a-secret" if isinstance(asked, JoinTable) else None), *messages
+        messages.Seated(asked.id, "KXQT", 1, "a-secret" if isinstance(asked, messages.JoinTable) else None),
+        *others,
     )

@@ -26,94 +26,57 @@ from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
+from protocol import messages
 from protocol.events import snapshot_message
-from protocol.messages import (
-    NEW,
-    Done,
-    EnterLobby,
-    GetRecord,
-    JoinTable,
-    Leave,
-    ListTables,
-    OpenTable,
-    Record,
-    Refused,
-    Resume,
-    SaidInLobby,
-    Say,
-    SayInLobby,
-    Seated,
-    SeatSummary,
-    StartGame,
-    Tables,
-    TableState,
-    TableSummary,
-    Watch,
-    Watching,
-)
+from protocol.messages import NEW
 from server.app import running
 from server.config import Config
 from tests.client.scripted import TIMEOUT, Peer, next_update, scripted
-from tests.client.ui.keyboard import (
-    Keyboard,
-    gathering,
-    greet,
-    greet_with_a_table,
-    is_idle,
-    kept_seat_files,
-    list_again,
-    options_with_kept_seat,
-    quit_table,
-    seat,
-    tables_in,
-)
+from tests.client.ui import keyboard
 from tests.games import played
 from tests.server.manual_clock import FastClock
 
 
-async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
+async def test_from_the_lobby_to_a_table_and_back(keys: keyboard.Keyboard) -> None:
     """Enter joins the chosen table, a typed text is sent as chat, and Esc leaves the table."""
 
     async def act(peer: Peer) -> None:
-        await greet_with_a_table(keys, peer)
+        await keyboard.greet_with_a_table(keys, peer)
         keys.press("\r")
-        join = await peer.receive(JoinTable)
+        join = await peer.answer(
+            messages.JoinTable, messages.Seated(NEW, "KXQT", 1, "secret"), keyboard.gathering("Bob", "Ann")
+        )
         assert (join.table, join.name) == ("KXQT", "Ann")
-        await peer.send(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
-        await keys.until(is_idle)
+        await keys.until(keyboard.is_idle)
         keys.press("thello\r")
-        say = await peer.receive(Say)
+        say = await peer.answer(messages.Say, messages.Done(NEW))
         assert say.text == "hello"
-        await peer.send(Done(say.id))
-        await keys.until(is_idle)
+        await keys.until(keyboard.is_idle)
         keys.press("\x1b")
         await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
         keys.press("y")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        tables = await peer.receive(ListTables)
-        await peer.send(Tables(tables.id, []))
-        await keys.until(lambda ui, _: not tables_in(ui))
+        await peer.answer(messages.Leave, messages.Done(NEW))
+        await peer.answer(messages.ListTables, messages.Tables(NEW, []))
+        await keys.until(lambda ui, _: not keyboard.tables_in(ui))
         keys.press("q")
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
 
 
-async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> None:
+async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyboard) -> None:
     """`palatinus play` opens a table, seats bots, and starts the game without a key."""
     seated_bots: list[tuple[str, int]] = []
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        opening = await peer.receive(OpenTable)
+        opening = await peer.receive(messages.OpenTable)
         assert (opening.players, opening.random_layout) == (2, True)
-        seated = Seated(opening.id, "KXQT", 0, "secret")
-        await peer.send(seated, gathering("Ann", None), gathering("Ann", "bot"))
-        start = await peer.receive(StartGame)
-        await peer.send(Done(start.id))
-        await keys.until(is_idle)
-        await quit_table(keys, peer)
+        seated = messages.Seated(opening.id, "KXQT", 0, "secret")
+        await peer.send(seated, keyboard.gathering("Ann", None), keyboard.gathering("Ann", "bot"))
+        await peer.answer(messages.StartGame, messages.Done(NEW))
+        await keys.until(keyboard.is_idle)
+        await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
         opening = requests.Open(2, random_layout=True)
@@ -122,36 +85,35 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
     assert seated_bots == [("KXQT", 1)]
 
 
-async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
+async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard) -> None:
     """If the given table is full, the lobby is shown and works."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        join = await peer.receive(JoinTable)
-        await peer.send(Refused("table-full", "Every seat is taken.", join.id))
-        asked = await peer.receive(ListTables)
-        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await peer.answer(messages.JoinTable, messages.Refused("table-full", "Every seat is taken.", NEW))
+        await peer.answer(
+            messages.ListTables, messages.Tables(NEW, [messages.TableSummary("ABCD", "Bob", 2, 2, "playing")])
+        )
+        await keys.until(lambda ui, _: len(keyboard.tables_in(ui)) == 1)
         keys.press("w")
-        watch = await peer.receive(Watch)
+        watch = await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"))
         assert watch.table == "ABCD"
-        await peer.send(Watching(watch.id, "ABCD"))
-        await keys.until(is_idle)
-        await quit_table(keys, peer)
+        await keys.until(keyboard.is_idle)
+        await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
 
 
-async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
+async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard) -> None:
     """The log says why, and the list of tables is asked for as ever."""
 
     async def act(peer: Peer) -> None:
-        await seat(peer)
+        await keyboard.seat(peer)
         await keys.until(lambda _, model: model.table == "KXQT")
-        await peer.send(Refused("table-closed", "It is closed.", about={"table": "KXQT"}))
+        await peer.send(messages.Refused("table-closed", "It is closed.", about={"table": "KXQT"}))
         await keys.until(lambda ui, _: "Table KXQT is closed." in ui.log)
-        await list_again(keys, peer)
+        await keyboard.list_again(keys, peer)
         keys.press("q")
 
     async with scripted(act) as url:
@@ -160,42 +122,41 @@ async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keybo
 
 @pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
 async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
-    keys: Keyboard, tmp_path: Path, code: str, left: int
+    keys: keyboard.Keyboard, tmp_path: Path, code: str, left: int
 ) -> None:
     """A seat is forgotten only if the server says that nobody has it: the table may be there again later."""
 
     async def act(peer: Peer) -> None:
-        await seat(peer, gathering("Cosima", "Ann"))
+        await keyboard.seat(peer, keyboard.gathering("Cosima", "Ann"))
         await keys.until(lambda _, model: model.table == "KXQT")
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(Refused(code, "No.", resume.id, about={"table": "KXQT"}))
+        await peer.answer(messages.Resume, messages.Refused(code, "No.", NEW, about={"table": "KXQT"}))
         await keys.until(lambda ui, _: ui.lost is None and isinstance(ui.page, LobbyPage))
-        await list_again(keys, peer)
+        await keyboard.list_again(keys, peer)
         await keys.until(lambda ui, _: any("KXQT" in line for line in ui.log[-2:]))
         keys.press("q")
 
     async with scripted(act, again) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-    assert len(kept_seat_files(tmp_path)) == left
+        assert await run(keyboard.options_with_kept_seat(tmp_path, url)) == 0
+    assert len(keyboard.kept_seat_files(tmp_path)) == left
 
 
 async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
-    keys: Keyboard, monkeypatch: pytest.MonkeyPatch
+    keys: keyboard.Keyboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list is asked for again and again, whatever the player does."""
     monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0)
 
     async def act(peer: Peer) -> None:
-        await greet_with_a_table(keys, peer)
+        await keyboard.greet_with_a_table(keys, peer)
         assert keys.client is not None
-        asked = await peer.receive(ListTables)
+        asked = await peer.receive(messages.ListTables)
         keys.press("w")
-        await peer.receive(Watch)
-        await peer.send(Refused("too-soon", "Not now.", asked.id))
+        await peer.receive(messages.Watch)
+        await peer.send(messages.Refused("too-soon", "Not now.", asked.id))
         await keys.until(lambda ui, _: ui.notice is not None and ui.notice.refusal)
         assert keys.client.ui.busy
         peer.drop()
@@ -205,13 +166,13 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
         assert await run(Options(url, "Ann")) == 0
 
 
-async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
+async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keyboard) -> None:
     """A request that waits for the connection is cancelled."""
 
     async def act(peer: Peer) -> None:
-        await greet_with_a_table(keys, peer)
+        await keyboard.greet_with_a_table(keys, peer)
         keys.press("w")
-        await peer.receive(Watch)
+        await peer.receive(messages.Watch)
         peer.drop()
 
     async with asyncio.timeout(TIMEOUT):
@@ -223,21 +184,20 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
         assert await quitting == 0
 
 
-async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
+async def test_a_finished_game_is_kept_once(keys: keyboard.Keyboard) -> None:
     """As soon as it is over, by whoever has played it elsewhere."""
     game = played(GameOptions(2, random_layout=True), 1)
     text = recorded(game.events, ("Cosima", "Ann"))
-    seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
+    seats = [messages.SeatSummary("Cosima", here=True), messages.SeatSummary("Ann", here=True)]
     kept: list[tuple[str, str]] = []
 
     async def act(peer: Peer) -> None:
-        over = TableState("KXQT", "over", seats, 0)
+        over = messages.TableState("KXQT", "over", seats, 0)
         view = snapshot(game.view, eyes_of(Seat(1)))
-        await seat(peer, over, snapshot_message(view, len(game.events), None), over)
-        asked = await peer.receive(GetRecord)
-        await peer.send(Record(asked.id, text.splitlines()), over)
+        await keyboard.seat(peer, over, snapshot_message(view, len(game.events), None), over)
+        await peer.answer(messages.GetRecord, messages.Record(NEW, text.splitlines()), over)
         await keys.until(lambda _ui, _model: bool(kept))
-        await quit_table(keys, peer)
+        await keyboard.quit_table(keys, peer)
 
     looking_back = LookingBack(recording_of, None, keep=lambda table, record: kept.append((table, record)))
     async with scripted(act) as url:
@@ -245,19 +205,19 @@ async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
     assert kept == [("KXQT", text)]
 
 
-async def ask_for_a_hint(keys: Keyboard, peer: Peer) -> TableState:
+async def ask_for_a_hint(keys: keyboard.Keyboard, peer: Peer) -> messages.TableState:
     """Let the player ask for a hint at the beginning of a game, and return the table, which allows it."""
     game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
-    seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
-    allowed = TableState("KXQT", "playing", seats, 0, hints=True)
+    seats = [messages.SeatSummary("Cosima", here=True), messages.SeatSummary("Ann", here=True)]
+    allowed = messages.TableState("KXQT", "playing", seats, 0, hints=True)
     shown = snapshot(game.view, eyes_of(Seat(1)))
-    await seat(peer, allowed, snapshot_message(shown, len(game.events), game.legal()))
-    await keys.until(lambda ui, model: is_idle(ui, model) and model.legal is not None)
+    await keyboard.seat(peer, allowed, snapshot_message(shown, len(game.events), game.legal()))
+    await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and model.legal is not None)
     keys.press("s")
     return allowed
 
 
-async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
+async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard) -> None:
     """The host may forbid hints while a move is being looked for, and allow them again."""
     looking, may_answer = asyncio.Event(), asyncio.Event()
 
@@ -291,7 +251,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
 
 
 @pytest.mark.parametrize("key", ["l", "s"])
-async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> None:
+async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key: str) -> None:
     """Until then the screen says what it does; the key does what it always does, and no hint comes.
 
     The key that has begun the search begins no other one beside it.
@@ -320,17 +280,18 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
         await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
 
 
-async def test_a_paste_is_typed_into_the_line(keys: Keyboard) -> None:
+async def test_a_paste_is_typed_into_the_line(keys: keyboard.Keyboard) -> None:
     """Whatever it contains, a paste is text and not a series of keys."""
 
     async def act(peer: Peer) -> None:
-        await greet(peer)
+        await keyboard.greet(peer)
         await keys.until(lambda ui, _: not ui.busy)
         keys.press("\x1b[200~q\x1b[201~")  # without a line to type into, a paste does nothing
         keys.press(":\x1b[200~join\n kxqt\x1b[201~\r")
-        join = await peer.receive(JoinTable)
+        join = await peer.answer(
+            messages.JoinTable, messages.Refused("no-such-table", "There is no table KXQT.", NEW)
+        )
         assert join.table == "KXQT"
-        await peer.send(Refused("no-such-table", "There is no table KXQT.", join.id))
         await keys.until(lambda ui, _: ui.notice is not None)
         keys.press("\x03q")  # the refused line stays until it is cancelled
 
@@ -338,9 +299,9 @@ async def test_a_paste_is_typed_into_the_line(keys: Keyboard) -> None:
         assert await run(Options(url, "Ann")) == 0
 
 
-async def test_a_signal_ends_the_program_cleanly(keys: Keyboard) -> None:
+async def test_a_signal_ends_the_program_cleanly(keys: keyboard.Keyboard) -> None:
     async def act(peer: Peer) -> None:
-        await greet(peer)
+        await keyboard.greet(peer)
         await keys.until(lambda ui, _: not ui.busy)
         signal.raise_signal(signal.SIGTERM)
 
@@ -349,7 +310,7 @@ async def test_a_signal_ends_the_program_cleanly(keys: Keyboard) -> None:
 
 
 async def test_a_crash_is_reported_in_one_sentence(
-    keys: Keyboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    keys: keyboard.Keyboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An error while drawing ends the program without a traceback."""
     del keys
@@ -361,7 +322,7 @@ async def test_a_crash_is_reported_in_one_sentence(
 
     async def act(peer: Peer) -> None:
         with contextlib.suppress(Exception):
-            await greet(peer)
+            await keyboard.greet(peer)
 
     async with asyncio.timeout(TIMEOUT), scripted(act) as url:
         assert await run(Options(url, "Ann")) == 1
@@ -385,14 +346,14 @@ def names_of(ui: Ui) -> list[str]:
     return [] if ui.company is None else [each.name for each in ui.company.people]
 
 
-async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard, monkeypatch: pytest.MonkeyPatch) -> None:
     """A taken name is changed on the spot, or tried again; people are listed at tables as well, and talk."""
     monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0.05)
     async with (
         running(Config(timers=FastClock)) as server,
         open_connection(url := f"ws://127.0.0.1:{server.port}") as other,
     ):
-        await other.ask(EnterLobby(NEW, "Ann"))
+        await other.ask(messages.EnterLobby(NEW, "Ann"))
         ann = asyncio.create_task(run(Options(url, "Ann")))
         await keys.until(lambda ui, _: ui.company is not None and "already has that name" in ui.company.fault)
         keys.press("t")
@@ -403,15 +364,15 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         await keys.until(lambda ui, _: names_of(ui) == ["Ann", "LiviaAnn"])
         keys.press("n\x15ANN\r")
         await keys.until(lambda ui, _: bool(ui.entry and ui.notice) and ui.name == "LiviaAnn")
-        await other.ask(EnterLobby(NEW, "Bob"))
+        await other.ask(messages.EnterLobby(NEW, "Bob"))
         keys.press("\x15Ann\r")
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
         keys.press("thello\r")
-        said = await next_update(other, SaidInLobby)
+        said = await next_update(other, messages.SaidInLobby)
         assert [(each.name, each.text) for each in said.remarks] == [("Ann", "hello")]
         keys.press("o\r")
-        await keys.until(is_idle)
-        await other.ask(SayInLobby(NEW, "anybody?"))
+        await keys.until(keyboard.is_idle)
+        await other.ask(messages.SayInLobby(NEW, "anybody?"))
         keys.press("\x1b")
         await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
         keys.press("y")
@@ -425,13 +386,13 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         assert await ann == 0
 
 
-async def test_a_game_against_bots_has_no_lobby(keys: Keyboard) -> None:
+async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None:
     """Nobody else is there: the client does not enter one that the server has."""
     bots = SeatedBots(lambda _table, _seats: None, asyncio.Queue())
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
         playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots)))
-        await keys.until(is_idle)
+        await keys.until(keyboard.is_idle)
         assert keys.client is not None
         assert keys.client._connection.listed_as is None
         keys.press("q")

@@ -20,22 +20,9 @@ from engine.game import GameOptions, SharedChance
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
+from protocol import messages
 from protocol.events import snapshot_message
-from protocol.messages import (
-    AddShare,
-    DrawBegins,
-    JoinTable,
-    ListTables,
-    Refused,
-    Rematch,
-    Resume,
-    Said,
-    Seated,
-    SeatSummary,
-    Tables,
-    TableState,
-    TableSummary,
-)
+from protocol.messages import NEW
 from tests.client.scripted import Peer, scripted
 from tests.client.tables.test_draws import SEED, SHARES, played_game
 from tests.client.ui.keyboard import (
@@ -57,12 +44,12 @@ async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: st
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
+        resume = await peer.answer(messages.Resume, messages.Refused(code, "No.", NEW))
         assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
-        await peer.send(Refused(code, "No.", resume.id))
-        join = await peer.receive(JoinTable)
+        join = await peer.answer(
+            messages.JoinTable, messages.Seated(NEW, "KXQT", 0, "new-secret"), gathering("Bob", None)
+        )
         assert join.name == "Bob"
-        await peer.send(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
         await keys.until(is_idle)
         await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept." in ui.log)
         (content,) = kept_seat_files(tmp_path)
@@ -79,10 +66,10 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(Refused("not-stored", "The disk is full.", resume.id))
-        tables = await peer.receive(ListTables)
-        await peer.send(Tables(tables.id, [TableSummary("KXQT", "Bob", 2, 2, "playing")]))
+        await peer.answer(messages.Resume, messages.Refused("not-stored", "The disk is full.", NEW))
+        await peer.answer(
+            messages.ListTables, messages.Tables(NEW, [messages.TableSummary("KXQT", "Bob", 2, 2, "playing")])
+        )
         kept = frozenset({"KXQT"})
         await keys.until(lambda ui, _: isinstance(ui.page, LobbyPage) and ui.page.kept_seats == kept)
         await keys.until(lambda ui, _: ui.notice is not None)
@@ -122,8 +109,9 @@ async def test_unusable_seat_files_do_not_end_the_game(
     async def act(peer: Peer) -> None:
         await greet_with_a_table(keys, peer)
         keys.press("\r")
-        join = await peer.receive(JoinTable)
-        await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
+        await peer.answer(
+            messages.JoinTable, messages.Seated(NEW, "KXQT", 1, "a-secret"), gathering("Bob", "Ann")
+        )
         await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
         assert keys.client is not None
         assert "a-secret" not in repr(keys.client.ui) + repr(keys.client._connection.model)
@@ -141,14 +129,14 @@ def test_a_damaged_seat_file_is_reported_once_and_an_unsaved_seat_each_time(tmp_
     keeper = SeatKeeper(seats, told.append)
     keeper.tables()
     for number in range(3):
-        keeper.keep(Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
+        keeper.keep(messages.Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
     (damaged,) = told
     assert damaged.startswith("A seat saved on this computer cannot be read and is ignored: ")
     keeper.release()
     shutil.rmtree(folder)
     folder.write_text("")
     for number in range(2):
-        keeper.keep(Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
+        keeper.keep(messages.Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
     assert [text.startswith("Your seat cannot be saved") for text in told] == [False, True, True]
 
 
@@ -162,17 +150,17 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
 
     async def act(peer: Peer) -> None:
         over = snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None)
-        await seat(peer, gathering("Cosima", "Ann"), over, Said("again?", 0))
+        await seat(peer, gathering("Cosima", "Ann"), over, messages.Said("again?", 0))
         await keys.until(
             lambda ui, _: isinstance(ui.page, Result) and says(ui, "again?") and not kept_seat_files(tmp_path)
         )
         keys.press("m")
-        rematch = await peer.receive(Rematch)
-        seats = [SeatSummary("Cosima", kept=True), SeatSummary("Ann", here=True)]
+        rematch = await peer.receive(messages.Rematch)
+        seats = [messages.SeatSummary("Cosima", kept=True), messages.SeatSummary("Ann", here=True)]
         await peer.send(
-            Said("at once", 0),  # news that is heard only when the client is at the next table
-            Seated(rematch.id, "ABCD", 1),
-            TableState("ABCD", "gathering", seats, 1),
+            messages.Said("at once", 0),  # news that is heard only when the client is at the next table
+            messages.Seated(rematch.id, "ABCD", 1),
+            messages.TableState("ABCD", "gathering", seats, 1),
         )
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: says(ui, "again?") and not isinstance(ui.page, Result))
@@ -192,10 +180,10 @@ async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard
 
     async def show(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
-        draw = DrawBegins(commitment_to(SEED), [pledge_of(SHARES[0]), resume.pledge, None])
-        await peer.send(Seated(resume.id, "KXQT", 1), table, draw)
-        share = (await peer.receive(AddShare)).share
+        resume = await peer.receive(messages.Resume)
+        draw = messages.DrawBegins(commitment_to(SEED), [pledge_of(SHARES[0]), resume.pledge, None])
+        await peer.send(messages.Seated(resume.id, "KXQT", 1), table, draw)
+        share = (await peer.receive(messages.AddShare)).share
         await peer.send(table)
         await keys.until(lambda *_: share.encode() in kept_seat_files(tmp_path)[0])
         shown.set_result(Share(share))

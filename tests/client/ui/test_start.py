@@ -24,16 +24,8 @@ from engine.pieces import People
 from engine.record import recorded
 from protocol.admin import EveningPlan
 from server.storage.sqlite.journal_file import FILE_NAME, lock_folder
+from tests.client.ui import seen
 from tests.client.ui.pty_terminal import Terminal
-from tests.client.ui.seen import (
-    after,
-    assert_screen,
-    is_refused,
-    notice_of,
-    request_after,
-    screen_of,
-    text_of,
-)
 from tests.games import played
 
 NOWHERE = TableModel()
@@ -53,41 +45,41 @@ def test_every_line_can_be_chosen() -> None:
         (10, requests.GoTo(SERVERS[1])),
         (3, requests.Errand.SEARCH),
     ):
-        assert request_after(UI, NOWHERE, *["down"] * down, "enter") == request
+        assert seen.request_after(UI, NOWHERE, *["down"] * down, "enter") == request
     chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
     assert at_first is None
     assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Errand.HOST
-    assert request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
-    assert request_after(UI, NOWHERE, "escape") is None
-    assert request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
+    assert seen.request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
+    assert seen.request_after(UI, NOWHERE, "escape") is None
+    assert seen.request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
 
 
 def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], None]) -> None:
     """Where there is no room for all of them on a page, it is scrolled before it is turned."""
     for language in LANGUAGES:
         in_language(language)
-        ui, shown = after(UI, NOWHERE, "?"), ""
+        ui, shown = seen.after(UI, NOWHERE, "?"), ""
         while isinstance(help_page := ui.overlay, Reading) and not help_page.number:
             frame = drawn(ui, NOWHERE, UNICODE, 80, 24)
-            shown += " ".join(text_of(frame).split())
-            ui = after(replace(ui, last_top=frame.last_top), NOWHERE, "pagedown")
+            shown += " ".join(seen.text_of(frame).split())
+            ui = seen.after(replace(ui, last_top=frame.last_top), NOWHERE, "pagedown")
         assert all(_(key.help).split()[-1] in shown for key in UI.page.keys(NOWHERE))
         assert _("quit") in shown.partition(_("the rules in short"))[2]
 
 
 def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> None:
     def shown(ui: Ui) -> str:
-        return " ".join(screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())
+        return " ".join(seen.screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())
 
     for down, line in enumerate(each for each in StartLine if each is not StartLine.CONTINUE):
-        assert " ".join(line.value) in shown(after(UI, NOWHERE, *["down"] * down))
-    assert SERVERS[1] in shown(after(UI, NOWHERE, *["down"] * 10))
+        assert " ".join(line.value) in shown(seen.after(UI, NOWHERE, *["down"] * down))
+    assert SERVERS[1] in shown(seen.after(UI, NOWHERE, *["down"] * 10))
     for first, again in "45", "xx", "pp", "ss", "aa", "ww":  # the first leads to the line
-        assert shown(after(UI, NOWHERE, first)) != shown(after(UI, NOWHERE, first, again))
+        assert shown(seen.after(UI, NOWHERE, first)) != shown(seen.after(UI, NOWHERE, first, again))
 
 
 def preferences_after(*keys: str) -> Preferences:
-    page = after(UI, NOWHERE, *keys).page
+    page = seen.after(UI, NOWHERE, *keys).page
     assert isinstance(page, Start)
     return page.preferences
 
@@ -101,18 +93,18 @@ def test_a_game_against_bots_is_set_up() -> None:
         ("pppppp", Preferences(servers=SERVERS)),
     ):
         assert preferences_after(*keys) == game
-        assert request_after(UI, NOWHERE, *keys, "enter") is requests.Errand.PLAY
+        assert seen.request_after(UI, NOWHERE, *keys, "enter") is requests.Errand.PLAY
 
 
 def test_bots_take_their_time_if_they_are_to() -> None:
     """A key says so, the screen shows it, and a start screen with much on it still shows all of it."""
-    slow = after(UI, NOWHERE, "a")
+    slow = seen.after(UI, NOWHERE, "a")
     assert isinstance(slow.page, Start)
-    assert "Plebeian, moves with some delay." in screen_of(slow, NOWHERE)
-    assert "Plebeian, moves at once." in screen_of(after(slow, NOWHERE, "a"), NOWHERE)
+    assert "Plebeian, moves with some delay." in seen.screen_of(slow, NOWHERE)
+    assert "Plebeian, moves at once." in seen.screen_of(seen.after(slow, NOWHERE, "a"), NOWHERE)
     many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
     crowded = replace(slow.page, preferences=many, left=LeftGame(3, "2026-01-01 10:00"))
-    assert "your turn: bell" in screen_of(replace(slow, page=crowded), NOWHERE)
+    assert "your turn: bell" in seen.screen_of(replace(slow, page=crowded), NOWHERE)
 
 
 def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
@@ -120,7 +112,7 @@ def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
     assert preferences_after("r") == Preferences(servers=SERVERS)
     named = ("e", *"Friday night", "enter")
     assert preferences_after(*named).evening == EveningPlan("Friday night", 4)
-    told = screen_of(after(UI, NOWHERE, *named, "r"), NOWHERE)
+    told = seen.screen_of(seen.after(UI, NOWHERE, *named, "r"), NOWHERE)
     assert re.search("Host a game +the evening Friday night, 5 rounds", told)
     assert preferences_after(*named, *"rrrrr").evening == EveningPlan("Friday night")
     assert preferences_after(*named, "e", "c-u", *"x" * 41, "enter").evening == EveningPlan("Friday night", 4)
@@ -131,7 +123,7 @@ def test_how_the_player_is_called_is_set() -> None:
     """Each key changes one way, and the screen says what holds."""
 
     def words(*keys: str) -> str:
-        return screen_of(after(UI, NOWHERE, *keys), NOWHERE)
+        return seen.screen_of(seen.after(UI, NOWHERE, *keys), NOWHERE)
 
     assert "b,t,d your turn: bell, title, desktop notices " in words()
     assert "your turn: no bell, no title, desktop notices (OSC 9) " in words("b", "t", "d")
@@ -142,16 +134,18 @@ def test_how_the_player_is_called_is_set() -> None:
 def test_an_address_is_typed_and_completed() -> None:
     """An invalid address is refused in words, and the screen stays."""
     looking = replace(UI, page=Search())
-    asking = after(looking, NOWHERE, "enter")
-    assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
-    assert "ws://HOST:PORT" in notice_of(after(asking, NOWHERE, *"ht tp", "enter"))
-    assert after(asking, NOWHERE, "escape") == looking
+    asking = seen.after(looking, NOWHERE, "enter")
+    assert seen.request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo(
+        "ws://example.org:7733"
+    )
+    assert "ws://HOST:PORT" in seen.notice_of(seen.after(asking, NOWHERE, *"ht tp", "enter"))
+    assert seen.after(asking, NOWHERE, "escape") == looking
 
 
 def test_a_name_is_typed_and_checked() -> None:
-    assert after(UI, NOWHERE, "n", "c-u", *"Zoë", "enter").name == "Zoë"
-    wrong = after(UI, NOWHERE, "n", *"x" * 20, "enter")
-    assert (wrong.name, is_refused(wrong)) == ("Ann", True)
+    assert seen.after(UI, NOWHERE, "n", "c-u", *"Zoë", "enter").name == "Zoë"
+    wrong = seen.after(UI, NOWHERE, "n", *"x" * 20, "enter")
+    assert (wrong.name, seen.is_refused(wrong)) == ("Ann", True)
 
 
 def test_a_game_left_can_be_continued() -> None:
@@ -159,14 +153,14 @@ def test_a_game_left_can_be_continued() -> None:
     assert isinstance(UI.page, Start)
     left = replace(UI.page, left=LeftGame(4, "2026-11-21 20:15"), chosen=StartLine.CONTINUE)
     ui = replace(UI, page=left)
-    assert request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
-    assert request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
-    assert request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
-    assert_screen("start-continue-80x24", screen_of(ui, NOWHERE))
+    assert seen.request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
+    assert seen.request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
+    assert seen.request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
+    seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
 
 
 def test_the_start_screen() -> None:
-    assert_screen("start-80x24", screen_of(after(UI, NOWHERE, "down"), NOWHERE))
+    seen.assert_screen("start-80x24", seen.screen_of(seen.after(UI, NOWHERE, "down"), NOWHERE))
 
 
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:

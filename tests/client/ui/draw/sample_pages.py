@@ -20,49 +20,30 @@ from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
-from protocol.messages import (
-    Announced,
-    SeatSummary,
-    SpectatorSummary,
-    Standing,
-    Stopping,
-    TableState,
-    TableSummary,
-)
-from tests.client.ui.seen import (
-    ADDRESS,
-    NAMES,
-    after,
-    at_scoring_step,
-    change,
-    model_of,
-    played_until_turn_of,
-    ui_of,
-    view_of,
-    with_cursor,
-)
+from protocol import messages
+from tests.client.ui import seen
 from tests.engine.test_draws import cheated
 from tests.games import played
 
 LEVELS = tuple(level.name for level in levels.LEVELS)
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 TABLES = (
-    TableSummary("KXQT", "Bob", 3, 1, "gathering"),
-    TableSummary("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
+    messages.TableSummary("KXQT", "Bob", 3, 1, "gathering"),
+    messages.TableSummary("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
 )
 
 
 def placing(players: int = 4) -> tuple[Ui, TableModel]:
     """Return a game after some turns, with Ann to place."""
-    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
-    model = model_of(game, 0, away=players - 1)
-    return after(ui_of(game, model), model, "tab", "l", "j"), model
+    game = seen.played_until_turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
+    model = seen.model_of(game, 0, away=players - 1)
+    return seen.after(seen.ui_of(game, model), model, "tab", "l", "j"), model
 
 
 def then(page: Callable[[], tuple[Ui, TableModel]], *keys: str) -> tuple[Ui, TableModel]:
     """Return a page after these keys."""
     ui, model = page()
-    return after(ui, model, *keys), model
+    return seen.after(ui, model, *keys), model
 
 
 def counting(players: int) -> tuple[Ui, TableModel]:
@@ -73,13 +54,13 @@ def counting(players: int) -> tuple[Ui, TableModel]:
 def foreseeing() -> tuple[Ui, TableModel]:
     """Return a game with a farmer chosen, and a soldier beside the field pointed at."""
     ui, model = placing(3)
-    return after(with_cursor(ui, view_of(model).layout.hexes[Field("F2")]), model, "4"), model
+    return seen.after(seen.with_cursor(ui, seen.view_of(model).layout.hexes[Field("F2")]), model, "4"), model
 
 
 def hinted() -> tuple[Ui, TableModel]:
     """Return a game with a move suggested."""
     ui, model = placing()
-    change(model, hints=True)
+    seen.change(model, hints=True)
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
     return with_suggestion(
         replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model
@@ -87,34 +68,34 @@ def hinted() -> tuple[Ui, TableModel]:
 
 
 def laying() -> tuple[Ui, TableModel]:
-    game = played_until_turn_of(played(GameOptions(3), 5, 3), 1)
-    model = model_of(game, 1)
-    return after(ui_of(game, model), model, "r", "r", "right"), model
+    game = seen.played_until_turn_of(played(GameOptions(3), 5, 3), 1)
+    model = seen.model_of(game, 1)
+    return seen.after(seen.ui_of(game, model), model, "r", "r", "right"), model
 
 
 def over(step: int) -> tuple[Ui, TableModel]:
     """Return a finished game at a step of its scoring, counted from the end if negative."""
     game = played(GameOptions(3, random_layout=True), 11)
-    model = model_of(game, 0)
-    counted = step if step >= 0 else last_step(view_of(model)) + 1 + step
-    return at_scoring_step(ui_of(game, model), model, counted), model
+    model = seen.model_of(game, 0)
+    counted = step if step >= 0 else last_step(seen.view_of(model)) + 1 + step
+    return seen.at_scoring_step(seen.ui_of(game, model), model, counted), model
 
 
 def checked(game: Game) -> tuple[Ui, TableModel]:
     """Return the result of a game that this client has followed, and whose draws it has checked."""
-    model = model_of(game, None)
+    model = seen.model_of(game, None)
     for event in game.events:
         model.draws.fold(redacted(event, SPECTATOR))
-    return at_scoring_step(ui_of(game, model), model, last_step(view_of(model))), model
+    return seen.at_scoring_step(seen.ui_of(game, model), model, last_step(seen.view_of(model))), model
 
 
 def evening() -> tuple[Ui, TableModel]:
     """Return the result of the third game of three players."""
     ui, model = over(-1)
     assert model.state is not None
-    standings = (Standing(3, 1, 55), Standing(3, 2, 61), Standing(2, 0, 30))
+    standings = (messages.Standing(3, 1, 55), messages.Standing(3, 2, 61), messages.Standing(2, 0, 30))
     seats = zip(model.state.seats, standings, strict=True)
-    change(model, seats=[structs.replace(seat, standing=standing) for seat, standing in seats])
+    seen.change(model, seats=[structs.replace(seat, standing=standing) for seat, standing in seats])
     return replace(ui, capabilities=Capabilities(looks_back=True, saves=True)), model
 
 
@@ -123,7 +104,7 @@ def history() -> tuple[Ui, TableModel]:
     games = []
     for number in range(30):
         seats, ended = 2 + number % 3, 1.79e9 - 3600.0 * number
-        results = NAMES[:seats], (14, 12, 9, 7)[:seats], (number % 2,)
+        results = seen.NAMES[:seats], (14, 12, 9, 7)[:seats], (number % 2,)
         games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     page = HistoryPage(tuple(games), chosen=1)
@@ -131,10 +112,10 @@ def history() -> tuple[Ui, TableModel]:
 
 
 def waiting() -> tuple[Ui, TableModel]:
-    ann = SeatSummary("Ann", True, ready=True, people="E")
-    bob = SeatSummary("Bob", False, people="A", chosen=True)
-    state = TableState("KXQT", "gathering", [ann, bob, SeatSummary(people="L")], 0)
-    ui = Ui("Ann", ADDRESS, Capabilities(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
+    ann = messages.SeatSummary("Ann", True, ready=True, people="E")
+    bob = messages.SeatSummary("Bob", False, people="A", chosen=True)
+    state = messages.TableState("KXQT", "gathering", [ann, bob, messages.SeatSummary(people="L")], 0)
+    ui = Ui("Ann", seen.ADDRESS, Capabilities(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
     return ui, TableModel("KXQT", Seat(0), state=state)
 
 
@@ -142,21 +123,21 @@ def waiting_for_nobody() -> tuple[Ui, TableModel]:
     """Return the same table with a bot of the server in its last seat."""
     ui, model = waiting()
     assert model.state is not None
-    model.state.seats[2] = SeatSummary("senator-1", here=True, level="senator", people="L")
+    model.state.seats[2] = messages.SeatSummary("senator-1", here=True, level="senator", people="L")
     return ui, model
 
 
 def stopping() -> tuple[Ui, TableModel]:
     """Return a running game on a server that is about to stop."""
     ui, model = placing()
-    return after_update(replace(ui, now=1.0), Stopping(300), model), model
+    return after_update(replace(ui, now=1.0), messages.Stopping(300), model), model
 
 
 def announced() -> tuple[Ui, TableModel]:
     """Return two announcements over a running game."""
     ui, model = stopping()
     for text in ("Cosima.", "Eleonora di Toledo, Bob. " * 15):
-        ui = after_update(ui, Announced(text.strip()), model)
+        ui = after_update(ui, messages.Announced(text.strip()), model)
     return ui, model
 
 
@@ -177,7 +158,7 @@ def talking() -> tuple[Ui, TableModel]:
 def ended() -> tuple[Ui, TableModel]:
     """Return a game that its host has ended."""
     ui, model = placing(3)
-    change(model, stage="over", ended=True)
+    seen.change(model, stage="over", ended=True)
     model.legal = None
     return ui, model
 
@@ -185,14 +166,14 @@ def ended() -> tuple[Ui, TableModel]:
 def menu() -> tuple[Ui, TableModel]:
     """Return the menu of a table, open for its host before the game."""
     ui, model = waiting()
-    watching = [SpectatorSummary(1, "Zoe")]
-    change(model, title="Friday", private=True, starting=1, spectators=1, watching=watching)
-    return after(ui, model, "o", "down", "down"), model
+    watching = [messages.SpectatorSummary(1, "Zoe")]
+    seen.change(model, title="Friday", private=True, starting=1, spectators=1, watching=watching)
+    return seen.after(ui, model, "o", "down", "down"), model
 
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
-    "lobby": lambda: (Ui("Ann", ADDRESS, page=LobbyPage(TABLES, chosen=1)), TableModel()),
-    "lobby-empty": lambda: (Ui("Ann", ADDRESS, page=LobbyPage(listed=True)), TableModel()),
+    "lobby": lambda: (Ui("Ann", seen.ADDRESS, page=LobbyPage(TABLES, chosen=1)), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", seen.ADDRESS, page=LobbyPage(listed=True)), TableModel()),
     "gathering": waiting,
     "gathering-no-bots": lambda: (replace(waiting()[0], capabilities=Capabilities()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,

@@ -10,23 +10,15 @@ from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring
 from engine.events import Captured, HillScored, Place, Placed, SoldierFled, TileLaid
 from engine.pieces import Kind, Piece, Seat, Wolf
-from tests.client.ui.lessons.pupil import (
-    course_at,
-    do_exercise,
-    game_of,
-    page_titled,
-    shown,
-    shows_end_of,
-    solutions,
-)
+from tests.client.ui.lessons import pupil
 
 
 def test_the_example_is_one_game() -> None:
     """The engine plays the record of every page, and each is a beginning of the whole game."""
-    whole = game_of(replace(PAGES[0], moves=MOVES))
+    whole = pupil.game_of(replace(PAGES[0], moves=MOVES))
     assert whole.over
     for moves in range(MOVES):
-        events = game_of(replace(PAGES[0], moves=moves)).events
+        events = pupil.game_of(replace(PAGES[0], moves=moves)).events
         assert events == whole.events[: len(events)]
     assert len([event for event in whole.events if isinstance(event, Placed)]) == 36
 
@@ -36,20 +28,20 @@ def test_the_example_is_one_game() -> None:
 )
 def test_some_fields_solve_the_exercise_and_most_do_not(page: LessonPage) -> None:
     """Nothing hidden matters for the exercise."""
-    found = {command.field for command in solutions(page) if isinstance(command, Place)}
+    found = {command.field for command in pupil.solutions(page) if isinstance(command, Place)}
     assert 1 <= len(found) <= 21
-    view = model_of(game_of(page), page, "Ann").view
+    view = model_of(pupil.game_of(page), page, "Ann").view
     assert view is not None
     assert not any(isinstance(piece, Wolf) for piece in view.board.values())
 
 
 def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
     """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
-    assert "(E=6)" in shown(course_at("The land"))
+    assert "(E=6)" in pupil.shown(pupil.course_at("The land"))
     assert has_spring(field_of("Fields and springs"))
-    assert isinstance(page_titled("Laying the land").goal, LayAnywhere)
-    assert len(game_of(page_titled("Laying the land")).view.layout.hexes) == 3 * 6
-    start = game_of(page_titled("Your people"))
+    assert isinstance(pupil.page_titled("Laying the land").goal, LayAnywhere)
+    assert len(pupil.game_of(pupil.page_titled("Laying the land")).view.layout.hexes) == 3 * 6
+    start = pupil.game_of(pupil.page_titled("Your people"))
     assert start.view.start.starting == NAMES.index("Livia") + 1
     assert [event.seat for event in start.events if isinstance(event, TileLaid | Placed)][::6] == [1, 1]
     assert sum(start.view.hands[PUPIL].values()) == 12
@@ -58,7 +50,7 @@ def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
         ("The wolf", "2 Em* wolf merchant"),
         ("The wolf", "4 Ef* wolf farmer"),
     ):
-        assert row in shown(course_at(title))
+        assert row in pupil.shown(pupil.course_at(title))
 
 
 def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
@@ -73,17 +65,17 @@ def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
         ),
         ("A soldier flees", 2, ("D6",), ("D4",), "1 merchant and 1 farmer beside it: it flees."),
     ):
-        page, course = page_titled(title), course_at(title)
-        act = act_of(model_of(game_of(page), page, "Ann"), field_of(title))
+        page, course = pupil.page_titled(title), pupil.course_at(title)
+        act = act_of(model_of(pupil.game_of(page), page, "Ann"), field_of(title))
         assert isinstance(act, SoldierFled if farmers else Captured)
         assert (act.seat, act.merchants, act.farmers) == (seat, merchants, farmers)
-        assert words not in " ".join(shown(course).split())
-        do_exercise(course, page)
-        assert shows_end_of(words, shown(course))
+        assert words not in " ".join(pupil.shown(course).split())
+        pupil.do_exercise(course, page)
+        assert pupil.shows_end_of(words, pupil.shown(course))
 
 
 def field_of(title: str) -> Field:
-    goal = page_titled(title).goal
+    goal = pupil.page_titled(title).goal
     assert isinstance(goal, PointTo | PlaceOne)
     assert goal.field is not None
     return goal.field
@@ -91,32 +83,32 @@ def field_of(title: str) -> Field:
 
 def test_what_livia_sees_is_what_her_seat_sees() -> None:
     """R4.2: the kind of the pupil's wolf and the pupil's hand are hidden."""
-    course = course_at("Through Livia's eyes")
+    course = pupil.course_at("Through Livia's eyes")
     assert course.model.view is not None
     assert course.model.seat == 1
     assert course.model.view.placed[Field("E5")] == Wolf("E*")
     assert course.model.view.owners[Field("E5")] == PUPIL
     assert list(course.model.view.hands) == [1]
-    assert "E?*" in shown(course)
+    assert "E?*" in pupil.shown(course)
 
 
 def test_the_pages_about_hands_agree_with_the_engine() -> None:
     """R4.3: a hand of five whose one soldier must be placed, then a hand of one farmer."""
     for title in ("No soldier at the end", "Time for the soldier"):
-        hand = game_of(page_titled(title)).view.hands[PUPIL]
+        hand = pupil.game_of(pupil.page_titled(title)).view.hands[PUPIL]
         assert (sum(hand.values()), hand[Piece("Es")]) == (5, 1)
-    course = course_at("No soldier at the end")
-    do_exercise(course, page_titled("No soldier at the end"))
-    assert "Place a soldier now" in " ".join(shown(course).split())
-    game = game_of(page_titled("The last piece"))
+    course = pupil.course_at("No soldier at the end")
+    pupil.do_exercise(course, pupil.page_titled("No soldier at the end"))
+    assert "Place a soldier now" in " ".join(pupil.shown(course).split())
+    game = pupil.game_of(pupil.page_titled("The last piece"))
     assert (game.view.hands[PUPIL], game.view.remaining) == ({Piece("Ef"): 1}, [1, 0, 0])
     game.apply(Place(PUPIL, Piece("Ef"), field_of("The last piece")))
-    assert game.events == game_of(replace(PAGES[0], moves=MOVES)).events
+    assert game.events == pupil.game_of(replace(PAGES[0], moves=MOVES)).events
 
 
 def test_the_pages_about_scoring_agree_with_the_engine() -> None:
     """Hill A: a capture, and the pupil's soldier flees; hill D: a shared captive, and a tie."""
-    scoring = game_of(replace(PAGES[0], moves=MOVES)).view.scoring
+    scoring = pupil.game_of(replace(PAGES[0], moves=MOVES)).view.scoring
     acts = [event for event in scoring if isinstance(event, SoldierFled | Captured | HillScored)]
     captured, fled, settled = (event for event in acts if event.hill == "A")
     assert isinstance(captured, Captured)

@@ -23,19 +23,7 @@ from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import Field
 from engine.events import Place
 from engine.pieces import Piece
-from tests.client.ui.lessons.pupil import (
-    TITLES,
-    course_at,
-    do_exercise,
-    game_of,
-    is_done,
-    page_titled,
-    play,
-    practice,
-    shown,
-    shows_end_of,
-    solutions,
-)
+from tests.client.ui.lessons import pupil
 from tests.client.ui.seen import KEY_NAMES, assert_screen, shown_step
 from tests.client.ui.seen import text_of as screen_text
 from tests.examples import examples
@@ -44,29 +32,29 @@ ANY_KEY = sorted({*KEY_NAMES} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
 
 
 def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
-    course = Course("Ann", practice, UNICODE)
+    course = Course("Ann", pupil.practice, UNICODE)
     for number, page in enumerate(PAGES):
-        assert f"Lesson {number + 1} of {len(PAGES)}" in shown(course)
-        assert is_done(course) == isinstance(page.goal, Read)
-        do_exercise(course, page)
-        assert is_done(course), page.title
+        assert f"Lesson {number + 1} of {len(PAGES)}" in pupil.shown(course)
+        assert pupil.is_done(course) == isinstance(page.goal, Read)
+        pupil.do_exercise(course, page)
+        assert pupil.is_done(course), page.title
         course.press("enter")
     assert course.parting is LessonExit.PLAY
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
     """Pages turn in the middle of an exercise too, and a page opened again starts again."""
-    course = course_at("Merchants")
-    play(course, next(solutions(page_titled("Merchants"))))
-    assert is_done(course)
+    course = pupil.course_at("Merchants")
+    pupil.play(course, next(pupil.solutions(pupil.page_titled("Merchants"))))
+    assert pupil.is_done(course)
     course.press("pageup")
-    assert not is_done(course)
+    assert not pupil.is_done(course)
     assert course.ui.page.keys(course.model) == PLACING_KEYS
     course.press("pagedown")
-    assert not is_done(course)
+    assert not pupil.is_done(course)
     for _page in PAGES:
         course.press("pageup")
-    assert "Lesson 1 of" in shown(course)
+    assert "Lesson 1 of" in pupil.shown(course)
     course.press("backspace")
     assert course.parting is None
     course.press("q")
@@ -80,64 +68,66 @@ def test_ways_out_of_the_lessons() -> None:
         (["2", "escape"], None),
         (["2", "escape", "escape"], LessonExit.LEFT),
     ):
-        course = course_at("Merchants")
+        course = pupil.course_at("Merchants")
         for key in keys:
             course.press(key)
         assert course.parting is parting
     for key in (":", *"join KXQT", "enter"):
         course.press(key)
     assert course.ui.notice == Notice("These are lessons: nobody else is here.")
-    course = Course("Ann", practice, UNICODE, len(PAGES) - 1)
-    assert "PgDn" not in shown(course)
+    course = Course("Ann", pupil.practice, UNICODE, len(PAGES) - 1)
+    assert "PgDn" not in pupil.shown(course)
     course.press("pagedown")
     assert course.parting is None
-    assert "Press Enter to play." in shown(course)
+    assert "Press Enter to play." in pupil.shown(course)
 
 
 def test_a_page_without_a_hand_offers_no_piece() -> None:
     """The cursor moves, even when the page is done."""
-    course = course_at("Fields and springs")
-    assert "Tab" not in shown(course)
+    course = pupil.course_at("Fields and springs")
+    assert "Tab" not in pupil.shown(course)
     course.press("enter")
-    assert "move the cursor" in shown(course)
-    assert not is_done(course)
-    do_exercise(course, page_titled("Fields and springs"))
+    assert "move the cursor" in pupil.shown(course)
+    assert not pupil.is_done(course)
+    pupil.do_exercise(course, pupil.page_titled("Fields and springs"))
     course.press("right")
-    assert "HILL B" in shown(course)
+    assert "HILL B" in pupil.shown(course)
 
 
 def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
     """It is not refused, but it does not complete the page."""
-    course, page = course_at("Farmers"), page_titled("Farmers")
-    found = set(solutions(page))
-    farmers = [Place(PUPIL, Piece("Ef"), field) for field in game_of(page).view.layout.hexes]
-    other = next(each for each in farmers if each in game_of(page).legal_commands() and each not in found)
+    course, page = pupil.course_at("Farmers"), pupil.page_titled("Farmers")
+    found = set(pupil.solutions(page))
+    farmers = [Place(PUPIL, Piece("Ef"), field) for field in pupil.game_of(page).view.layout.hexes]
+    other = next(
+        each for each in farmers if each in pupil.game_of(page).legal_commands() and each not in found
+    )
     before = course.model.view
-    play(course, other)
+    pupil.play(course, other)
     assert course.ui.notice is not None
     assert "taken back" in course.ui.notice.text
-    assert not is_done(course)
+    assert not pupil.is_done(course)
     assert course.model.view == before
-    play(course, next(solutions(page)))
-    assert is_done(course)
-    course = course_at("No soldier at the end")  # which asks for another refusal than this one
-    play(course, Place(PUPIL, Piece("Es"), Field("D4")))
+    pupil.play(course, next(pupil.solutions(page)))
+    assert pupil.is_done(course)
+    course = pupil.course_at("No soldier at the end")  # which asks for another refusal than this one
+    pupil.play(course, Place(PUPIL, Piece("Es"), Field("D4")))
     assert course.ui.notice is not None
     assert course.ui.notice.refusal
-    assert not is_done(course)
+    assert not pupil.is_done(course)
 
 
 def test_a_wrong_answer_says_what_it_would_have_given() -> None:
     """In words, as the right one does; the number to reach is in the task."""
     for title, kind in (("Merchants", "merchant"), ("Farmers", "farmer"), ("Your soldier", "soldier")):
-        page, course = page_titled(title), course_at(title)
-        right = set(solutions(page))
+        page, course = pupil.page_titled(title), pupil.course_at(title)
+        right = set(pupil.solutions(page))
         wrong = next(
             command
-            for command in game_of(page).legal_commands()
+            for command in pupil.game_of(page).legal_commands()
             if isinstance(command, Place) and command.piece[1:] == kind[0] and command not in right
         )
-        play(course, wrong)
+        pupil.play(course, wrong)
         assert course.ui.notice is not None
         assert f"Ann's {kind} on {wrong.field}" in course.ui.notice.text
         assert "taken back" in course.ui.notice.text
@@ -154,23 +144,23 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
     )
     for page in PAGES:
         if isinstance(page.goal, Earn | Catch | PointTo):
-            course = course_at(page.title)
+            course = pupil.course_at(page.title)
             for key in ("", "2", "5"):
                 course.press(key)
-                text = " ".join(line[50:] for line in shown(course).splitlines())
+                text = " ".join(line[50:] for line in pupil.shown(course).splitlines())
                 assert beside.strip() in text, page.title
                 assert gives.strip() not in text
 
 
 def test_the_scoring_is_walked_through_both_ways() -> None:
     """The page turns only after the last step."""
-    course = course_at("Scoring: ties")
+    course = pupil.course_at("Scoring: ties")
     first = shown_step(course.ui, course.model)
     course.press("right")
     course.press("left")
     course.press("left")
     assert shown_step(course.ui, course.model) == first
-    while not is_done(course):
+    while not pupil.is_done(course):
         course.press("enter")
     last = shown_step(course.ui, course.model)
     course.press("right")
@@ -180,20 +170,20 @@ def test_the_scoring_is_walked_through_both_ways() -> None:
     course.press("enter")
     course.press("enter")
     assert isinstance(course.ui.page, Lesson)
-    assert TITLES[course.ui.page.number] == "The end"
+    assert pupil.TITLES[course.ui.page.number] == "The end"
 
 
 @given(st.integers(0, len(PAGES) - 1), st.lists(st.sampled_from(ANY_KEY), max_size=30))
 @examples(12)
 def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
     """Whatever is pressed and typed, a page fills the screen."""
-    course = Course("Ann", practice, UNICODE, page)
+    course = Course("Ann", pupil.practice, UNICODE, page)
     for key in keys:
         for name in (
             (":", *key.removeprefix(":"), "enter") if len(key) > 1 and key.startswith(":") else (key,)
         ):
             course.press(name)
-    lines = shown(course).splitlines()
+    lines = pupil.shown(course).splitlines()
     assert {get_cwidth(content) for content in lines} == {81}
     assert len(lines) == 24
 
@@ -211,15 +201,15 @@ def test_nothing_of_a_page_is_cut_off(
     """Title, text, exercise, answer and hand are shown in full."""
     in_language(language)
     for page in PAGES:
-        course = course_at(page.title, glyphs)
+        course = pupil.course_at(page.title, glyphs)
         for part in ("asked", "done"):
-            text = shown(course, glyphs, *size)
+            text = pupil.shown(course, glyphs, *size)
             words = words_of(text)
             for sentence in (page.fill(page.text, glyphs), *course.ui.log):
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
             if page.shown is PanelPart.HAND and "1 Em" in text:
                 assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
-            do_exercise(course, page)
+            pupil.do_exercise(course, page)
         assert not glyphs.ascii or text.isascii()
 
 
@@ -230,17 +220,17 @@ def words_of(text: str) -> Counter[str]:
 
 def test_the_longest_arithmetic_is_shown_in_full() -> None:
     """It belongs to the farmer on the best field."""
-    page = page_titled("Farmers")
+    page = pupil.page_titled("Farmers")
 
     def gain(command: Place) -> int:
-        game = game_of(page)
+        game = pupil.game_of(page)
         game.apply(command)
         influence = influence_of(model_of(game, page, "Ann"), command.field)
         return 0 if influence is None else influence.amount
 
-    course = course_at(page.title)
-    play(course, max((way for way in solutions(page) if isinstance(way, Place)), key=gain))
-    assert shows_end_of(course.ui.log[0], shown(course))
+    course = pupil.course_at(page.title)
+    pupil.play(course, max((way for way in pupil.solutions(page) if isinstance(way, Place)), key=gain))
+    assert pupil.shows_end_of(course.ui.log[0], pupil.shown(course))
 
 
 SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
@@ -258,10 +248,10 @@ SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
 def test_page(name: str) -> None:
     """Pages as text; read the files to see them."""
     title, finished, glyphs, size = SCREENS[name]
-    course = course_at(title, glyphs)
+    course = pupil.course_at(title, glyphs)
     if finished:
-        do_exercise(course, page_titled(title))
-    assert_screen(name, shown(course, glyphs, *size))
+        pupil.do_exercise(course, pupil.page_titled(title))
+    assert_screen(name, pupil.shown(course, glyphs, *size))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +271,7 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
 ) -> None:
     """All of its text and its task are shown on the way to the board; the board turns the page."""
     in_language(language)
-    course = Course("Ann", practice, UNICODE)
+    course = Course("Ann", pupil.practice, UNICODE)
     for number, page in enumerate(PAGES):
         assert isinstance(course.ui.page, Lesson)
         assert course.ui.page.number == number
@@ -292,8 +282,8 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
         wanted = " ".join((page.fill(page.text, UNICODE), *course.ui.log))
         words = {word for word in re.findall(r"\w+", wanted) if len(word) < size[0] - 4}
         assert words <= set(re.findall(r"\w+", seen))
-        do_exercise(course, page)
-        assert is_done(course)
+        pupil.do_exercise(course, page)
+        assert pupil.is_done(course)
         assert not course.ui.page.reads(course.ui)
         scrolled(course, size)
         course.press("pagedown")
@@ -305,7 +295,7 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
 
 def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
     """And a key that plays leads to the board."""
-    course = course_at("Merchants")
+    course = pupil.course_at("Merchants")
     scrolled(course, (20, 8))
     assert isinstance(course.ui.page, Lesson)
     assert course.ui.page.reads(course.ui)
@@ -316,7 +306,7 @@ def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
     course.ui = replace(course.ui, last_top=0)  # in a large window both are seen
     assert isinstance(course.ui.page, Lesson)
     assert not course.ui.page.reads(course.ui)
-    assert course.ui.page.number == TITLES.index("Merchants")
+    assert course.ui.page.number == pupil.TITLES.index("Merchants")
 
 
 def scrolled(course: Course, size: tuple[int, int]) -> str:
@@ -329,13 +319,13 @@ def scrolled(course: Course, size: tuple[int, int]) -> str:
 
 def test_help_is_about_the_lesson() -> None:
     """It has the keys of the exercise and of the pages, and none that need a table."""
-    course = course_at("Merchants")
+    course = pupil.course_at("Merchants")
     course.press("?")
     assert course.ui.overlay == Reading(Topic.HELP)
-    text = shown(course)
+    text = pupil.shown(course)
     assert "the next page, at any time" in text
     assert "north-west" in text
     assert "say something" not in text
     assert "older lines" not in text
     course.press("escape")
-    assert "Lesson 5 of" in shown(course)
+    assert "Lesson 5 of" in pupil.shown(course)

@@ -10,14 +10,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from client.player.terminal import Colouring, Colours, Theme, colours_of, theme_of
-from client.ui.terminal.painter import (
-    LAND_COLOURS,
-    PEOPLE_COLOURS,
-    QUIET_COLOURS,
-    ColourPair,
-    LandColours,
-    style_for,
-)
+from client.ui.terminal import painter
 from engine.pieces import People
 
 # Linear light as seen without one kind of cone (Machado, Oliveira and Fernandes, 2009).
@@ -80,40 +73,40 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def people_palettes() -> list[Mapping[People, ColourPair]]:
+def people_palettes() -> list[Mapping[People, painter.ColourPair]]:
     """Return every palette of the peoples' colours, as numbers."""
-    palettes = [PEOPLE_COLOURS[Colours.TRUE], PEOPLE_COLOURS[Colours.MANY]]
+    palettes = [painter.PEOPLE_COLOURS[Colours.TRUE], painter.PEOPLE_COLOURS[Colours.MANY]]
     for numbers in TERMINALS.values():
         number = dict(zip((f"ansi{name}" for name in NAMED), numbers, strict=True))
-        named = PEOPLE_COLOURS[Colours.SIXTEEN].items()
+        named = painter.PEOPLE_COLOURS[Colours.SIXTEEN].items()
         pairs = {people: (number[pair.background], number[pair.foreground]) for people, pair in named}
-        palettes.append({people: ColourPair(*pair) for people, pair in pairs.items()})
+        palettes.append({people: painter.ColourPair(*pair) for people, pair in pairs.items()})
     return palettes
 
 
 @pytest.mark.parametrize("colours", people_palettes())
 @pytest.mark.parametrize("eyes", EYES)
-def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, ColourPair], eyes: str) -> None:
+def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, painter.ColourPair], eyes: str) -> None:
     """Any two peoples differ by more than ten times a just noticeable difference."""
     for one, other in itertools.combinations(People, 2):
         assert distance(colours[one].background, colours[other].background, eyes) > 25, (one, other)
 
 
 @pytest.mark.parametrize("colours", people_palettes())
-def test_letters_on_peoples_are_readable(colours: Mapping[People, ColourPair]) -> None:
+def test_letters_on_peoples_are_readable(colours: Mapping[People, painter.ColourPair]) -> None:
     for pair in colours.values():
         assert contrast(pair.background, pair.foreground) >= 4.5, pair
 
 
-@pytest.mark.parametrize("land", LAND_COLOURS.values())
-def test_text_on_tiles_is_readable(land: LandColours) -> None:
+@pytest.mark.parametrize("land", painter.LAND_COLOURS.values())
+def test_text_on_tiles_is_readable(land: painter.LandColours) -> None:
     for ground in land.tiles.values():
         for text in (land.text, land.quiet, land.hill, land.spring, land.cursor.background):
             assert contrast(ground, text) >= 4.5, (ground, text)
 
 
-@pytest.mark.parametrize("land", LAND_COLOURS.values())
-def test_tiles_differ_slightly(land: LandColours) -> None:
+@pytest.mark.parametrize("land", painter.LAND_COLOURS.values())
+def test_tiles_differ_slightly(land: painter.LandColours) -> None:
     """Any two tiles differ, but all are dark or all are light, so that the pieces stand out."""
     for one, other in itertools.combinations(land.tiles.values(), 2):
         assert distance(one, other, "all cones") > 10
@@ -122,7 +115,7 @@ def test_tiles_differ_slightly(land: LandColours) -> None:
 
 def test_quiet_text_is_readable_on_the_terminals_background() -> None:
     grounds = {Theme.DARK: ["#000000"], Theme.LIGHT: ["#ffffff"], Theme.AUTO: ["#000000", "#ffffff"]}
-    for theme, quiet in QUIET_COLOURS.items():
+    for theme, quiet in painter.QUIET_COLOURS.items():
         for ground in grounds[theme]:
             assert contrast(quiet, ground) >= 4.5
 
@@ -168,7 +161,7 @@ def test_the_theme_follows_colorfgbg(colorfgbg: str, theme: Theme) -> None:
 @pytest.mark.parametrize("theme", Theme)
 def test_every_sign_of_the_board_has_its_style(colours: Colours, theme: Theme) -> None:
     """The cursor and the last piece stand out with and without colours."""
-    style = style_for(Colouring(theme, colours))
+    style = painter.style_for(Colouring(theme, colours))
     attributes = {
         name: style.get_attrs_for_style_str(f"class:tile-a class:open class:{name}")
         for name in ("cursor", "cursor-edge", "last-piece", "note")

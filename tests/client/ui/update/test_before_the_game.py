@@ -39,24 +39,8 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
+from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import TABLES, waiting
-from tests.client.ui.seen import (
-    ADDRESS,
-    LOBBY,
-    after,
-    assert_screen,
-    is_refused,
-    laying,
-    line_of,
-    lobby_of,
-    notice_of,
-    over,
-    placing,
-    request_after,
-    screen_of,
-    text_of,
-    typed,
-)
 
 ANN, BOB = (SeatSummary(name, here=True) for name in ("Ann", "Bob"))
 
@@ -68,86 +52,92 @@ def gathering(*seats: SeatSummary) -> TableModel:
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     ui = Ui("Ann", page=LobbyPage(TABLES))
-    assert request_after(ui, LOBBY, "enter") == requests.Join("KXQT")
-    assert request_after(ui, LOBBY, "down", "enter") == requests.WatchTable("ABCD")
+    assert seen.request_after(ui, seen.LOBBY, "enter") == requests.Join("KXQT")
+    assert seen.request_after(ui, seen.LOBBY, "down", "enter") == requests.WatchTable("ABCD")
     held = replace(ui, page=LobbyPage(TABLES, frozenset({"ABCD"})))
-    assert request_after(held, LOBBY, "down", "enter") == requests.Join("ABCD")
-    assert request_after(ui, LOBBY, "j", "k", "w") == requests.WatchTable("KXQT")
-    clicked, request = updated(ui, ChooseLine(1), LOBBY)
-    assert (lobby_of(clicked).chosen, request) == (1, None)
-    assert updated(clicked, ChooseLine(1), LOBBY)[1] == requests.WatchTable("ABCD")
+    assert seen.request_after(held, seen.LOBBY, "down", "enter") == requests.Join("ABCD")
+    assert seen.request_after(ui, seen.LOBBY, "j", "k", "w") == requests.WatchTable("KXQT")
+    clicked, request = updated(ui, ChooseLine(1), seen.LOBBY)
+    assert (seen.lobby_of(clicked).chosen, request) == (1, None)
+    assert updated(clicked, ChooseLine(1), seen.LOBBY)[1] == requests.WatchTable("ABCD")
     vacant = LobbyPage((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
-    assert request_after(replace(ui, page=vacant), LOBBY, "enter") == requests.Join("KXQT")
-    assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
+    assert seen.request_after(replace(ui, page=vacant), seen.LOBBY, "enter") == requests.Join("KXQT")
+    assert seen.after(ui, seen.LOBBY, "down", "down", "down", "w").notice is not None
 
 
 def test_the_lobby_opens_a_table_with_the_chosen_options() -> None:
     ui = Ui("Ann", page=LobbyPage(TABLES))
-    assert request_after(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
-    assert request_after(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
-    assert request_after(ui, LOBBY, "2", "o") == requests.Open(2)
-    assert request_after(ui, LOBBY, "r") == ListTables(NEW)
+    assert seen.request_after(ui, seen.LOBBY, "down", "down", "enter") == requests.Open(3)
+    assert seen.request_after(ui, seen.LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
+    assert seen.request_after(ui, seen.LOBBY, "2", "o") == requests.Open(2)
+    assert seen.request_after(ui, seen.LOBBY, "r") == ListTables(NEW)
 
 
 def test_the_lobby_chooses_who_starts() -> None:
     """R3.1: a key goes through the seats and back to random; a seat beyond the players is dropped."""
     ui = Ui("Ann")
-    opened = [request_after(ui, LOBBY, *"s" * presses, "o") for presses in range(5)]
+    opened = [seen.request_after(ui, seen.LOBBY, *"s" * presses, "o") for presses in range(5)]
     assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
-    assert request_after(ui, LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
-    assert request_after(ui, LOBBY, *"sss2", "o") == requests.Open(2)
+    assert seen.request_after(ui, seen.LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
+    assert seen.request_after(ui, seen.LOBBY, *"sss2", "o") == requests.Open(2)
 
 
 def test_the_lobby_chooses_the_absence_policy() -> None:
     """A key goes through the policies and back to waiting, and two others change the time."""
     ui = Ui("Ann")
-    opened = [request_after(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
+    opened = [seen.request_after(ui, seen.LOBBY, *"a" * presses, "o") for presses in range(6)]
     assert opened == [
         requests.Open(3, absence=policy)
         for policy in (WAIT, MoveClock(60), GameClock(900), ByVote(60), ByBot(60), WAIT)
     ]
-    assert request_after(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
-    assert request_after(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
-    assert request_after(ui, LOBBY, *"a" + "+" * 6, "o") == requests.Open(3, absence=LongClock(2 * 86_400))
-    assert request_after(ui, LOBBY, *"a" + "+" * 6 + "-", "o") == requests.Open(3, absence=MoveClock(86_400))
-    assert request_after(ui, LOBBY, *"a" + "+" * 6 + "a", "o") == requests.Open(3, absence=GameClock(900))
-    assert after(ui, LOBBY, *"aaaa---") == after(ui, LOBBY, *"aaaa--")
-    assert after(ui, LOBBY, *"aa++++++") == after(ui, LOBBY, *"aa+++")
-    assert request_after(ui, LOBBY, "+", "o") == requests.Open(3)
+    assert seen.request_after(ui, seen.LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
+    assert seen.request_after(ui, seen.LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
+    assert seen.request_after(ui, seen.LOBBY, *"a" + "+" * 6, "o") == requests.Open(
+        3, absence=LongClock(2 * 86_400)
+    )
+    assert seen.request_after(ui, seen.LOBBY, *"a" + "+" * 6 + "-", "o") == requests.Open(
+        3, absence=MoveClock(86_400)
+    )
+    assert seen.request_after(ui, seen.LOBBY, *"a" + "+" * 6 + "a", "o") == requests.Open(
+        3, absence=GameClock(900)
+    )
+    assert seen.after(ui, seen.LOBBY, *"aaaa---") == seen.after(ui, seen.LOBBY, *"aaaa--")
+    assert seen.after(ui, seen.LOBBY, *"aa++++++") == seen.after(ui, seen.LOBBY, *"aa+++")
+    assert seen.request_after(ui, seen.LOBBY, "+", "o") == requests.Open(3)
 
 
 def test_escape_leaves_the_lobby() -> None:
     """For the start screen, if there is one; it does not end the program without a question."""
-    assert request_after(Ui("Ann"), LOBBY, "escape") is None
-    assert "Quit Palatinus?" in screen_of(after(Ui("Ann"), LOBBY, "escape"), LOBBY)
-    assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Errand.QUIT
-    assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=LobbyPage())
+    assert seen.request_after(Ui("Ann"), seen.LOBBY, "escape") is None
+    assert "Quit Palatinus?" in seen.screen_of(seen.after(Ui("Ann"), seen.LOBBY, "escape"), seen.LOBBY)
+    assert seen.request_after(Ui("Ann"), seen.LOBBY, "escape", "y") == requests.Errand.QUIT
+    assert seen.after(Ui("Ann"), seen.LOBBY, "escape", "escape") == Ui("Ann", page=LobbyPage())
     home = Ui("Ann", capabilities=Capabilities(home=True))
-    assert request_after(home, LOBBY, "escape") == requests.Errand.GO_HOME
+    assert seen.request_after(home, seen.LOBBY, "escape") == requests.Errand.GO_HOME
 
 
 def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
     ui = Ui("Ann")
     opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
-    assert request_after(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
+    assert seen.request_after(ui, seen.LOBBY, *seen.typed("open 4 random move-clock:30")) == opened
     for word, seat in (("me", 0), ("2", 1)):
         opened = requests.Open(2, starting=Seat(seat))
-        assert request_after(ui, LOBBY, *typed(f"open 2 starts:{word}")) == opened
+        assert seen.request_after(ui, seen.LOBBY, *seen.typed(f"open 2 starts:{word}")) == opened
     for wrong in ("open 3 clock", "open 3 starts:4", "open 3 starts:", "vote", "vote maybe Bob"):
-        assert is_refused(after(ui, LOBBY, *typed(wrong)))
+        assert seen.is_refused(seen.after(ui, seen.LOBBY, *seen.typed(wrong)))
 
 
 def test_without_a_connection_one_request_waits() -> None:
     """A second one and a refresh are refused; if the connection is closed for good, so are all."""
     lost = Ui("Ann", page=LobbyPage(TABLES), lost=Outage("The server stopped.", 5.0))
-    ui, request = after_key(lost, "enter", LOBBY)
+    ui, request = after_key(lost, "enter", seen.LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
-    assert "will be sent" in notice_of(ui)
-    assert notice_of(after(ui, LOBBY, "enter")) != notice_of(ui)
-    assert after(lost, LOBBY, "r").notice is not None
+    assert "will be sent" in seen.notice_of(ui)
+    assert seen.notice_of(seen.after(ui, seen.LOBBY, "enter")) != seen.notice_of(ui)
+    assert seen.after(lost, seen.LOBBY, "r").notice is not None
     gone = replace(lost, lost=Outage("Your seat was taken over.", None))
-    assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
-    assert request_after(gone, LOBBY, "q") == requests.Errand.QUIT
+    assert seen.after(gone, seen.LOBBY, "enter").notice == Notice("Your seat was taken over.")
+    assert seen.request_after(gone, seen.LOBBY, "q") == requests.Errand.QUIT
 
 
 @pytest.mark.parametrize(
@@ -158,12 +148,12 @@ def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Req
     closed = Ui("Ann", capabilities=Capabilities(home=home), lost=Outage("Your seat was taken over.", None))
     model = gathering(ANN, SeatSummary())
     ui = at_table_page(closed, model)
-    assert request_after(ui, model, "escape") == way_out
+    assert seen.request_after(ui, model, "escape") == way_out
     assert {key.action for key in keys_offered(ui, model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
-    _ui, model = placing()
+    _ui, model = seen.placing()
     shown = {key.action for key in keys_offered(at_table_page(closed, model), model)}
     assert shown == {Act.COUNTS, Act.HELP, Act.RULES, Act.QUIT}
-    _ui, model = over()
+    _ui, model = seen.over()
     shown = {key.action for key in keys_offered(at_table_page(closed, model), model)}
     assert {Act.NEXT, Act.NEXT_HILL, Act.QUIT} <= shown
     assert shown.isdisjoint({Act.CHAT, Act.COMMAND, Act.MENU})
@@ -175,14 +165,14 @@ def test_the_host_seats_bots() -> None:
     one, two = (
         Ui("Ann", capabilities=Capabilities(levels=levels)) for levels in (("greedy",), ("random", "greedy"))
     )
-    assert request_after(one, model, "b") == SeatBot(NEW, "greedy")
-    assert request_after(two, model, "b", "enter") == SeatBot(NEW, "greedy")
-    assert request_after(two, model, "b", "up", "enter") == SeatBot(NEW, "random")
+    assert seen.request_after(one, model, "b") == SeatBot(NEW, "greedy")
+    assert seen.request_after(two, model, "b", "enter") == SeatBot(NEW, "greedy")
+    assert seen.request_after(two, model, "b", "up", "enter") == SeatBot(NEW, "random")
     levels = Ui("Ann", capabilities=Capabilities(levels=("slave", "plebeian", "citizen")))
-    assert request_after(levels, model, "b", "enter") == SeatBot(NEW, "plebeian")
-    assert request_after(levels, model, "b", "down", "enter") == SeatBot(NEW, "citizen")
+    assert seen.request_after(levels, model, "b", "enter") == SeatBot(NEW, "plebeian")
+    assert seen.request_after(levels, model, "b", "down", "enter") == SeatBot(NEW, "citizen")
     full, guest = gathering(ANN, BOB), replace(model, seat=Seat(1))
-    notices = {after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
+    notices = {seen.after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
     assert len(notices) == 3
     assert None not in notices
 
@@ -202,8 +192,8 @@ def test_bots_are_seated_and_removed_by_typed_commands() -> None:
 
 def test_keys_while_gathering() -> None:
     model = TableModel("KXQT")
-    assert request_after(Ui("Ann"), model, "enter") == StartGame(NEW)
-    assert request_after(Ui("Ann"), model, "escape") == Leave(NEW)
+    assert seen.request_after(Ui("Ann"), model, "enter") == StartGame(NEW)
+    assert seen.request_after(Ui("Ann"), model, "escape") == Leave(NEW)
 
 
 def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
@@ -211,11 +201,11 @@ def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
     model = gathering(ANN, SeatSummary())
     ui = at_table_page(Ui("Ann"), model)
     for answer, request in (("y", Leave(NEW)), ("n", None), ("escape", None)):
-        assert request_after(ui, model, "escape") is None
-        assert request_after(ui, model, "escape", answer) == request
-    assert request_after(ui, replace(model, seat=None), "escape") == Leave(NEW)
-    _ui, playing = laying()
-    asked = after(ui, model, "escape")
+        assert seen.request_after(ui, model, "escape") is None
+        assert seen.request_after(ui, model, "escape", answer) == request
+    assert seen.request_after(ui, replace(model, seat=None), "escape") == Leave(NEW)
+    _ui, playing = seen.laying()
+    asked = seen.after(ui, model, "escape")
     assert asked.overlay is not None
     assert at_table_page(asked, playing).overlay is None
 
@@ -239,7 +229,7 @@ def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -
         drawn(ui, model, ASCII, 100, 30),
     )
     for frame in (wide, usual, *plain):
-        words = " ".join(text_of(frame).split())
+        words = " ".join(seen.text_of(frame).split())
         assert "palatinus join ws://192.168.100.200:7733" in words
         assert "KXQT" in words
         assert (frame in plain) != any(style == "class:code" for each in frame.lines for style, _ in each)
@@ -263,13 +253,13 @@ REMARKS = (
 
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
-    ui = Ui("Ann", ADDRESS, Capabilities(lobby=True), page=LobbyPage(TABLES, chosen=1))
+    ui = Ui("Ann", seen.ADDRESS, Capabilities(lobby=True), page=LobbyPage(TABLES, chosen=1))
     ui = after_update(ui, Online(list(PEOPLE), more), NOWHERE)
     return after_update(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
 
 
 def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
-    return screen_of(ui, NOWHERE, width, height)
+    return seen.screen_of(ui, NOWHERE, width, height)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -277,8 +267,8 @@ def test_the_page(size: tuple[int, int]) -> None:
     """Below the tables, or beside them where there is room; read on a page of its own as well."""
     width, height = size
     ui = in_lobby(*REMARKS, more=12)
-    assert_screen(f"lobby-talk-{width}x{height}", shown(ui, *size))
-    assert_screen(f"lobby-read-{width}x{height}", shown(after(ui, NOWHERE, "T"), *size))
+    seen.assert_screen(f"lobby-talk-{width}x{height}", shown(ui, *size))
+    seen.assert_screen(f"lobby-read-{width}x{height}", shown(seen.after(ui, NOWHERE, "T"), *size))
 
 
 @pytest.mark.parametrize(
@@ -292,8 +282,8 @@ def test_any_window(size: tuple[int, int], people: int) -> None:
     ui = after_update(in_lobby(*REMARKS), Online(crowd, 900), NOWHERE)
     frame = drawn(ui, NOWHERE, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-    assert "ABCD" in text_of(frame)
-    assert "T read (2)" in text_of(frame)
+    assert "ABCD" in seen.text_of(frame)
+    assert "T read (2)" in seen.text_of(frame)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -313,15 +303,15 @@ def test_remarks_are_unread_until_they_are_read_and_known_by_their_numbers() -> 
     assert ui.talk.unread == 2
     assert "T read (2)" in shown(ui)
     assert after_update(ui, SaidInLobby(list(REMARKS)), NOWHERE) == ui
-    read = after(ui, NOWHERE, "T")
+    read = seen.after(ui, NOWHERE, "T")
     assert isinstance(read.overlay, TalkPage)
     assert after_update(read, SaidInLobby([LobbyRemark(10, "Bob", "Well?")]), NOWHERE).talk.unread == 0
-    assert after(read, NOWHERE, "escape").talk.unread == 0
+    assert seen.after(read, NOWHERE, "escape").talk.unread == 0
 
 
 def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
     """Neither is lost, nor mixed with the other; whom the player has muted stays muted."""
-    muted = after(in_lobby(*REMARKS[:2]), NOWHERE, *typed("mute Bob"))
+    muted = seen.after(in_lobby(*REMARKS[:2]), NOWHERE, *seen.typed("mute Bob"))
     table = gathering(ANN, SeatSummary("Cy", here=True))
     there = after_update(muted, HeardRemark(Seat(1), "at the table"), table)
     there = after_update(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
@@ -340,12 +330,12 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
 def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
     """A line begun at a table never gets to the lobby, whatever happens in the meantime."""
     ui = in_lobby()
-    assert request_after(ui, NOWHERE, "t", *"hello", "enter") == SayInLobby(NEW, "hello")
-    assert request_after(ui, NOWHERE, *typed("say hello")) == SayInLobby(NEW, "hello")
-    assert "say in the lobby:" in shown(after(ui, NOWHERE, "t"))
+    assert seen.request_after(ui, NOWHERE, "t", *"hello", "enter") == SayInLobby(NEW, "hello")
+    assert seen.request_after(ui, NOWHERE, *seen.typed("say hello")) == SayInLobby(NEW, "hello")
+    assert "say in the lobby:" in shown(seen.after(ui, NOWHERE, "t"))
     table = gathering(ANN)
-    typing = after(ui, table, "t", *"between us")
-    assert request_after(typing, NOWHERE, "enter") == Say(NEW, "between us")
+    typing = seen.after(ui, table, "t", *"between us")
+    assert seen.request_after(typing, NOWHERE, "enter") == Say(NEW, "between us")
 
 
 def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
@@ -353,22 +343,24 @@ def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
     ui = replace(in_lobby(), capabilities=hosting)
     assert ui.company is not None
     for key, errand in (("q", requests.Errand.QUIT), ("escape", requests.Errand.GO_HOME)):
-        asked = after(ui, NOWHERE, key)
+        asked = seen.after(ui, NOWHERE, key)
         assert "have to wait" in shown(asked)
-        assert request_after(asked, NOWHERE, "y") == errand
+        assert seen.request_after(asked, NOWHERE, "y") == errand
         alone = replace(ui, company=replace(ui.company, people=ui.company.people[:1]))
-        assert request_after(alone, NOWHERE, key) == errand
+        assert seen.request_after(alone, NOWHERE, key) == errand
 
 
 def test_people_online_are_muted_by_name() -> None:
     """Completion knows the names; what the muted say is not kept, until they are heard again."""
-    ui = after(in_lobby(), NOWHERE, ":", *"mute B", "tab")
-    assert line_of(ui) == "mute Bob"
-    ui = after_update(after(ui, NOWHERE, "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
+    ui = seen.after(in_lobby(), NOWHERE, ":", *"mute B", "tab")
+    assert seen.line_of(ui) == "mute Bob"
+    ui = after_update(seen.after(ui, NOWHERE, "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann"]
-    ui = after_update(after(ui, NOWHERE, *typed("unmute bob")), SaidInLobby(list(REMARKS[:1])), NOWHERE)
+    ui = after_update(
+        seen.after(ui, NOWHERE, *seen.typed("unmute bob")), SaidInLobby(list(REMARKS[:1])), NOWHERE
+    )
     assert [each.speaker for each in ui.talk.remarks] == ["Ann", "Bob"]
-    assert after(ui, NOWHERE, *typed("mute")).notice is not None
+    assert seen.after(ui, NOWHERE, *seen.typed("mute")).notice is not None
 
 
 def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
@@ -376,17 +368,17 @@ def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
     ui = replace(in_lobby(), company=OnlineList(fault="Someone on this server already has that name."))
     assert "already has that name" in shown(ui)
     assert "already has that name" in " ".join(row[76:119].strip() for row in shown(ui, 120, 40).splitlines())
-    asked = after(ui, NOWHERE, "t", *["backspace"] * 3, *"Livia")
-    assert request_after(asked, NOWHERE, "enter") == requests.Rename("Livia")
+    asked = seen.after(ui, NOWHERE, "t", *["backspace"] * 3, *"Livia")
+    assert seen.request_after(asked, NOWHERE, "enter") == requests.Rename("Livia")
 
 
 def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
     """At a server without one, the keys are not offered, and say so."""
-    ui = Ui("Ann", ADDRESS, page=LobbyPage(TABLES))
+    ui = Ui("Ann", seen.ADDRESS, page=LobbyPage(TABLES))
     assert " say" not in shown(ui)
     for key in ("t", "T"):
-        told = after(ui, NOWHERE, key)
-        assert (told.entry, told.overlay, bool(notice_of(told))) == (None, None, True)
+        told = seen.after(ui, NOWHERE, key)
+        assert (told.entry, told.overlay, bool(seen.notice_of(told))) == (None, None, True)
 
 
 def test_nobody_is_online_while_there_is_no_connection() -> None:

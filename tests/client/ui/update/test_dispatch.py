@@ -26,35 +26,13 @@ from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.codes import Code
 from protocol.messages import NEW, Leave, PauseSummary, Plan, Rematch, Say, StartGame
-from tests.client.ui.seen import (
-    KEYS,
-    LOBBY,
-    after,
-    change,
-    laying,
-    line_of,
-    model_of,
-    notice_of,
-    over,
-    placing,
-    played_until_turn_of,
-    playing_of,
-    reading_pages,
-    request_after,
-    screen_of,
-    shown_step,
-    state_of,
-    typed,
-    ui_of,
-    view_of,
-    with_cursor,
-)
+from tests.client.ui import seen
 from tests.games import played
 
 
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     """The keys ask for it on the result page, and only there."""
-    ui, model = over()
+    ui, model = seen.over()
     able = replace(ui, page=Result(), capabilities=Capabilities(looks_back=True, analyses=True, saves=True))
     wanted = {
         "v": requests.Review(),
@@ -62,78 +40,78 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
         "w": requests.Errand.SAVE_RECORD,
         "e": requests.Errand.SAVE_PICTURE,
     }
-    assert {key: request_after(able, model, key) for key in wanted} == wanted
+    assert {key: seen.request_after(able, model, key) for key in wanted} == wanted
     shown = [key.action for key in keys_offered(able, model)]
     assert {Act.REVIEW, Act.ANALYSE, Act.SAVE_RECORD, Act.SAVE_PICTURE} <= set(shown)
     for other in (replace(able, capabilities=Capabilities()), replace(able, page=Scoring())):
-        assert {request_after(other, model, key) for key in wanted} == {None}
+        assert {seen.request_after(other, model, key) for key in wanted} == {None}
         assert Act.REVIEW not in [key.action for key in keys_offered(other, model)]
 
 
 def test_escape_lets_a_spectator_leave() -> None:
     """While tiles are laid and while pieces are placed; a player's puts back what was chosen."""
     for game in (played(GameOptions(3), 1, 1), played(GameOptions(3, random_layout=True), 1, 6)):
-        model = model_of(game, None)
-        assert request_after(ui_of(game, model), model, "escape") == Leave(NEW)
-    ui, model = placing()
-    assert playing_of(after(ui, model, "2", "escape")).piece is None
+        model = seen.model_of(game, None)
+        assert seen.request_after(seen.ui_of(game, model), model, "escape") == Leave(NEW)
+    ui, model = seen.placing()
+    assert seen.playing_of(seen.after(ui, model, "2", "escape")).piece is None
 
 
 def test_moves_are_taken_back_against_bots_alone() -> None:
-    ui, model = placing()
+    ui, model = seen.placing()
     assert Act.UNDO not in [key.action for key in keys_offered(ui, model)]
-    assert "no move" in notice_of(after(ui, model, "z"))
+    assert "no move" in seen.notice_of(seen.after(ui, model, "z"))
     alone = replace(ui, capabilities=Capabilities(takes_back=True))
     assert Act.UNDO in [key.action for key in keys_offered(alone, model)]
-    assert request_after(alone, model, "z") is requests.Errand.TAKE_BACK
-    assert request_after(alone, model, ":", *"undo", "enter") is requests.Errand.TAKE_BACK
+    assert seen.request_after(alone, model, "z") is requests.Errand.TAKE_BACK
+    assert seen.request_after(alone, model, ":", *"undo", "enter") is requests.Errand.TAKE_BACK
 
 
 def test_hints_where_the_table_allows_them() -> None:
     """On the player's own turn; the bottom line offers the key only then."""
-    ui, model = placing()
+    ui, model = seen.placing()
     allowed = replace(ui, capabilities=Capabilities(hints=True))
-    assert "no hints" in notice_of(after(allowed, model, "s"))
+    assert "no hints" in seen.notice_of(seen.after(allowed, model, "s"))
     assert Act.HINT not in [key.action for key in keys_offered(allowed, model)]
-    change(model, hints=True)
-    assert request_after(allowed, model, "s") == requests.Errand.HINT
+    seen.change(model, hints=True)
+    assert seen.request_after(allowed, model, "s") == requests.Errand.HINT
     assert Act.HINT in [key.action for key in keys_offered(allowed, model)]
-    waiting = model_of(played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
+    waiting = seen.model_of(seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
     waiting.state = model.state
     assert Act.HINT not in [key.action for key in keys_offered(allowed, waiting)]
-    assert "own turn" in notice_of(after(allowed, waiting, "s"))
-    change(model, paused=PauseSummary(0, 20, 580))
+    assert "own turn" in seen.notice_of(seen.after(allowed, waiting, "s"))
+    seen.change(model, paused=PauseSummary(0, 20, 580))
     model.legal = None
-    assert "The game is paused." in notice_of(after(allowed, model, "s"))
+    assert "The game is paused." in seen.notice_of(seen.after(allowed, model, "s"))
 
 
 def test_a_hint_chooses_the_move() -> None:
     """Enter makes it; the reason is in words."""
-    ui, model = placing()
+    ui, model = seen.placing()
     command = Place(Seat(0), Piece("Ef"), free_field(model))
     hinted = with_suggestion(ui, Suggestion(command, "So it is."), model)
     assert re.match(
-        rf"Hint: Ef on {command.field}\. Ef here: .* influence on .* So it is\.$", notice_of(hinted)
+        rf"Hint: Ef on {command.field}\. Ef here: .* influence on .* So it is\.$", seen.notice_of(hinted)
     )
-    assert request_after(hinted, model, "enter") == command
-    ui, model = laying()
+    assert seen.request_after(hinted, model, "enter") == command
+    ui, model = seen.laying()
     assert isinstance(model.legal, LegalLays)
     lay = LayTile(model.legal.seat, model.legal.positions[-1], 3)
-    assert request_after(with_suggestion(ui, Suggestion(lay), model), model, "enter") == lay
+    assert seen.request_after(with_suggestion(ui, Suggestion(lay), model), model, "enter") == lay
 
 
 def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
-    ui, model = placing()
+    ui, model = seen.placing()
     reason = " ".join(f"word{number}" for number in range(80))
     hinted = with_suggestion(ui, Suggestion(Place(Seat(0), Piece("Ef"), free_field(model)), reason), model)
-    screen = screen_of(hinted, model)
+    screen = seen.screen_of(hinted, model)
     assert "... (m)" in screen
     assert "word79" not in screen
-    whole = after(hinted, model, "m")
-    read = screen_of(whole, model)
+    whole = seen.after(hinted, model, "m")
+    read = seen.screen_of(whole, model)
     assert "word79" in read
     assert ui.log[-1] in read
-    assert after(whole, model, "escape").overlay is None
+    assert seen.after(whole, model, "escape").overlay is None
 
 
 def test_the_only_kind_left_is_chosen() -> None:
@@ -142,45 +120,45 @@ def test_the_only_kind_left_is_chosen() -> None:
     while not (game.view.turn == 0 and len(game.view.hands[Seat(0)]) == 1):
         game.apply(game.legal_commands()[0])
     (piece,) = game.view.hands[Seat(0)]
-    model = model_of(game, 0)
+    model = seen.model_of(game, 0)
     field = free_field(model)
-    ui = with_cursor(ui_of(game, model), view_of(model).layout.hexes[field])
-    assert request_after(ui, model, "escape", "enter") == Place(Seat(0), piece, field)
+    ui = seen.with_cursor(seen.ui_of(game, model), seen.view_of(model).layout.hexes[field])
+    assert seen.request_after(ui, model, "escape", "enter") == Place(Seat(0), piece, field)
     model.legal = None
-    assert selected_piece(playing_of(ui), model) is None
+    assert selected_piece(seen.playing_of(ui), model) is None
 
 
 def free_field(model: TableModel) -> Field:
-    return free_fields(view_of(model))[0]
+    return free_fields(seen.view_of(model))[0]
 
 
 def test_a_spectator_watches_the_next_game_too() -> None:
-    ui, _ = over()
-    model = model_of(played(GameOptions(3, random_layout=True), 1), None)
-    assert "Only players" in notice_of(after(ui, model, "s", "m"))
-    change(model, stage="over", next="ABCD")
-    assert request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
+    ui, _ = seen.over()
+    model = seen.model_of(played(GameOptions(3, random_layout=True), 1), None)
+    assert "Only players" in seen.notice_of(seen.after(ui, model, "s", "m"))
+    seen.change(model, stage="over", next="ABCD")
+    assert seen.request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
 
 
 def test_spectators_are_not_offered_what_players_do() -> None:
     """Neither in the help nor in the function bar; `m` leads to the next game when there is one."""
     game = played(GameOptions(2, random_layout=True), 1)
-    model = model_of(game, None)
-    change(model, stage="over", next="ABCD")
-    ui = replace(ui_of(game, model), page=Result())
-    assert "next game" in screen_of(ui, model, 100, 24)
-    told = screen_of(replace(ui, overlay=Reading(Topic.HELP)), model)
+    model = seen.model_of(game, None)
+    seen.change(model, stage="over", next="ABCD")
+    ui = replace(seen.ui_of(game, model), page=Result())
+    assert "next game" in seen.screen_of(ui, model, 100, 24)
+    told = seen.screen_of(replace(ui, overlay=Reading(Topic.HELP)), model)
     assert "watch the next game of the same players" in told
     assert "play again" not in told
-    change(model, stage="gathering")
+    seen.change(model, stage="gathering")
     model.view = None
     ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Topic.HELP))
-    assert "ready" not in screen_of(ui, model)
+    assert "ready" not in seen.screen_of(ui, model)
 
 
 def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
     """By keys and clicks; Esc and Backspace put it back, and what is closed is told with what is open."""
-    ui, model = laying()
+    ui, model = seen.laying()
     assert isinstance(model.legal, LegalLays)
     first, *others = model.legal.positions
     for keys, lay in (
@@ -192,16 +170,16 @@ def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
         ([str(others[0]), "enter"], LayTile(Seat(1), others[0], 0)),
         (["scroll-down", "enter"], LayTile(Seat(1), first, 1)),
     ):
-        assert request_after(ui, model, *keys) == lay
+        assert seen.request_after(ui, model, *keys) == lay
     for key in ("escape", "backspace"):
-        assert after(ui, model, "r", "right", key) == ui
+        assert seen.after(ui, model, "r", "right", key) == ui
     start = played(GameOptions(3), 1, 0)
-    at_first = model_of(start, start.view.turn)  # where every position is open
+    at_first = seen.model_of(start, start.view.turn)  # where every position is open
     assert start.view.turn is not None
     for key, position in (("right", 2), ("left", 6), ("down", 2), ("up", 6)):
-        assert request_after(Ui("Ann"), at_first, key, "enter") == LayTile(start.view.turn, position, 0)
+        assert seen.request_after(Ui("Ann"), at_first, key, "enter") == LayTile(start.view.turn, position, 0)
     closed = next(position for position in range(1, 7) if position not in model.legal.positions)
-    told = notice_of(after(ui, model, str(closed)))
+    told = seen.notice_of(seen.after(ui, model, str(closed)))
     assert all(str(position) in told for position in model.legal.positions)
     moved, request = updated(ui, PointAt(HILLS[others[0]]), model)
     assert request is None
@@ -210,60 +188,62 @@ def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
 
 def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
     """By keys, clicks and typed lines; Enter or the same click confirms, anything else cancels."""
-    ui, model = laying()
+    ui, model = seen.laying()
     assert isinstance(model.legal, LegalLays)
     first, second = model.legal.positions[:2]
     lay = LayTile(Seat(1), first, 1)
     ui = replace(ui, confirms=True)
-    once = after(ui, model, "r", "enter")
+    once = seen.after(ui, model, "r", "enter")
     assert once.asked == lay
-    assert f"position {first}, turned once?" in notice_of(once)
-    assert request_after(once, model, "enter") == lay
+    assert f"position {first}, turned once?" in seen.notice_of(once)
+    assert seen.request_after(once, model, "enter") == lay
     assert updated(once, PointAt(HILLS[first]), model)[1] == lay
     for key in ("escape", "backspace"):
-        assert after(once, model, key) == after(ui, model, "r")  # a second one would turn it back
-    assert after(once, model, "r", "enter").asked == LayTile(Seat(1), first, 2)
-    assert request_after(ui, model, *typed(f"lay {second} 3"), "enter") == LayTile(Seat(1), second, 3)
+        assert seen.after(once, model, key) == seen.after(ui, model, "r")  # a second one would turn it back
+    assert seen.after(once, model, "r", "enter").asked == LayTile(Seat(1), first, 2)
+    assert seen.request_after(ui, model, *seen.typed(f"lay {second} 3"), "enter") == LayTile(
+        Seat(1), second, 3
+    )
 
 
 def test_a_placement_is_confirmed_if_the_player_wants_it() -> None:
-    ui, model = placing()
+    ui, model = seen.placing()
     field, cell = next(
-        pair for pair in view_of(model).layout.hexes.items() if pair[0] not in view_of(model).placed
+        pair for pair in seen.view_of(model).layout.hexes.items() if pair[0] not in seen.view_of(model).placed
     )
-    ui = with_cursor(replace(ui, confirms=True), cell)
+    ui = seen.with_cursor(replace(ui, confirms=True), cell)
     place = Place(Seat(0), Piece("Em*"), field)
-    assert request_after(ui, model, "2", "enter", "enter") == place
-    assert request_after(ui, model, *typed(f"m* {field}"), "enter") == place
-    again = after(ui, model, "2", "enter", "escape")
-    assert (again.asked, again.notice, playing_of(again).piece) == (None, None, place.piece)
-    assert playing_of(after(again, model, "escape")).piece is None
-    sent, request = after_key(after(ui, model, "2", "enter"), "enter", model)
+    assert seen.request_after(ui, model, "2", "enter", "enter") == place
+    assert seen.request_after(ui, model, *seen.typed(f"m* {field}"), "enter") == place
+    again = seen.after(ui, model, "2", "enter", "escape")
+    assert (again.asked, again.notice, seen.playing_of(again).piece) == (None, None, place.piece)
+    assert seen.playing_of(seen.after(again, model, "escape")).piece is None
+    sent, request = after_key(seen.after(ui, model, "2", "enter"), "enter", model)
     assert (sent.asked, sent.busy, request) == (None, True, place)
 
 
 def test_the_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
-    ui, model = placing()
-    ui = with_cursor(ui, (0, 0))
+    ui, model = seen.placing()
+    ui = seen.with_cursor(ui, (0, 0))
     for key, cell in {
         "h": (-1, 0), "l": (1, 0), "y": (0, -1), "u": (1, -1), "b": (-1, 1), "n": (0, 1),
         "left": (-1, 0), "right": (1, 0), "up": (1, -1), "down": (0, 1),
     }.items():  # fmt: skip
-        assert playing_of(after(ui, model, key)).cursor == cell
-    assert after(ui, model, "k", "k", "j", "j") == ui
+        assert seen.playing_of(seen.after(ui, model, key)).cursor == cell
+    assert seen.after(ui, model, "k", "k", "j", "j") == ui
     for key in "hlyubnkj":
-        end = after(ui, model, *[key] * 20)
-        assert after(end, model, key) == end
+        end = seen.after(ui, model, *[key] * 20)
+        assert seen.after(end, model, key) == end
 
 
 def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
-    ui, model = placing()
-    found, edge = {playing_of(ui).cursor}, [ui]
+    ui, model = seen.placing()
+    found, edge = {seen.playing_of(ui).cursor}, [ui]
     while edge:
         at = edge.pop()
         for key in ("left", "right", "up", "down"):
-            there = after(at, model, key)
-            if (cell := playing_of(there).cursor) not in found:
+            there = seen.after(at, model, key)
+            if (cell := seen.playing_of(there).cursor) not in found:
                 found.add(cell)
                 edge.append(there)
     assert len(found) == 49
@@ -271,101 +251,103 @@ def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
 
 def test_a_piece_is_picked_and_placed() -> None:
     """By keys and clicks, once until there is an answer; where it may not lie, the server says so."""
-    ui, model = placing()
-    field, taken = free_field(model), next(iter(view_of(model).placed))
-    ui = with_cursor(ui, view_of(model).layout.hexes[field])
+    ui, model = seen.placing()
+    field, taken = free_field(model), next(iter(seen.view_of(model).placed))
+    ui = seen.with_cursor(ui, seen.view_of(model).layout.hexes[field])
     for keys, piece in (
         (["2", "enter"], "Em*"),
         (["tab", "tab", " "], "Em*"),
         (["tab", "tab", "s-tab", " "], "Em"),
         (["s-tab", "enter"], "Es"),
     ):
-        assert request_after(ui, model, *keys) == Place(Seat(0), Piece(piece), field)
+        assert seen.request_after(ui, model, *keys) == Place(Seat(0), Piece(piece), field)
     held, _ = updated(ui, Hold(Piece("Ef")), model)
-    assert updated(held, PointAt(playing_of(ui).cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
+    assert updated(held, PointAt(seen.playing_of(ui).cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
     elsewhere, request = updated(held, PointAt((0, 0)), model)
-    assert (playing_of(elsewhere).cursor, request) == ((0, 0), None)
-    there = with_cursor(ui, view_of(model).layout.hexes[taken])
-    assert request_after(there, model, "1", "enter") == Place(Seat(0), Piece("Em"), taken)
-    waiting, _ = after_key(after(ui, model, "1"), "enter", model)
+    assert (seen.playing_of(elsewhere).cursor, request) == ((0, 0), None)
+    there = seen.with_cursor(ui, seen.view_of(model).layout.hexes[taken])
+    assert seen.request_after(there, model, "1", "enter") == Place(Seat(0), Piece("Em"), taken)
+    waiting, _ = after_key(seen.after(ui, model, "1"), "enter", model)
     again, request = after_key(waiting, "enter", model)
     assert request is None
-    assert notice_of(again)
+    assert seen.notice_of(again)
 
 
 def test_what_cannot_be_placed_is_explained() -> None:
     """Without a chosen piece, with the cursor on a hill, or without a seat, there is nothing to send."""
-    ui, model = placing()
-    assert notice_of(after(ui, model, "enter"))
-    assert notice_of(after(ui, model, "h", "1", "enter"))  # the cursor begins beside the centre's hill
-    assert playing_of(after(ui, model, "1", "escape")).piece is None
+    ui, model = seen.placing()
+    assert seen.notice_of(seen.after(ui, model, "enter"))
+    assert seen.notice_of(
+        seen.after(ui, model, "h", "1", "enter")
+    )  # the cursor begins beside the centre's hill
+    assert seen.playing_of(seen.after(ui, model, "1", "escape")).piece is None
     game = played(GameOptions(3, random_layout=True), 1, 6)
-    watching = model_of(game, None)
-    assert notice_of(after(ui_of(game, watching), watching, "tab", "enter"))
+    watching = seen.model_of(game, None)
+    assert seen.notice_of(seen.after(seen.ui_of(game, watching), watching, "tab", "enter"))
 
 
 def test_the_log_scrolls_within_its_length() -> None:
-    for ui, model in (placing(), laying()):
-        assert after(ui, model, "pageup").scroll == min(2, len(ui.log) - 1)
-        assert after(ui, model, *["pageup"] * 50).scroll == len(ui.log) - 1
-        assert after(ui, model, "pageup", "pagedown", "pagedown").scroll == 0
+    for ui, model in (seen.placing(), seen.laying()):
+        assert seen.after(ui, model, "pageup").scroll == min(2, len(ui.log) - 1)
+        assert seen.after(ui, model, *["pageup"] * 50).scroll == len(ui.log) - 1
+        assert seen.after(ui, model, "pageup", "pagedown", "pagedown").scroll == 0
 
 
 def test_pages_to_read() -> None:
-    ui, model = placing()
-    assert after(ui, model, "?").overlay == Reading(Topic.HELP)
-    assert after(ui, model, "?", "i").overlay == Reading(Topic.RULES)
-    assert after(ui, model, *typed("rules")).overlay == Reading(Topic.RULES)
-    assert after(ui, model, "?", *["down"] * 5).overlay == [*reading_pages(Topic.HELP)][-1]
-    assert after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Topic.RULES)
-    assert isinstance(after(ui, model, "c").overlay, Reading)
+    ui, model = seen.placing()
+    assert seen.after(ui, model, "?").overlay == Reading(Topic.HELP)
+    assert seen.after(ui, model, "?", "i").overlay == Reading(Topic.RULES)
+    assert seen.after(ui, model, *seen.typed("rules")).overlay == Reading(Topic.RULES)
+    assert seen.after(ui, model, "?", *["down"] * 5).overlay == [*seen.reading_pages(Topic.HELP)][-1]
+    assert seen.after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Topic.RULES)
+    assert isinstance(seen.after(ui, model, "c").overlay, Reading)
     for key in "?ic":
-        assert after(ui, model, key, "escape") == ui
+        assert seen.after(ui, model, key, "escape") == ui
 
 
 def test_quitting_asks_once_while_a_game_runs() -> None:
-    ui, model = placing()
+    ui, model = seen.placing()
     for key in ("q", "c-c"):
-        assert request_after(ui, model, key, key) == requests.Errand.QUIT
-    assert request_after(ui, model, "q", "y") == requests.Errand.QUIT
-    assert after(ui, model, "q", "n") == ui
-    assert request_after(ui, model, *typed("quit"), "y") == requests.Errand.QUIT
-    assert request_after(Ui("Ann"), LOBBY, "q") == requests.Errand.QUIT
-    ended, model = over()
-    assert request_after(ended, model, "q") == requests.Errand.QUIT
+        assert seen.request_after(ui, model, key, key) == requests.Errand.QUIT
+    assert seen.request_after(ui, model, "q", "y") == requests.Errand.QUIT
+    assert seen.after(ui, model, "q", "n") == ui
+    assert seen.request_after(ui, model, *seen.typed("quit"), "y") == requests.Errand.QUIT
+    assert seen.request_after(Ui("Ann"), seen.LOBBY, "q") == requests.Errand.QUIT
+    ended, model = seen.over()
+    assert seen.request_after(ended, model, "q") == requests.Errand.QUIT
 
 
 def test_scoring_goes_on_back_and_to_the_end() -> None:
-    ui, model = over()
-    last = last_step(view_of(model))
+    ui, model = seen.over()
+    last = last_step(seen.view_of(model))
     assert isinstance(ui.page, Scoring)
-    assert shown_step(after(ui, model, "enter", " ", "right"), model) == 3
-    assert shown_step(after(ui, model, "enter", "left", "left"), model) == 0
-    assert shown_step(after(ui, model, "s"), model) == last
-    assert isinstance(after(ui, model, *["enter"] * last).page, Result)
-    assert shown_step(after(ui, model, "s", "left"), model) == last - 1
-    assert shown_step(after(ui, model, "s", "home"), model) == 0
-    assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
-    assert request_after(ui, model, "s", "escape") == Leave(NEW)
-    assert request_after(ui, model, "s", "m") == Rematch(NEW)
+    assert seen.shown_step(seen.after(ui, model, "enter", " ", "right"), model) == 3
+    assert seen.shown_step(seen.after(ui, model, "enter", "left", "left"), model) == 0
+    assert seen.shown_step(seen.after(ui, model, "s"), model) == last
+    assert isinstance(seen.after(ui, model, *["enter"] * last).page, Result)
+    assert seen.shown_step(seen.after(ui, model, "s", "left"), model) == last - 1
+    assert seen.shown_step(seen.after(ui, model, "s", "home"), model) == 0
+    assert seen.after(ui, model, "s", "enter", "enter", " ") == seen.after(ui, model, "s")
+    assert seen.request_after(ui, model, "s", "escape") == Leave(NEW)
+    assert seen.request_after(ui, model, "s", "m") == Rematch(NEW)
 
 
 def test_scoring_skips_hill_by_hill() -> None:
     """Each skip leads to the next hill, in the order A to G, and the last one to the result."""
-    ui, model = over()
+    ui, model = seen.over()
     hills = []
     for _ in range(7):
-        ui = after(ui, model, "tab")
-        event = view_of(model).scoring[steps(view_of(model))[shown_step(ui, model)].event]
+        ui = seen.after(ui, model, "tab")
+        event = seen.view_of(model).scoring[steps(seen.view_of(model))[seen.shown_step(ui, model)].event]
         hills.append(getattr(event, "hill", None))
     assert hills == list("ABCDEFG")
-    assert isinstance(after(ui, model, "tab").page, Result)
+    assert isinstance(seen.after(ui, model, "tab").page, Result)
 
 
-@pytest.mark.parametrize("place", KEYS)
+@pytest.mark.parametrize("place", seen.KEYS)
 def test_keys_are_clear(place: str) -> None:
     """On each screen a key means one thing, and is bound; help is there, unless something is closed first."""
-    names = [name for key in KEYS[place] for name in key.names]
+    names = [name for key in seen.KEYS[place] for name in key.names]
     assert len(names) == len(set(names))
     assert {name for name in names if len(name) > 1 and name != YES} <= NAMED
     assert "c-c" in names
@@ -396,8 +378,8 @@ def test_keys_are_clear(place: str) -> None:
     ],
 )
 def test_typed_commands(text: str, request_: requests.Request) -> None:
-    ui, model = placing(2)
-    assert request_after(ui, model, *typed(text)) == request_
+    ui, model = seen.placing(2)
+    assert seen.request_after(ui, model, *seen.typed(text)) == request_
 
 
 @pytest.mark.parametrize(
@@ -419,54 +401,58 @@ def test_typed_commands(text: str, request_: requests.Request) -> None:
 )
 def test_a_line_that_is_not_understood_can_be_corrected(text: str, sentence: str) -> None:
     """The notice names the field if the field is wrong, and otherwise what was typed."""
-    ui, model = placing()
-    ui = after(ui, model, *typed(text))
-    assert notice_of(ui).startswith(sentence)
-    assert line_of(ui) == text
+    ui, model = seen.placing()
+    ui = seen.after(ui, model, *seen.typed(text))
+    assert seen.notice_of(ui).startswith(sentence)
+    assert seen.line_of(ui) == text
 
 
 @pytest.mark.parametrize("text", ["stool 5", "Xm B9", "place Foo Bar"])
 def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
     """Whoever mistypes a command in the waiting room is sent to the commands, not to pieces and fields."""
-    model = TableModel("KXQT", Seat(0), state=state_of(2))
-    told = notice_of(after(at_table_page(Ui("Ann"), model), model, *typed(text)))
+    model = TableModel("KXQT", Seat(0), state=seen.state_of(2))
+    told = seen.notice_of(seen.after(at_table_page(Ui("Ann"), model), model, *seen.typed(text)))
     assert told == f"'{text}' is not a command. Press ? for the list."
 
 
 def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
     """Before the game, in the lobby and by spectators; a plan is a move."""
-    for model in TableModel("KXQT", Seat(0), state=state_of(2)), TableModel():
+    for model in TableModel("KXQT", Seat(0), state=seen.state_of(2)), TableModel():
         for text in "plan m* C4", "m* C4":
-            assert "none is running" in notice_of(after(at_table_page(Ui("Ann"), model), model, *typed(text)))
-    ui, model = placing()
-    assert "Only players" in notice_of(after(ui, replace(model, seat=None), *typed("plan m* C4")))
+            assert "none is running" in seen.notice_of(
+                seen.after(at_table_page(Ui("Ann"), model), model, *seen.typed(text))
+            )
+    ui, model = seen.placing()
+    assert "Only players" in seen.notice_of(
+        seen.after(ui, replace(model, seat=None), *seen.typed("plan m* C4"))
+    )
 
 
 def test_a_line_is_edited() -> None:
-    ui, model = placing()
+    ui, model = seen.placing()
     keys = [":", *"mx C", "left", "left", "backspace", "right", "right", "4", "home", "delete"]
     keys += ["f", "end", "left"]
-    entry = after(ui, model, *keys).entry
+    entry = seen.after(ui, model, *keys).entry
     assert entry is not None
     assert (entry.text, entry.at) == ("f C4", 3)
-    assert after(ui, model, *keys, "c-u", "backspace").entry is None
-    assert after(ui, model, *keys, "escape").entry is None
-    assert after(ui, model, ":", "enter").entry is None
+    assert seen.after(ui, model, *keys, "c-u", "backspace").entry is None
+    assert seen.after(ui, model, *keys, "escape").entry is None
+    assert seen.after(ui, model, ":", "enter").entry is None
 
 
 def test_completion_stops_where_lines_differ() -> None:
-    ui, model = placing()
-    assert line_of(after(ui, model, ":", "r", "tab")) == "rules"
-    assert line_of(after(ui, model, ":", "m", "*", " ", "tab")).startswith("m* ")
-    ui, model = laying()
-    assert line_of(after(ui, model, ":", "l", "a", "tab")).startswith("lay ")
+    ui, model = seen.placing()
+    assert seen.line_of(seen.after(ui, model, ":", "r", "tab")) == "rules"
+    assert seen.line_of(seen.after(ui, model, ":", "m", "*", " ", "tab")).startswith("m* ")
+    ui, model = seen.laying()
+    assert seen.line_of(seen.after(ui, model, ":", "l", "a", "tab")).startswith("lay ")
 
 
 def test_earlier_lines_can_be_recalled() -> None:
-    ui, model = placing()
-    ui = after(ui, model, *typed("help"), "escape", *typed("rules"), "escape")
+    ui, model = seen.placing()
+    ui = seen.after(ui, model, *seen.typed("help"), "escape", *seen.typed("rules"), "escape")
     ways = ["up"], ["up", "up"], ["up", "up", "down", "down"]
-    assert [line_of(after(ui, model, ":", *keys)) for keys in ways] == ["rules", "help", ""]
+    assert [seen.line_of(seen.after(ui, model, ":", *keys)) for keys in ways] == ["rules", "help", ""]
 
 
 def test_a_refused_line_can_be_corrected() -> None:
@@ -474,18 +460,18 @@ def test_a_refused_line_can_be_corrected() -> None:
 
     Otherwise, as when it is not the player's turn, the next key would be typed into it.
     """
-    ui, model = placing()
-    waiting, request = after_key(after(ui, model, *typed("m A1")[:-1]), "enter", model)
+    ui, model = seen.placing()
+    waiting, request = after_key(seen.after(ui, model, *seen.typed("m A1")[:-1]), "enter", model)
     assert request is not None
     assert waiting.entry is None
     early = with_refusal(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN, request)
     assert early.entry is None
-    assert "type plan Em A1." in notice_of(early)
+    assert "type plan Em A1." in seen.notice_of(early)
     corrected = with_refusal(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
-    assert line_of(corrected) == "m A1"
+    assert seen.line_of(corrected) == "m A1"
     assert with_refusal(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
     said = replace(waiting, sent=TypedLine(chat=True).filled("hello"))
     assert with_refusal(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
-    late = after(ui, model, *typed("bot senator"), "enter")
-    assert (late.entry, bool(notice_of(late))) == (None, True)
-    assert line_of(after(waiting, model, *typed("m A2"))) == "m A2"
+    late = seen.after(ui, model, *seen.typed("bot senator"), "enter")
+    assert (late.entry, bool(seen.notice_of(late))) == (None, True)
+    assert seen.line_of(seen.after(waiting, model, *seen.typed("m A2"))) == "m A2"

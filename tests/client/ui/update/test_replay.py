@@ -13,20 +13,10 @@ from client.ui import requests
 from client.ui.frame import plain, width_of
 from client.ui.keys import Act, PointAt
 from client.ui.requests import Request
+from client.ui.screens import replay
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
-from client.ui.screens.replay import (
-    Replay,
-    after_analysis,
-    curve_lines,
-    marks_line,
-    moments_shown,
-    open_record,
-    seen_in,
-    told_of_move,
-    with_analysis,
-)
 from client.ui.screens.scoring import last_step
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Ui
@@ -37,43 +27,32 @@ from engine.pieces import Seat
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
+from tests.client.ui import seen
 from tests.client.ui.analysed import analysis_of
 from tests.client.ui.analysed import recording_of as record_of
-from tests.client.ui.seen import (
-    NAMES,
-    assert_screen,
-    is_refused,
-    line_of,
-    notice_of,
-    playing_of,
-    screen_of,
-    shown_step,
-    text_of,
-    typed,
-)
 from tests.games import all_eyes, games, played
 
 RECORDS = Path(__file__).parents[3] / "engine" / "records"
 
 
 def recording_of(game: Game) -> Recording:
-    return Recording.of(game.events, dict(enumerate(NAMES[: game.view.seats])))
+    return Recording.of(game.events, dict(enumerate(seen.NAMES[: game.view.seats])))
 
 
 def recording_from_file(players: int = 3) -> Recording:
     text = (RECORDS / f"{players}-players.txt").read_text(encoding="utf-8")
-    return Recording.of(replayed(text).events, dict(enumerate(NAMES)))
+    return Recording.of(replayed(text).events, dict(enumerate(seen.NAMES)))
 
 
 def start(recording: Recording | None = None) -> Ui:
     recording = recording or recording_from_file()
-    return open_record(recording, 0, recording.all_eyes)
+    return replay.open_record(recording, 0, recording.all_eyes)
 
 
 def after(ui: Ui, *keys: str) -> Ui:
     """Return the UI state after these keys; a record never leads to a request."""
     for key in keys:
-        ui, request = after_key(ui, key, seen_in(ui))
+        ui, request = after_key(ui, key, replay.seen_in(ui))
         assert request is None
     return ui
 
@@ -82,17 +61,17 @@ def shown_stop(ui: Ui) -> int:
     return replay_of(ui).stop
 
 
-def replay_of(ui: Ui) -> Replay:
-    assert isinstance(ui.page, Replay)
+def replay_of(ui: Ui) -> replay.Replay:
+    assert isinstance(ui.page, replay.Replay)
     return ui.page
 
 
 def scoring_step(ui: Ui) -> int:
-    return shown_step(ui, seen_in(ui))
+    return seen.shown_step(ui, replay.seen_in(ui))
 
 
 def screen(ui: Ui, width: int = 80, height: int = 24, *, glyphs: GlyphSet = UNICODE) -> str:
-    return screen_of(ui, seen_in(ui), width, height, glyphs=glyphs)
+    return seen.screen_of(ui, replay.seen_in(ui), width, height, glyphs=glyphs)
 
 
 @given(games())
@@ -130,19 +109,19 @@ def test_names_are_read_from_comments_if_they_are_safe(comment: str, name: str) 
 def test_keys_go_forward_and_back() -> None:
     """Keys go by one move or one round, and never beyond the ends."""
     ui = start()
-    assert isinstance(ui.page, Replay)
+    assert isinstance(ui.page, replay.Replay)
     assert shown_stop(after(ui, "left", "up", "home")) == 0
     assert shown_stop(after(ui, "right", " ", "enter", "left")) == 2
     assert shown_stop(after(ui, "down", "pagedown", "up")) == 3
     assert shown_stop(after(ui, *["down"] * 14)) == 42
-    assert seen_in(after(ui, *["down"] * 14)).view == recording_from_file().view(
+    assert replay.seen_in(after(ui, *["down"] * 14)).view == recording_from_file().view(
         42, recording_from_file().all_eyes
     )
 
 
 def test_the_scoring_of_a_record_is_walked_through() -> None:
     """It follows the last move, step by step or hill by hill, to the result and back."""
-    ui = after(start(), *typed("42"))
+    ui = after(start(), *seen.typed("42"))
     assert "all pieces placed" in screen(ui)
     ui = after(ui, "right")
     assert (shown_stop(ui), scoring_step(ui)) == (43, 0)
@@ -153,7 +132,7 @@ def test_the_scoring_of_a_record_is_walked_through() -> None:
     assert "scoring hill A" in screen(after(hill, "up"))
     assert "scoring hill B" in screen(after(hill, "right", "up"))
     ended = after(ui, "end")
-    view = seen_in(ended).view
+    view = replay.seen_in(ended).view
     assert view is not None
     assert scoring_step(ended) == last_step(view)
     assert "POINTS" in screen(ended)
@@ -166,12 +145,12 @@ def test_a_running_game_ends_with_its_last_move() -> None:
     ui = after(start(recording), "end")
     assert (shown_stop(ui), type(ui.page.game)) == (9, Playing)
     assert after(ui, "right") == ui
-    assert "not been scored" in screen(after(ui, *typed("go scoring")))
+    assert "not been scored" in screen(after(ui, *seen.typed("go scoring")))
 
 
 def test_keys_change_the_eyes() -> None:
     """Tab goes through all of them; a number, `a` and `w` choose directly."""
-    ui = after(start(), *typed("30"))
+    ui = after(start(), *seen.typed("30"))
     recording = recording_from_file()
     every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in range(3)), SPECTATOR]
     for eyes in [*every[1:], every[0]]:
@@ -188,19 +167,19 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     """As long as it is not over there, and only where it was chosen from the past games."""
     recording = recording_from_file()
     there = after(start(recording), *["right"] * 9)
-    assert "start screen" in notice_of(after(there, "b"))
+    assert "start screen" in seen.notice_of(after(there, "b"))
     there = replace(there, capabilities=Capabilities(plays_on=True))
     turn = recording.view(9, recording.all_eyes).turn
     assert turn is not None
-    assert after_key(there, "b", seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
+    assert after_key(there, "b", replay.seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
     first = after(there, "1")
-    assert after_key(first, "b", seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
+    assert after_key(first, "b", replay.seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
-        assert "over here" in notice_of(after(there, *keys, "b"))
+        assert "over here" in seen.notice_of(after(there, *keys, "b"))
 
 
 def test_the_hand_shown_is_that_of_the_eyes_or_of_the_player_on_turn() -> None:
-    ui = after(start(), *typed("7"))
+    ui = after(start(), *seen.typed("7"))
     assert "HAND OF Bob" in screen(ui)
     assert "HAND OF Cosima" in screen(after(ui, "3"))
     assert "HAND OF" not in screen(after(ui, "w"))
@@ -210,19 +189,19 @@ def test_typed_commands() -> None:
     """Words choose stops and eyes and can be completed; mistakes are refused."""
     ui = start()
     assert shown_stop(after(ui, "g", "1", "2", "enter")) == 12
-    assert shown_stop(after(ui, *typed("go 42"))) == 42
-    assert scoring_step(after(ui, *typed("go end"))) == scoring_step(after(ui, "end")) > 0
-    assert shown_stop(after(ui, *typed("go scoring"))) == 43
-    assert shown_stop(after(ui, *typed("9"), *typed("go start"))) == 0
-    assert after(ui, *typed("eyes none")).page == after(ui, "w").page
-    assert after(ui, *typed("eyes cosima")).page == after(ui, *typed("eyes 3")).page
-    assert after(ui, *typed("eyes 1"), *typed("eyes all")).page == ui.page
+    assert shown_stop(after(ui, *seen.typed("go 42"))) == 42
+    assert scoring_step(after(ui, *seen.typed("go end"))) == scoring_step(after(ui, "end")) > 0
+    assert shown_stop(after(ui, *seen.typed("go scoring"))) == 43
+    assert shown_stop(after(ui, *seen.typed("9"), *seen.typed("go start"))) == 0
+    assert after(ui, *seen.typed("eyes none")).page == after(ui, "w").page
+    assert after(ui, *seen.typed("eyes cosima")).page == after(ui, *seen.typed("eyes 3")).page
+    assert after(ui, *seen.typed("eyes 1"), *seen.typed("eyes all")).page == ui.page
     for line in ("go 43", "go", "go x", "eyes", "eyes 7", "say hello", "m* C4", "1000000000000"):
-        misread = after(ui, *typed(line))
-        assert is_refused(misread)
+        misread = after(ui, *seen.typed(line))
+        assert seen.is_refused(misread)
         assert misread.page == ui.page
     completed = after(ui, ":", "e", "tab")
-    assert line_of(completed) == "eyes "
+    assert seen.line_of(completed) == "eyes "
     assert "eyes Cosima" in screen(after(completed, "C"))
 
 
@@ -233,17 +212,17 @@ def test_help_and_quitting() -> None:
     assert "to the move whose number" in screen(after(ui, "?"))
     assert "eyes 1" in screen(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
-    assert after_key(ui, "q", seen_in(ui))[1] == requests.Errand.QUIT
+    assert after_key(ui, "q", replay.seen_in(ui))[1] == requests.Errand.QUIT
     closing = replace(after(ui, ":", *"quit"), notice=None)
-    assert after_key(closing, "enter", seen_in(ui))[1] == requests.Errand.QUIT
+    assert after_key(closing, "enter", replay.seen_in(ui))[1] == requests.Errand.QUIT
 
 
 def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
     ui = start()
-    pointed, _ = updated(ui, PointAt(HILLS[0]), seen_in(ui))
-    assert (playing_of(pointed).cursor, shown_stop(pointed)) == (HILLS[0], 0)
-    scoring = after(ui, *typed("go scoring"))
-    assert scoring_step(updated(scoring, PointAt(HILLS[0]), seen_in(scoring))[0]) == 1
+    pointed, _ = updated(ui, PointAt(HILLS[0]), replay.seen_in(ui))
+    assert (seen.playing_of(pointed).cursor, shown_stop(pointed)) == (HILLS[0], 0)
+    scoring = after(ui, *seen.typed("go scoring"))
+    assert scoring_step(updated(scoring, PointAt(HILLS[0]), replay.seen_in(scoring))[0]) == 1
 
 
 PAGES = {
@@ -256,13 +235,13 @@ PAGES = {
 
 def page(name: str) -> Ui:
     line, *keys = PAGES[name]
-    return after(start(), *typed(line), *keys)
+    return after(start(), *seen.typed(line), *keys)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name: str) -> None:
     """The pages of a record at the least size; read the files to see them."""
-    assert_screen(f"replay-{name}-80x24", screen(page(name)))
+    seen.assert_screen(f"replay-{name}-80x24", screen(page(name)))
 
 
 def test_the_longest_names_leave_room_for_the_move() -> None:
@@ -275,15 +254,15 @@ def test_the_longest_names_leave_room_for_the_move() -> None:
 
 def begun(*, can_analyse: bool = True) -> Ui:
     recording = record_of(3)
-    return open_record(recording, 0, recording.all_eyes, can_analyse=can_analyse)
+    return replay.open_record(recording, 0, recording.all_eyes, can_analyse=can_analyse)
 
 
 def pressed_at(ui: Ui, key: str) -> tuple[Ui, Request | None]:
-    return after_key(ui, key, seen_in(ui))
+    return after_key(ui, key, replay.seen_in(ui))
 
 
 def is_offered(ui: Ui, act: Act) -> bool:
-    return any(key.action is act for key in keys_offered(ui, seen_in(ui)))
+    return any(key.action is act for key in keys_offered(ui, replay.seen_in(ui)))
 
 
 def test_the_key_begins_the_analysis_once() -> None:
@@ -295,11 +274,11 @@ def test_the_key_begins_the_analysis_once() -> None:
     at_board, request = pressed_at(pressed_at(ui, "end")[0], "y")
     assert request == requests.Errand.ANALYSE
     assert isinstance(replay_of(at_board).table, Playing)  # the scoring shows no chances
-    judging = with_analysis(ui, analysis_of(recording, 5))
+    judging = replay.with_analysis(ui, analysis_of(recording, 5))
     assert pressed_at(judging, "y")[1] is None
     assert not is_offered(judging, Act.ANALYSE)
-    assert pressed_at(after_analysis(judging), "y")[1] == requests.Errand.ANALYSE
-    assert pressed_at(after_analysis(with_analysis(ui, analysis_of(recording))), "y")[1] is None
+    assert pressed_at(replay.after_analysis(judging), "y")[1] == requests.Errand.ANALYSE
+    assert pressed_at(replay.after_analysis(replay.with_analysis(ui, analysis_of(recording))), "y")[1] is None
 
 
 def test_what_cannot_be_analysed() -> None:
@@ -308,40 +287,40 @@ def test_what_cannot_be_analysed() -> None:
     assert not is_offered(ui, Act.ANALYSE)
     assert pressed_at(ui, "y")[1] is None
     recording = Recording.of(played(GameOptions(3, random_layout=True), seed=1, commands=20).events, {})
-    told, request = pressed_at(open_record(recording, 0, recording.all_eyes, can_analyse=True), "y")
+    told, request = pressed_at(replay.open_record(recording, 0, recording.all_eyes, can_analyse=True), "y")
     assert request is None
-    assert "Only a finished game" in notice_of(told)
+    assert "Only a finished game" in seen.notice_of(told)
 
 
 def test_escape_stops_the_analysis_first() -> None:
     """Only then does it leave; q leaves immediately."""
-    ui = with_analysis(begun(), analysis_of(record_of(3), 5))
+    ui = replay.with_analysis(begun(), analysis_of(record_of(3), 5))
     assert pressed_at(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
     assert pressed_at(ui, "q")[1] == requests.Errand.QUIT
-    ended = after_analysis(ui)
-    assert notice_of(ended) == "Stopped: 5 of 36 moves analysed."
+    ended = replay.after_analysis(ui)
+    assert seen.notice_of(ended) == "Stopped: 5 of 36 moves analysed."
     assert pressed_at(ended, "escape")[1] == requests.Errand.QUIT
 
 
 def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
     """In a window of the least size there is little room for it beside the board."""
-    ui = with_analysis(begun(), analysis_of(record_of(3)))
+    ui = replay.with_analysis(begun(), analysis_of(record_of(3)))
     page = replay_of(ui)
     assert page.analysis is not None
     at = replace(ui, page=replace(page, stop=page.analysis.deciding[0].number))
-    frame = drawn(pressed_at(at, "m")[0], seen_in(at), UNICODE, 80, 24)
+    frame = drawn(pressed_at(at, "m")[0], replay.seen_in(at), UNICODE, 80, 24)
     read = " ".join(" ".join(map(plain, frame.lines)).split())
-    told = " ".join(told_of_move(replay_of(at), page.analysis))
+    told = " ".join(replay.told_of_move(replay_of(at), page.analysis))
     assert " ".join(told.split()) in read
 
 
 def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     """And from the last to the first."""
-    ui = after_analysis(with_analysis(begun(), analysis_of(record_of(3))))
+    ui = replay.after_analysis(replay.with_analysis(begun(), analysis_of(record_of(3))))
     analysis = replay_of(ui).analysis
     assert analysis is not None
     numbers = sorted(move.number for move in analysis.deciding)
-    assert notice_of(ui) == "Moves {}, {} and {} decided most.".format(*numbers)
+    assert seen.notice_of(ui) == "Moves {}, {} and {} decided most.".format(*numbers)
     for number in [*numbers, numbers[0]]:
         ui, _ = pressed_at(ui, "d")
         assert replay_of(ui).stop == number
@@ -352,7 +331,7 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
 @pytest.mark.parametrize("key", ["right", "end", "tab", "w"])
 def test_the_chances_stay_while_one_looks_around(key: str) -> None:
     """Wherever one goes, and whose eyes one borrows."""
-    ui = after_analysis(with_analysis(begun(), analysis_of(record_of(3))))
+    ui = replay.after_analysis(replay.with_analysis(begun(), analysis_of(record_of(3))))
     assert replay_of(pressed_at(ui, key)[0]).analysis == replay_of(ui).analysis
 
 
@@ -363,8 +342,10 @@ def shown(players: int, stop: int, judged: int | None = None) -> Ui:
     """Return a record with its analysis; it goes on if only so many moves are judged."""
     recording = record_of(players)
     stop = min(stop, recording.end)
-    ui = with_analysis(open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged))
-    return ui if judged is not None else replace(after_analysis(ui), notice=None)
+    ui = replay.with_analysis(
+        replay.open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged)
+    )
+    return ui if judged is not None else replace(replay.after_analysis(ui), notice=None)
 
 
 @pytest.mark.parametrize("size", ["80x24", "120x40"])
@@ -373,9 +354,9 @@ def test_a_record_with_chances(players: int, size: str) -> None:
     """As everybody can see in tests/client/ui/screens; in ASCII, digits stand for tens of per cent."""
     width, height = map(int, size.split("x"))
     ui = shown(players, 22 if players == 2 else 30)
-    assert_screen(f"chances-{players}-{size}", screen(ui, width, height))
+    seen.assert_screen(f"chances-{players}-{size}", screen(ui, width, height))
     ui = shown(3, 18, judged=20)
-    assert_screen("chances-ascii", screen(ui, glyphs=ASCII))
+    seen.assert_screen("chances-ascii", screen(ui, glyphs=ASCII))
 
 
 RECORDS_SHOWN = st.sampled_from([*PAGES]).map(page) | st.builds(
@@ -386,9 +367,9 @@ RECORDS_SHOWN = st.sampled_from([*PAGES]).map(page) | st.builds(
 @given(RECORDS_SHOWN, st.integers(0, 160), st.integers(0, 50), st.sampled_from([UNICODE, ASCII]))
 def test_the_screen_fills_every_size_exactly(ui: Ui, width: int, height: int, glyphs: GlyphSet) -> None:
     """With chances and without, judged or not, before the first piece and after the last."""
-    frame = drawn(ui, seen_in(ui), glyphs, width, height)
+    frame = drawn(ui, replay.seen_in(ui), glyphs, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-    assert not glyphs.ascii or text_of(frame).isascii()
+    assert not glyphs.ascii or seen.text_of(frame).isascii()
 
 
 def test_a_small_window_has_them_in_one_line() -> None:
@@ -402,11 +383,11 @@ def test_a_small_window_has_them_in_one_line() -> None:
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40), st.integers(1, 4))
 def test_a_higher_chance_is_drawn_higher(chances: list[float], height: int) -> None:
     """In cells of eight parts, and as a digit in ASCII; nobody vanishes."""
-    rows = [plain(row) for row in curve_lines(chances, 0, "", UNICODE, height)]
+    rows = [plain(row) for row in replay.curve_lines(chances, 0, "", UNICODE, height)]
     assert [len(row) for row in rows] == [len(chances)] * height
     levels = [sum(_LEVELS.index(row[at]) for row in rows) for at in range(len(chances))]
     assert all(levels)
-    (digits,) = (plain(row) for row in curve_lines(chances, None, "", ASCII, height))
+    (digits,) = (plain(row) for row in replay.curve_lines(chances, None, "", ASCII, height))
     for low, high in zip(sorted(range(len(chances)), key=chances.__getitem__), sorted(levels), strict=True):
         assert levels[low] == high
     assert sorted(digits) == [digits[at] for at in sorted(range(len(chances)), key=chances.__getitem__)]
@@ -416,7 +397,7 @@ def test_a_higher_chance_is_drawn_higher(chances: list[float], height: int) -> N
 def test_all_of_the_game_fits_with_what_matters(count: int, width: int, keep: set[int]) -> None:
     """The first and the last moment, unless what matters needs the cell, and every moment that matters."""
     kept = {moment for moment in keep if moment < count}
-    cells = moments_shown(count, width, kept)
+    cells = replay.moments_shown(count, width, kept)
     assert len(cells) == min(count, width)
     assert cells == sorted(cells)
     assert kept <= set(cells)
@@ -424,6 +405,6 @@ def test_all_of_the_game_fits_with_what_matters(count: int, width: int, keep: se
 
 def test_marks_stand_below_their_moments() -> None:
     """What decided, and where one is; that gives way."""
-    assert plain(marks_line(6, 4, [1, 5])) == " ^  |^"
-    assert plain(marks_line(3, 1, [1])) == " ^ "
-    assert width_of(marks_line(3, None, [])) == 3
+    assert plain(replay.marks_line(6, 4, [1, 5])) == " ^  |^"
+    assert plain(replay.marks_line(3, 1, [1])) == " ^ "
+    assert width_of(replay.marks_line(3, None, [])) == 3

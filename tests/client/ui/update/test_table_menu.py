@@ -30,75 +30,37 @@ from client.ui.texts.times import moment_named
 from engine.events import TakenBack
 from engine.game import GameOptions
 from engine.pieces import People, Seat
+from protocol import messages
 from protocol.absence import ByBot, LongClock, MoveClock
-from protocol.messages import (
-    NEW,
-    Arrange,
-    Ask,
-    Asked,
-    AskPause,
-    CallMe,
-    ChangeSeat,
-    ChangeSetting,
-    ChoosePeople,
-    ConfirmCall,
-    Dismiss,
-    EndGame,
-    HandOver,
-    Leave,
-    Notices,
-    PauseSummary,
-    Rematch,
-    Remove,
-    SayReady,
-    SeatBot,
-    SeatSummary,
-    SpectatorSummary,
-    Stage,
-    SubstituteNow,
-    TableState,
-    TableSummary,
-    TakeHoliday,
-    Vote,
-)
+from protocol.messages import NEW
 from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Quiet, Spectators, Starting, Title
-from tests.client.ui.seen import (
-    after,
-    after_change,
-    assert_screen,
-    change,
-    is_refused,
-    line_of,
-    model_of,
-    notice_of,
-    played_until_turn_of,
-    request_after,
-    screen_of,
-    typed,
-    ui_of,
-    view_of,
-)
+from tests.client.ui import seen
+from tests.client.ui.seen import typed
 from tests.games import played
 
-WATCHING = [SpectatorSummary(1, "Zoe"), SpectatorSummary(7)]
+WATCHING = [messages.SpectatorSummary(1, "Zoe"), messages.SpectatorSummary(7)]
 
 
 def gathering(seat: int | None = 0) -> tuple[Ui, TableModel]:
-    seats = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
-    state = TableState("KXQT", "gathering", seats, 0, spectators=2, watching=WATCHING)
+    seats = [
+        messages.SeatSummary("Ann", here=True),
+        messages.SeatSummary("Bob", here=True),
+        messages.SeatSummary(),
+    ]
+    state = messages.TableState("KXQT", "gathering", seats, 0, spectators=2, watching=WATCHING)
     return Ui("Ann"), TableModel("KXQT", None if seat is None else Seat(seat), state=state)
 
 
-def table(model: TableModel) -> TableState:
+def table(model: TableModel) -> messages.TableState:
     assert model.state is not None
     return model.state
 
 
 def running(seat: int = 0) -> tuple[Ui, TableModel]:
     """Return a game of three whose third player is away."""
-    game = played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), seat)
-    model = model_of(game, seat, away=2)
-    return ui_of(game, model), model
+    game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), seat)
+    model = seen.model_of(game, seat, away=2)
+    return seen.ui_of(game, model), model
 
 
 LEVELS = ("random", "greedy")
@@ -110,14 +72,23 @@ def effects(page: MenuPage, model: TableModel) -> list[object]:
 
 def test_a_bot_is_no_player_in_the_menu() -> None:
     """It can be removed before the game, but not made host, and it is never away."""
-    seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy")]
-    cases: tuple[tuple[Stage, list[object]], ...] = (("gathering", [Remove(NEW, 1)]), ("playing", []))
+    seats = [
+        messages.SeatSummary("Ann", here=True),
+        messages.SeatSummary("greedy-1", here=True, level="greedy"),
+    ]
+    cases: tuple[tuple[messages.Stage, list[object]], ...] = (
+        ("gathering", [messages.Remove(NEW, 1)]),
+        ("playing", []),
+    )
     for stage, removed in cases:
-        state = TableState("KXQT", stage, seats, 0)
+        state = messages.TableState("KXQT", stage, seats, 0)
         model = TableModel("KXQT", Seat(0), state=state)
         assert effects(MenuPage.REMOVE, model) == removed
         assert effects(MenuPage.HAND_OVER, model) == effects(MenuPage.SUBSTITUTE, model) == []
-        assert effects(MenuPage.BOT, model) == [SeatBot(NEW, "random"), SeatBot(NEW, "greedy")]
+        assert effects(MenuPage.BOT, model) == [
+            messages.SeatBot(NEW, "random"),
+            messages.SeatBot(NEW, "greedy"),
+        ]
         assert MenuPage.BOT not in effects(MenuPage.MAIN, model)
 
 
@@ -131,24 +102,24 @@ def test_the_host_finds_everything_in_the_menu() -> None:
     assert {MenuPage.SUBSTITUTE, MenuPage.REMOVE, MenuPage.HAND_OVER, MenuPage.ABSENCE, MenuPage.END} <= set(
         effects(MenuPage.MAIN, model)
     )
-    assert effects(MenuPage.SUBSTITUTE, model) == [SubstituteNow(NEW, 2)]
-    assert effects(MenuPage.REMOVE, model) == [Remove(NEW, 2)]
-    assert effects(MenuPage.HAND_OVER, model) == [HandOver(NEW, 1)]
-    assert EndGame(NEW) in effects(MenuPage.END, model)
+    assert effects(MenuPage.SUBSTITUTE, model) == [messages.SubstituteNow(NEW, 2)]
+    assert effects(MenuPage.REMOVE, model) == [messages.Remove(NEW, 2)]
+    assert effects(MenuPage.HAND_OVER, model) == [messages.HandOver(NEW, 1)]
+    assert messages.EndGame(NEW) in effects(MenuPage.END, model)
 
 
 @pytest.mark.parametrize("seat", [1, None])
 def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     """A player can be ready, sit elsewhere and choose a people besides."""
     _, model = gathering(seat)
-    own = [] if seat is None else [SayReady(NEW, on=True), MenuPage.SEAT, MenuPage.PEOPLE]
+    own = [] if seat is None else [messages.SayReady(NEW, on=True), MenuPage.SEAT, MenuPage.PEOPLE]
     assert effects(MenuPage.MAIN, model) == [None] * 7 + own + [MenuPage.MUTE]
 
 
 def test_what_only_the_host_may_is_said_below_the_lines() -> None:
     """Indented as they are."""
     ui, model = running(1)
-    rows = screen_of(after(ui, model, "o"), model).splitlines()
+    rows = seen.screen_of(seen.after(ui, model, "o"), model).splitlines()
     assert any(row.startswith("  Only the host, Ann, can") for row in rows)
 
 
@@ -171,13 +142,13 @@ def test_every_example_of_a_command_can_be_typed(command: TableCommand) -> None:
 def test_ready_is_said_and_taken_back() -> None:
     """By a key, in the menu, and typed; a spectator learns why not."""
     ui, model = gathering(1)
-    assert request_after(ui, model, "r") == SayReady(NEW, on=True)
+    assert seen.request_after(ui, model, "r") == messages.SayReady(NEW, on=True)
     ann, bob, free = table(model).seats
-    change(model, seats=[ann, structs.replace(bob, ready=True), free])
-    assert request_after(ui, model, "r") == SayReady(NEW, on=False)
-    assert SayReady(NEW, on=False) in effects(MenuPage.MAIN, model)
+    seen.change(model, seats=[ann, structs.replace(bob, ready=True), free])
+    assert seen.request_after(ui, model, "r") == messages.SayReady(NEW, on=False)
+    assert messages.SayReady(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.seat = None
-    assert "watching" in notice_of(after(ui, model, "r"))
+    assert "watching" in seen.notice_of(seen.after(ui, model, "r"))
 
 
 def test_a_people_is_chosen() -> None:
@@ -185,36 +156,36 @@ def test_a_people_is_chosen() -> None:
     ui, model = gathering(1)
     ann, bob, free = table(model).seats
     seats = structs.replace(ann, people="M", chosen=True), structs.replace(bob, people="S"), free
-    change(model, seats=[*seats])
-    assert after(ui, model, "p").overlay == TableMenu(MenuPage.PEOPLE, 1)
-    assert request_after(ui, model, "p", "down", "enter") == ChoosePeople(NEW, People.LATINS)
-    assert request_after(ui, model, "p", "down", "down", "enter") is None
+    seen.change(model, seats=[*seats])
+    assert seen.after(ui, model, "p").overlay == TableMenu(MenuPage.PEOPLE, 1)
+    assert seen.request_after(ui, model, "p", "down", "enter") == messages.ChoosePeople(NEW, People.LATINS)
+    assert seen.request_after(ui, model, "p", "down", "down", "enter") is None
     assert effects(MenuPage.PEOPLE, model) == [
-        *(ChoosePeople(NEW, People(letter)) if letter != "M" else None for letter in "ESLMA"),
-        ChoosePeople(NEW, None),
+        *(messages.ChoosePeople(NEW, People(letter)) if letter != "M" else None for letter in "ESLMA"),
+        messages.ChoosePeople(NEW, None),
     ]
-    assert request_after(ui, model, *typed("people a")) == ChoosePeople(NEW, People.ARCADIANS)
+    assert seen.request_after(ui, model, *typed("people a")) == messages.ChoosePeople(NEW, People.ARCADIANS)
     assert {"people Sabines", "people any"} <= set(completions("people ", model))
     assert "people Marsi" not in completions("people ", model)
     model.seat = None
-    assert "watching" in notice_of(after(ui, model, "p"))
+    assert "watching" in seen.notice_of(seen.after(ui, model, "p"))
 
 
 def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     """By the same key, in the menu, and typed; everybody reads whose pause it is, and clocks stand still."""
     ui, model = running()
-    assert request_after(ui, model, "p") == AskPause(NEW, on=True)
-    assert request_after(ui, model, *typed("pause off")) == AskPause(NEW, on=False)
-    ui = after_change(ui.with_notice("Too early."), model, pause_asked=[1])
+    assert seen.request_after(ui, model, "p") == messages.AskPause(NEW, on=True)
+    assert seen.request_after(ui, model, *typed("pause off")) == messages.AskPause(NEW, on=False)
+    ui = seen.after_change(ui.with_notice("Too early."), model, pause_asked=[1])
     assert ui.notice is None  # which would hide the question
-    assert request_after(ui, model, "p") == AskPause(NEW, on=True)
+    assert seen.request_after(ui, model, "p") == messages.AskPause(NEW, on=True)
     assert "asks for a pause" in ui.log[-1]
     assert "v: yes, V: no" in asked_question(ui, model)
-    change(model, pause_asked=[1, 0])
-    assert request_after(ui, model, "p") == AskPause(NEW, on=False)
+    seen.change(model, pause_asked=[1, 0])
+    assert seen.request_after(ui, model, "p") == messages.AskPause(NEW, on=False)
     assert "V: withdraw the request" in asked_question(ui, model)
-    paused = PauseSummary(1, 20, 580)
-    ui = after_change(ui.with_notice("Too early."), model, pause_asked=[], paused=paused)
+    paused = messages.PauseSummary(1, 20, 580)
+    ui = seen.after_change(ui.with_notice("Too early."), model, pause_asked=[], paused=paused)
     assert ui.notice is None
     assert "has paused the game" in ui.log[-1]
     assert "9:40" in asked_question(ui, model)
@@ -222,56 +193,56 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
         model.seat = Seat(seat)
         assert ("p: play on" in asked_question(replace(ui, now=ui.now + later), model)) == can_end
     model.seat = Seat(0)
-    assert AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
+    assert messages.AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"
-    assert after_change(ui, model, paused=None).log[-1] == "The game goes on."
+    assert seen.after_change(ui, model, paused=None).log[-1] == "The game goes on."
     model.seat = None
-    assert "Only the players" in notice_of(after(ui, model, "p"))
+    assert "Only the players" in seen.notice_of(seen.after(ui, model, "p"))
 
 
 def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -> None:
     ui, model = running()
     moment = int(datetime(2026, 11, 27, 20, 0, tzinfo=UTC).timestamp())
-    asked = request_after(ui, model, *typed("pause until 2026-11-27 20:00"))
-    assert asked == AskPause(NEW, on=True, until=moment)
-    assert "friday 20:00" in notice_of(after(ui, model, *typed("pause until easter")))
+    asked = seen.request_after(ui, model, *typed("pause until 2026-11-27 20:00"))
+    assert asked == messages.AskPause(NEW, on=True, until=moment)
+    assert "friday 20:00" in seen.notice_of(seen.after(ui, model, *typed("pause until easter")))
     assert PAUSE_UNTIL in effects(MenuPage.MAIN, model)
-    ui = after_change(ui, model, pause_asked=[1], asked=Asked("pause", [1], until=moment))
+    ui = seen.after_change(ui, model, pause_asked=[1], asked=messages.Asked("pause", [1], until=moment))
     told = "Bob asks for a pause until Friday 2026-11-27 20:00: everybody must agree."
     assert ui.log[-1] == told
     assert asked_question(ui, model) == f"{told} v: yes, V: no"
-    assert request_after(ui, model, "v") == AskPause(NEW, on=True)
+    assert seen.request_after(ui, model, "v") == messages.AskPause(NEW, on=True)
     assert PAUSE_UNTIL not in effects(MenuPage.MAIN, model)
     told = "The game is paused until Friday 2026-11-27 20:00: Bob has asked for it."
-    paused = PauseSummary(1, 20, 580, moment)
-    assert after_change(ui, model, pause_asked=[], asked=None, paused=paused).log[-1] == told
+    paused = messages.PauseSummary(1, 20, 580, moment)
+    assert seen.after_change(ui, model, pause_asked=[], asked=None, paused=paused).log[-1] == told
     assert asked_question(ui, model) == f"{told} p: play on"
 
 
 def test_a_holiday_is_taken_announced_and_ended() -> None:
     """In the menu and typed; its clock stands, and the host says how many days there are."""
     ui, model = running()
-    assert not any(isinstance(each, TakeHoliday) for each in effects(MenuPage.MAIN, model))
+    assert not any(isinstance(each, messages.TakeHoliday) for each in effects(MenuPage.MAIN, model))
     seats = [structs.replace(each, holidays=7) for each in table(model).seats]
-    change(model, absence=MoveClock(86_400), holidays=7, seats=seats)
-    assert request_after(ui, model, *typed("holiday")) == TakeHoliday(NEW, on=True)
-    assert request_after(ui, model, *typed("holiday off")) == TakeHoliday(NEW, on=False)
-    assert request_after(ui, model, *typed("holidays 10")) == ChangeSetting(NEW, Holidays(10))
-    assert after(ui, model, *typed("holidays 99")).notice is not None
+    seen.change(model, absence=MoveClock(86_400), holidays=7, seats=seats)
+    assert seen.request_after(ui, model, *typed("holiday")) == messages.TakeHoliday(NEW, on=True)
+    assert seen.request_after(ui, model, *typed("holiday off")) == messages.TakeHoliday(NEW, on=False)
+    assert seen.request_after(ui, model, *typed("holidays 10")) == messages.ChangeSetting(NEW, Holidays(10))
+    assert seen.after(ui, model, *typed("holidays 99")).notice is not None
     texts = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, TalkLog())]
     assert "take a holiday (7 days): your clock stands until you move or end it" in texts
     assert "holiday of each player: 7 days" in texts
     until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
     away = structs.replace(seats[0], holiday_until=until)
     told = "Ann is on holiday, until Friday 2026-11-27 20:00 at the latest."
-    assert after_change(ui, model, seats=[away, *seats[1:]]).log[-1] == told
-    assert TakeHoliday(NEW, on=False) in effects(MenuPage.MAIN, model)
+    assert seen.after_change(ui, model, seats=[away, *seats[1:]]).log[-1] == told
+    assert messages.TakeHoliday(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "holiday 1:00"
-    assert after_change(ui, model, seats=seats).log[-1] == "Ann is no longer on holiday."
+    assert seen.after_change(ui, model, seats=seats).log[-1] == "Ann is no longer on holiday."
     told = "From now on: holiday of each player: 10 days."
-    assert after_change(ui, model, holidays=10).log[-1] == told
+    assert seen.after_change(ui, model, holidays=10).log[-1] == told
     assert describe_absence(table(model)) == "1 day per move, then a bot makes it; holiday: 10 days"
 
 
@@ -298,37 +269,37 @@ def test_a_moment_is_the_next_one_that_the_words_fit(text: str, moment: str) -> 
 def test_a_move_is_taken_back_among_people() -> None:
     """Asked for, agreed to, refused and withdrawn by keys, in the menu, and typed; everybody reads of it."""
     ui, model = running()
-    assert "no move" in notice_of(after(ui, model, "z"))
-    change(model, may_ask=["pause", "take-back", "more-time"])
-    fields = view_of(model).since(Seat(0))
-    yes, no = Ask(NEW, "take-back", on=True), Ask(NEW, "take-back", on=False)
-    more_time = Ask(NEW, "more-time", on=True)
-    assert request_after(ui, model, "z") == request_after(ui, model, *typed("undo")) == yes
-    assert request_after(ui, model, *typed("time")) == more_time
+    assert "no move" in seen.notice_of(seen.after(ui, model, "z"))
+    seen.change(model, may_ask=["pause", "take-back", "more-time"])
+    fields = seen.view_of(model).since(Seat(0))
+    yes, no = messages.Ask(NEW, "take-back", on=True), messages.Ask(NEW, "take-back", on=False)
+    more_time = messages.Ask(NEW, "more-time", on=True)
+    assert seen.request_after(ui, model, "z") == seen.request_after(ui, model, *typed("undo")) == yes
+    assert seen.request_after(ui, model, *typed("time")) == more_time
     assert {yes, more_time} <= set(effects(MenuPage.MAIN, model))
-    ui = after_change(ui, model, asked=Asked("take-back", [0]))
+    ui = seen.after_change(ui, model, asked=messages.Asked("take-back", [0]))
     assert "asks to take back" in ui.log[-1]
-    assert request_after(ui, model, "V") == request_after(ui, model, "z") == no
+    assert seen.request_after(ui, model, "V") == seen.request_after(ui, model, "z") == no
     assert f"take back {', '.join(fields)}: " in asked_question(ui, model)
     assert "V: withdraw the request" in asked_question(ui, model)
     model.seat = Seat(1)
     assert "v: yes, V: no" in asked_question(ui, model)
     for ways, wanted in (("v", typed("vote yes")), yes), (("V", typed("vote no")), no):
-        assert {request_after(ui, model, *keys) for keys in ways} == {wanted}
+        assert {seen.request_after(ui, model, *keys) for keys in ways} == {wanted}
     assert {yes, no} <= set(effects(MenuPage.MAIN, model))
     assert any(each.what == "take-back 0" for each in occasions(model))
     for answer, told in (
-        (Asked("take-back", [0], refused=1), "Bob says no."),
-        (Asked("take-back", [0], refused=0), "Ann no longer asks."),
-        (Asked("more-time", [0, 1], granted=True), "Ann has more time."),
+        (messages.Asked("take-back", [0], refused=1), "Bob says no."),
+        (messages.Asked("take-back", [0], refused=0), "Ann no longer asks."),
+        (messages.Asked("more-time", [0, 1], granted=True), "Ann has more time."),
     ):
-        assert after_change(ui, model, asked=answer).log[-1] == told
+        assert seen.after_change(ui, model, asked=answer).log[-1] == told
         assert asked_question(ui, model) == ""
-        change(model, asked=Asked("take-back", [0]))
-    change(model, asked=None)
-    assert "Nobody asks" in notice_of(after(ui, model, "V"))
+        seen.change(model, asked=messages.Asked("take-back", [0]))
+    seen.change(model, asked=None)
+    assert "Nobody asks" in seen.notice_of(seen.after(ui, model, "V"))
     event = TakenBack(Seat(0), fields)
-    view_of(model).fold(event)
+    seen.view_of(model).fold(event)
     assert after_update(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
 
 
@@ -343,101 +314,107 @@ def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
         return replace(ui, overlay=TableMenu(chosen=at))
 
     def told(state: Literal["unconfirmed", "unreachable", "confirmed"]) -> Ui:
-        (update,) = model.take(Notices(state, "url"))
+        (update,) = model.take(messages.Notices(state, "url"))
         return after_update(ui, update, model)
 
-    opened = after(chosen(), model, "enter")
-    assert line_of(opened) == "notify "
+    opened = seen.after(chosen(), model, "enter")
+    assert seen.line_of(opened) == "notify "
     address = "https://ntfy.sh/Ann"
-    assert request_after(opened, model, *typed(address)[1:]) == CallMe(NEW, address)
+    assert seen.request_after(opened, model, *typed(address)[1:]) == messages.CallMe(NEW, address)
     ui = told("unconfirmed")
     assert "notify 123456" in ui.log[-1]
-    opened = after(chosen(), model, "enter")
-    assert request_after(opened, model, *typed("123456")[1:]) == ConfirmCall(NEW, "123456")
-    assert request_after(ui, model, *typed("notify 123456")) == ConfirmCall(NEW, "123456")
+    opened = seen.after(chosen(), model, "enter")
+    assert seen.request_after(opened, model, *typed("123456")[1:]) == messages.ConfirmCall(NEW, "123456")
+    assert seen.request_after(ui, model, *typed("notify 123456")) == messages.ConfirmCall(NEW, "123456")
     ui = told("unreachable")
     assert "could not be delivered" in ui.log[-1]
     ui = told("confirmed")
     assert "Your URL is called" in ui.log[-1]
-    assert request_after(chosen(), model, "enter") == CallMe(NEW)
-    assert request_after(ui, model, *typed("notify off")) == CallMe(NEW)
-    assert model.take(Notices("confirmed", "url")) == ()
+    assert seen.request_after(chosen(), model, "enter") == messages.CallMe(NEW)
+    assert seen.request_after(ui, model, *typed("notify off")) == messages.CallMe(NEW)
+    assert model.take(messages.Notices("confirmed", "url")) == ()
 
 
 def test_a_player_moves_to_a_free_seat() -> None:
     _, model = gathering(1)
-    assert effects(MenuPage.SEAT, model) == [ChangeSeat(NEW, 2)]
-    change(model, seats=table(model).seats[:2])
+    assert effects(MenuPage.SEAT, model) == [messages.ChangeSeat(NEW, 2)]
+    seen.change(model, seats=table(model).seats[:2])
     assert MenuPage.SEAT not in effects(MenuPage.MAIN, model)
 
 
 def test_the_menu_is_walked_and_closed() -> None:
     """A choice without a target is made at once; one with a target has a page, from which Esc leads back."""
     ui, model = gathering()
-    assert request_after(ui, model, "o", "down", "enter") == ChangeSetting(NEW, Private(on=True))
-    on_page = after(ui, model, "o", *["down"] * 5, "enter")
+    assert seen.request_after(ui, model, "o", "down", "enter") == messages.ChangeSetting(
+        NEW, Private(on=True)
+    )
+    on_page = seen.after(ui, model, "o", *["down"] * 5, "enter")
     assert on_page.overlay == TableMenu(MenuPage.STARTING)
-    assert request_after(on_page, model, "down", "down", "enter") == ChangeSetting(NEW, Starting(1))
-    back = after(on_page, model, "escape").overlay
+    assert seen.request_after(on_page, model, "down", "down", "enter") == messages.ChangeSetting(
+        NEW, Starting(1)
+    )
+    back = seen.after(on_page, model, "escape").overlay
     assert isinstance(back, TableMenu)
     assert effects(MenuPage.MAIN, model)[back.chosen] is MenuPage.STARTING
-    assert after(on_page, model, "escape", "escape").overlay is None
-    assert after(ui, model, "o", "o").overlay is None
-    titled = after(ui, model, "o", "enter", *"Friday")
-    assert request_after(titled, model, "enter") == ChangeSetting(NEW, Title("Friday"))
-    assert request_after(after(ui, model, "o", "enter"), model, "enter") == ChangeSetting(NEW, Title(""))
+    assert seen.after(on_page, model, "escape", "escape").overlay is None
+    assert seen.after(ui, model, "o", "o").overlay is None
+    titled = seen.after(ui, model, "o", "enter", *"Friday")
+    assert seen.request_after(titled, model, "enter") == messages.ChangeSetting(NEW, Title("Friday"))
+    assert seen.request_after(seen.after(ui, model, "o", "enter"), model, "enter") == messages.ChangeSetting(
+        NEW, Title("")
+    )
 
 
 def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
     ui, model = gathering()
     far = replace(ui, overlay=TableMenu(MenuPage.SPECTATORS, 1))
-    change(model, watching=[])
-    assert after(far, model, "enter").overlay == TableMenu(MenuPage.SPECTATORS, 1)
+    seen.change(model, watching=[])
+    assert seen.after(far, model, "enter").overlay == TableMenu(MenuPage.SPECTATORS, 1)
 
 
 @pytest.mark.parametrize(
     ("line", "request_"),
     [
-        ("ready", SayReady(NEW, on=True)),
-        ("ready off", SayReady(NEW, on=False)),
-        ("pause", AskPause(NEW, on=True)),
-        ("seat 3", ChangeSeat(NEW, 2)),
-        ("people Sabines", ChoosePeople(NEW, People.SABINES)),
-        ("people any", ChoosePeople(NEW, None)),
-        ("title The Friday game", ChangeSetting(NEW, Title("The Friday game"))),
-        ("title", ChangeSetting(NEW, Title(""))),
-        ("private on", ChangeSetting(NEW, Private(on=True))),
-        ("quiet on", ChangeSetting(NEW, Quiet(on=True))),
-        ("spectators off", ChangeSetting(NEW, Spectators(allowed=False))),
-        ("hints on", ChangeSetting(NEW, Hints(on=True))),
-        ("hints off", ChangeSetting(NEW, Hints(on=False))),
-        ("starts Bob", ChangeSetting(NEW, Starting(1))),
-        ("starts random", ChangeSetting(NEW, Starting(None))),
-        ("absence bot:60s", ChangeSetting(NEW, AbsenceSetting(ByBot(60)))),
-        ("swap 1 3", Arrange(NEW, (2, 1, 0))),
-        ("swap ann bob", Arrange(NEW, (1, 0, 2))),
-        ("shuffle", Arrange(NEW, None)),
-        ("remove bob", Remove(NEW, 1)),
-        ("remove zoe", Dismiss(NEW, 1)),
-        ("remove spectator 7", Dismiss(NEW, 7)),
-        ("host 2", HandOver(NEW, 1)),
-        ("stand-in Bob", SubstituteNow(NEW, 1)),
+        ("ready", messages.SayReady(NEW, on=True)),
+        ("ready off", messages.SayReady(NEW, on=False)),
+        ("pause", messages.AskPause(NEW, on=True)),
+        ("seat 3", messages.ChangeSeat(NEW, 2)),
+        ("people Sabines", messages.ChoosePeople(NEW, People.SABINES)),
+        ("people any", messages.ChoosePeople(NEW, None)),
+        ("title The Friday game", messages.ChangeSetting(NEW, Title("The Friday game"))),
+        ("title", messages.ChangeSetting(NEW, Title(""))),
+        ("private on", messages.ChangeSetting(NEW, Private(on=True))),
+        ("quiet on", messages.ChangeSetting(NEW, Quiet(on=True))),
+        ("spectators off", messages.ChangeSetting(NEW, Spectators(allowed=False))),
+        ("hints on", messages.ChangeSetting(NEW, Hints(on=True))),
+        ("hints off", messages.ChangeSetting(NEW, Hints(on=False))),
+        ("starts Bob", messages.ChangeSetting(NEW, Starting(1))),
+        ("starts random", messages.ChangeSetting(NEW, Starting(None))),
+        ("absence bot:60s", messages.ChangeSetting(NEW, AbsenceSetting(ByBot(60)))),
+        ("swap 1 3", messages.Arrange(NEW, (2, 1, 0))),
+        ("swap ann bob", messages.Arrange(NEW, (1, 0, 2))),
+        ("shuffle", messages.Arrange(NEW, None)),
+        ("remove bob", messages.Remove(NEW, 1)),
+        ("remove zoe", messages.Dismiss(NEW, 1)),
+        ("remove spectator 7", messages.Dismiss(NEW, 7)),
+        ("host 2", messages.HandOver(NEW, 1)),
+        ("stand-in Bob", messages.SubstituteNow(NEW, 1)),
     ],
 )
 def test_the_host_can_type_it(line: str, request_: requests.Request) -> None:
     ui, model = gathering()
-    assert request_after(ui, model, *typed(line)) == request_
+    assert seen.request_after(ui, model, *typed(line)) == request_
 
 
 def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
     """As in the menu; others are told by the server that only the host may."""
     ui, model = running()
-    asked = after(ui, model, *typed("end game"))
+    asked = seen.after(ui, model, *typed("end game"))
     assert asked.overlay == TableMenu(MenuPage.END)
-    assert request_after(ui, model, *typed("end game"), "enter") is None
-    assert request_after(ui, model, *typed("end game"), "down", "enter") == EndGame(NEW)
+    assert seen.request_after(ui, model, *typed("end game"), "enter") is None
+    assert seen.request_after(ui, model, *typed("end game"), "down", "enter") == messages.EndGame(NEW)
     for ui, model in (running(1), gathering()):
-        assert request_after(ui, model, *typed("end game")) == EndGame(NEW)
+        assert seen.request_after(ui, model, *typed("end game")) == messages.EndGame(NEW)
 
 
 def test_what_makes_no_sense_is_explained() -> None:
@@ -446,31 +423,31 @@ def test_what_makes_no_sense_is_explained() -> None:
         *("private", "ready 2", "seat 4", "seat Bob", "people", "people Volsci", "swap 1", "swap 1 1"),
         *("remove Nobody", "absence soon", "end", "shuffle 1", "bot", "refresh"),
     ):
-        assert is_refused(after(ui, model, *typed(line))), line
+        assert seen.is_refused(seen.after(ui, model, *typed(line))), line
 
 
 def test_a_taken_name_is_changed_on_the_spot() -> None:
     """The line for another name is open, and what was refused is asked again under it."""
-    ui = Ui("Ann", page=LobbyPage((TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
+    ui = Ui("Ann", page=LobbyPage((messages.TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
     model = TableModel()
     refused = with_name_refusal(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
     assert refused.entry is not None
-    named, request = after_key(after(refused, model, " ", "2"), "enter", model)
+    named, request = after_key(seen.after(refused, model, " ", "2"), "enter", model)
     assert request == requests.Rename("Ann 2", requests.Join("KXQT"))
     assert named.name == "Ann 2"
-    given_up = after(refused, model, "escape")
-    assert request_after(given_up, model, "n", "!", "enter") == requests.Rename("Ann!")
+    given_up = seen.after(refused, model, "escape")
+    assert seen.request_after(given_up, model, "n", "!", "enter") == requests.Rename("Ann!")
 
 
 def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
     """The board as it was left; the players can play again or leave."""
     ui, model = running()
-    ui = after_change(ui, model, stage="over", ended=True)
+    ui = seen.after_change(ui, model, stage="over", ended=True)
     assert isinstance(at_table_page(ui, model).page, Ended)
     assert "nobody wins" in ui.log[-1]
-    assert screen_of(ui, model).count("nobody wins") == 1
-    assert request_after(ui, model, "m") == Rematch(NEW)
-    assert request_after(ui, model, "escape") == Leave(NEW)
+    assert seen.screen_of(ui, model).count("nobody wins") == 1
+    assert seen.request_after(ui, model, "m") == messages.Rematch(NEW)
+    assert seen.request_after(ui, model, "escape") == messages.Leave(NEW)
 
 
 def test_the_log_tells_what_the_host_did() -> None:
@@ -504,7 +481,7 @@ def test_the_log_tells_what_the_host_did() -> None:
     seats = [before.seats[0], structs.replace(before.seats[1], vacant=True, here=False), before.seats[2]]
     vacant = structs.replace(before, seats=seats)
     assert "somebody else may take the seat" in after_update(ui, TableChanged(vacant, before), model).log[0]
-    taken = structs.replace(vacant, seats=[seats[0], SeatSummary("Zoe", here=True), seats[2]])
+    taken = structs.replace(vacant, seats=[seats[0], messages.SeatSummary("Zoe", here=True), seats[2]])
     assert after_update(ui, TableChanged(taken, vacant), model).log == ("Zoe takes over the seat of Bob.",)
 
 
@@ -520,7 +497,7 @@ def test_what_muted_people_say_is_not_kept() -> None:
 
     def told(ui: Ui, *lines: str) -> Ui:
         for each in lines:
-            ui, request = after_key(after(ui, model, *typed(each)[:-1]), "enter", model)
+            ui, request = after_key(seen.after(ui, model, *typed(each)[:-1]), "enter", model)
             assert request is None
         return ui
 
@@ -532,29 +509,29 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert kept(told(ui, "mute Bob", "mute Zoe", "unmute Bob")) == ["hi", "hm"]
     assert kept(told(ui, "mute spectators", "unmute spectators")) == ["hi", "oh", "hm"]
     muted = told(ui, "mute Bob")
-    assert notice_of(muted) == "You no longer hear Bob."
+    assert seen.notice_of(muted) == "You no longer hear Bob."
     effects_now = [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, muted.talk)]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
     again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
-    assert kept(after(again, model, "enter")) == ["hi", "oh", "hm"]
+    assert kept(seen.after(again, model, "enter")) == ["hi", "oh", "hm"]
     rematch = TableModel("ABCD", Seat(0), state=model.state)
     assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
     assert at_table_page(muted, rematch).talk.hears("Bob")  # at another table
     left = TalkLog(muted=frozenset({"eve"}))
     assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, model, LEVELS, left)]
     for line in ("mute", "mute Ann", "mute nobody", "unmute"):
-        assert is_refused(told(ui, line))
+        assert seen.is_refused(told(ui, line))
 
 
-def playing(*seats: SeatSummary, seat: int = 0) -> tuple[Ui, TableModel]:
+def playing(*seats: messages.SeatSummary, seat: int = 0) -> tuple[Ui, TableModel]:
     """Return a game with these seats, as `seat` sees it at time 100, when the news arrives."""
-    game = played_until_turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
-    model = model_of(game, seat)
-    model.state = TableState("KXQT", "playing", list(seats), 0)
-    return replace(ui_of(game, model), now=100.0, told_at=100.0, clock_at=100.0), model
+    game = seen.played_until_turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
+    model = seen.model_of(game, seat)
+    model.state = messages.TableState("KXQT", "playing", list(seats), 0)
+    return replace(seen.ui_of(game, model), now=100.0, told_at=100.0, clock_at=100.0), model
 
 
-ANN, BOB, COSIMA = (SeatSummary(name, here=True) for name in ("Ann", "Bob", "Cosima"))
+ANN, BOB, COSIMA = (messages.SeatSummary(name, here=True) for name in ("Ann", "Bob", "Cosima"))
 
 
 def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
@@ -568,17 +545,21 @@ def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
 
 
 def test_absences_and_bots_are_shown_beside_the_names() -> None:
-    others = SeatSummary("Bob", seconds_left=75), SeatSummary("Cosima", bot=True), SeatSummary("Dario")
+    others = (
+        messages.SeatSummary("Bob", seconds_left=75),
+        messages.SeatSummary("Cosima", bot=True),
+        messages.SeatSummary("Dario"),
+    )
     ui, model = playing(ANN, *others)
     notes = [seat_note(replace(ui, now=110.5), model, Seat(seat)) for seat in range(4)]
     assert notes == ["", "away 1:05", "bot", "away"]
     assert seat_note(replace(ui, now=500.0), model, Seat(1)) == "away 0:00"
-    assert_screen("absences-80x24", screen_of(replace(ui, now=110.5), model))
+    seen.assert_screen("absences-80x24", seen.screen_of(replace(ui, now=110.5), model))
 
 
 def test_only_the_clock_of_the_player_on_turn_runs() -> None:
     clocks = (("Ann", 65_000), ("Bob", 3_700_000))
-    ui, model = playing(*(SeatSummary(name, here=True, clock=clock) for name, clock in clocks))
+    ui, model = playing(*(messages.SeatSummary(name, here=True, clock=clock) for name, clock in clocks))
     model.clock = 65_000
     later = replace(ui, now=105.0)
     assert [seat_note(later, model, Seat(seat)) for seat in range(2)] == ["1:00", "1:01:40"]
@@ -592,9 +573,9 @@ def test_the_screen_ticks_only_if_something_counts_down() -> None:
     assert not counting(replace(ui, lost=Outage("Broken.", None)), model)
     model.clock = 3
     assert counting(ui, model)
-    ui, model = playing(ANN, SeatSummary("Bob", seconds_left=3))
+    ui, model = playing(ANN, messages.SeatSummary("Bob", seconds_left=3))
     assert counting(ui, model)
-    assert not counting(*playing(ANN, SeatSummary("Bob", seconds_left=0)))
+    assert not counting(*playing(ANN, messages.SeatSummary("Bob", seconds_left=0)))
     assert not counting(Ui("Ann"), TableModel())
 
 
@@ -603,15 +584,15 @@ def test_one_key_votes_and_withdraws_the_vote() -> None:
 
     If there is nobody to vote on, it looks back at the game.
     """
-    away = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[2])
+    away = messages.SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[2])
     ui, model = playing(ANN, away, COSIMA)
     question = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
     assert vote_question(model) == question
-    assert question in screen_of(ui, model)
-    assert after_key(ui, "v", model)[1] == Vote(NEW, 1, agree=True)
-    agreed = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
+    assert question in seen.screen_of(ui, model)
+    assert after_key(ui, "v", model)[1] == messages.Vote(NEW, 1, agree=True)
+    agreed = messages.SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
     ui, model = playing(ANN, agreed, COSIMA)
-    assert after_key(ui, "v", model)[1] == Vote(NEW, 1, agree=False)
+    assert after_key(ui, "v", model)[1] == messages.Vote(NEW, 1, agree=False)
     ui, model = playing(ANN, BOB, COSIMA)
     assert (next_vote(model), vote_question(model)) == (None, "")
     assert after_key(ui, "v", model)[1] is requests.Errand.SEE_MOVES
@@ -620,12 +601,12 @@ def test_one_key_votes_and_withdraws_the_vote() -> None:
 
 
 def test_votes_are_typed_by_name_or_seat() -> None:
-    away = SeatSummary("Bob", seconds_left=0, votes_needed=1)
+    away = messages.SeatSummary("Bob", seconds_left=0, votes_needed=1)
     ui, model = playing(ANN, away, COSIMA)
     for text, vote in (
-        ("vote yes bob", Vote(NEW, 1, agree=True)),
-        ("vote no 2", Vote(NEW, 1, agree=False)),
-        ("vote yes", Vote(NEW, 1, agree=True)),
+        ("vote yes bob", messages.Vote(NEW, 1, agree=True)),
+        ("vote no 2", messages.Vote(NEW, 1, agree=False)),
+        ("vote yes", messages.Vote(NEW, 1, agree=True)),
     ):
-        assert request_after(ui, model, *typed(text)) == vote
-    assert is_refused(after(ui, model, *typed("vote yes zoe")))
+        assert seen.request_after(ui, model, *typed(text)) == vote
+    assert seen.is_refused(seen.after(ui, model, *typed("vote yes zoe")))
