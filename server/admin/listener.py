@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 _CONNECTIONS: Final = 16
 _SECONDS: Final = 10.0  # for a request to arrive, and for the reader of an answer to go on reading
 _CHUNK: Final = 64 * 1024
+_CHUNKS_PASSED_OVER: Final = 16  # of a request that is too long; what sends more is cut off
 
 # What a request is answered with: a report, and the file that follows it, if one does.
 Answer = tuple[Any, BinaryIO | None]
@@ -65,7 +66,16 @@ async def _serve(
 ) -> None:
     """Read one request, answer it, and close the connection; whatever happens, the server plays on."""
     try:
-        answer, file = await answer_to(await _line(reader), do, str(endpoint.path), endpoint.token)
+        try:
+            line = await _line(reader)
+        except ValueError:
+            reason = f"it is longer than {LINE_BYTES} bytes"
+            await _write(writer, error_line(failure(FailureCode.BAD_REQUEST, reason=reason)))
+            async with asyncio.timeout(_SECONDS):  # what is left unread would cut the answer off
+                for _ in range(_CHUNKS_PASSED_OVER):
+                    await reader.read(_CHUNK)
+            return
+        answer, file = await answer_to(line, do, str(endpoint.path), endpoint.token)
         with file or contextlib.nullcontext():
             await _write(writer, answer)
             while file is not None and (chunk := await asyncio.to_thread(file.read, _CHUNK)):
@@ -124,12 +134,9 @@ async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
-    """Return the line with the request; raises OSError if none comes, or one that is too long."""
-    try:
-        async with asyncio.timeout(_SECONDS):
-            line = await reader.readline()
-    except ValueError as error:
-        raise ConnectionResetError("no request is that long") from error
+    """Return the line with the request; raises OSError if none comes, and ValueError if it is too long."""
+    async with asyncio.timeout(_SECONDS):
+        line = await reader.readline()
     if not line.endswith(b"\n"):
         raise ConnectionResetError("there is no whole request")
     return line
