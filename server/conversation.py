@@ -8,30 +8,10 @@ from typing import Final
 
 from websockets.exceptions import ConnectionClosed
 
+from protocol import messages
 from protocol.codec import BadMessage, decode_client, tables_frame
 from protocol.codes import REFUSAL_TEXTS, CloseCode, CloseReason, Code, sentence
 from protocol.limits import VERSIONS
-from protocol.messages import (
-    MOVES,
-    AskEvening,
-    AskTurn,
-    ClientMessage,
-    EnterLobby,
-    Hello,
-    JoinTable,
-    ListTables,
-    OpenTable,
-    Ping,
-    Pong,
-    Refused,
-    Rematch,
-    Resume,
-    SayInLobby,
-    SignUp,
-    TakePart,
-    Watch,
-    Welcome,
-)
 from protocol.text import printable
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
@@ -97,7 +77,7 @@ class Conversation:
         except BadMessage as error:
             self._refuse(_not_understood(error), error.id)
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.HELLO_FIRST) from None
-        if not isinstance(message, Hello):
+        if not isinstance(message, messages.Hello):
             self._refuse(Refusal(Code.HELLO_FIRST), getattr(message, "id", None))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.HELLO_FIRST)
         common = set(message.versions) & set(VERSIONS)
@@ -105,12 +85,12 @@ class Conversation:
             facts = {"versions": ", ".join(map(str, VERSIONS))}
             text = sentence(REFUSAL_TEXTS[Code.NO_COMMON_VERSION], facts)
             versions = list(VERSIONS)
-            self.session.send(Refused(Code.NO_COMMON_VERSION, text, versions=versions, about=facts))
+            self.session.send(messages.Refused(Code.NO_COMMON_VERSION, text, versions=versions, about=facts))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
         self.session.client = printable(message.client)
         self.session.send(
-            Welcome(
+            messages.Welcome(
                 max(common),
                 SERVER_NAME,
                 list(server.config.brains),
@@ -152,7 +132,7 @@ class Conversation:
             session.counts.messages += 1
             session.answering = True
             try:
-                if isinstance(message, MOVES):  # first, because most messages are
+                if isinstance(message, messages.MOVES):  # first, because most messages are
                     await self._table().handle(session, message)
                 else:
                     await self._answer(message)
@@ -177,7 +157,7 @@ class Conversation:
         if self._bad_messages >= self.server.config.limits.bad_messages:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
-    async def _next_message(self) -> ClientMessage:
+    async def _next_message(self) -> messages.ClientMessage:
         session, most = self.session, self.server.config.limits.lobby_idle_seconds
         while True:
             if session.table is not None:
@@ -193,35 +173,35 @@ class Conversation:
             if not session.choose(frame):
                 raise CloseConnection(CloseCode.UNSUPPORTED_DATA, CloseReason.TEXT_FRAME)
 
-    async def _answer(self, message: ClientMessage) -> None:
+    async def _answer(self, message: messages.ClientMessage) -> None:
         session, lobby = self.session, self.server.lobby
         match message:
-            case OpenTable() | JoinTable() | Resume() | Rematch():
+            case messages.OpenTable() | messages.JoinTable() | messages.Resume() | messages.Rematch():
                 session.pledge = message.pledge
         match message:
-            case Hello():
+            case messages.Hello():
                 raise Refusal(Code.HELLO_TWICE)
-            case Ping():
-                session.send(Pong(message.id))
-            case ListTables():
+            case messages.Ping():
+                session.send(messages.Pong(message.id))
+            case messages.ListTables():
                 session.post(in_frame(tables_frame(message.id, lobby.public.encoded_list())))
-            case EnterLobby() | SayInLobby():
+            case messages.EnterLobby() | messages.SayInLobby():
                 lobby.talk(session, message)
-            case AskEvening() | SignUp() | TakePart():
+            case messages.AskEvening() | messages.SignUp() | messages.TakePart():
                 await lobby.take_part(session, message)
-            case OpenTable():
+            case messages.OpenTable():
                 self._check_in_lobby()
                 self._check_seats_left()
                 await lobby.open(session, message)
-            case JoinTable() | Watch():
+            case messages.JoinTable() | messages.Watch():
                 self._check_in_lobby()
-                if isinstance(message, JoinTable):
+                if isinstance(message, messages.JoinTable):
                     self._check_seats_left()
                 await lobby.enter(session, message)
-            case Resume():
+            case messages.Resume():
                 self._check_in_lobby()
                 await lobby.resume(session, message)
-            case AskTurn():
+            case messages.AskTurn():
                 await lobby.tell_turn(session, message)
             case _:
                 await self._table().handle(session, message)
