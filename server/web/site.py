@@ -29,22 +29,7 @@ from server.net.connections.plain_http import Page, PageRequest
 from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
-from server.web.asked import (
-    FRONT,
-    PLAY,
-    TABLES,
-    TV,
-    address_asked,
-    asked_again,
-    from_own_page,
-    host_asked,
-    languages,
-    leads_elsewhere,
-    page_at,
-    seat_asked,
-    table_asked,
-    way_home,
-)
+from server.web import routes
 from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession, page_frame
 from server.web.subjects import PlayedTable, TableList, Television, WatchedTable
 
@@ -71,8 +56,8 @@ class Site:
         self._names = {urlsplit(self.server.config.address).hostname or "", socket.gethostname().lower()}
         self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
         self._asked_by_address = PerMinuteLimit(self.limits.pages_per_address)
-        self._list = self._page_about(TableList(self.lobby.public, self.pages), TABLES)
-        self._live = {TABLES: self._list}  # by paths
+        self._list = self._page_about(TableList(self.lobby.public, self.pages), routes.TABLES)
+        self._live = {routes.TABLES: self._list}  # by paths
         self._name_of: dict[str, str] = {}  # by this machine's addresses, as DNS tells it
         self._headers = {
             "Content-Security-Policy": self.pages.security_policy,
@@ -94,26 +79,27 @@ class Site:
             later = {"Retry-After": str(wait)}
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
         pages, public, locked = self.pages, self.lobby.public, self.server.access.password is not None
-        language = pages.language(languages(asked.query, asked.headers))
-        address, code, seat_of = address_asked(asked), table_asked(asked.path), seat_asked(asked.path)
+        language = pages.language(routes.languages(asked.query, asked.headers))
+        address = routes.address_asked(asked)
+        code, seat_of = routes.table_asked(asked.path), routes.seat_asked(asked.path)
 
         async def show(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
             return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
 
         async def absent(why: NoPage, status: http.HTTPStatus) -> Page:
-            return await show(partial(pages.absent, language, way_home(asked.path), why), status)
+            return await show(partial(pages.absent, language, routes.way_home(asked.path), why), status)
 
         if not await self._is_own_name(asked):
             return await absent(NoPage.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
-        if asked.path == FRONT:
+        if asked.path == routes.FRONT:
             parts = None if locked else await self._tables(language)
             evening = self.lobby.evening is not None
             return await show(partial(pages.front, language, address, parts, evening=evening))
         if pages.plays and seat_of is not None:
             return await show(partial(pages.play, language, seat_of, locked=locked))
-        if locked and (code is not None or asked.path == TV):
+        if locked and (code is not None or asked.path == routes.TV):
             return await absent(NoPage.PASSWORD, http.HTTPStatus.FORBIDDEN)
-        if asked.path == TV:
+        if asked.path == routes.TV:
             return await show(partial(pages.tv, language, address))
         if code is not None:
             if public.open_to_all(code) is not None:
@@ -121,7 +107,7 @@ class Site:
             with contextlib.suppress(Refusal):  # the page says nothing either way
                 self.lobby.count_code(asked.counted_as, code)
             if (there := public.address_of(code)) is not None:
-                location = {"Location": page_at(there, asked.path, asked.query)}
+                location = {"Location": routes.page_at(there, asked.path, asked.query)}
                 return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
         return await absent(NoPage.NOTHING, http.HTTPStatus.NOT_FOUND)
 
@@ -131,8 +117,8 @@ class Site:
         Otherwise a page from anywhere could have its own name lead here, from inside this network, and would
         be taken for one of this server's (DNS rebinding). TLS, or a trusted proxy, has checked the name.
         """
-        host = host_asked(asked)
-        if asked.secure or asked.proxied or not asked.near or not leads_elsewhere(host):
+        host = routes.host_asked(asked)
+        if asked.secure or asked.proxied or not asked.near or not routes.leads_elsewhere(host):
             return True
         here = urlsplit(f"//{asked.local}").hostname or ""
         if host not in self._names and here not in self._name_of:
@@ -141,11 +127,12 @@ class Site:
 
     async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
-        watches = asked.path in {TABLES, TV} or table_asked(asked.path) is not None
-        plays = self.pages.plays and seat_asked(asked.path) is not None  # and says the password, if any
+        watches = asked.path in {routes.TABLES, routes.TV} or routes.table_asked(asked.path) is not None
+        # Who plays says the password, if there is one.
+        plays = self.pages.plays and routes.seat_asked(asked.path) is not None
         return (
             (plays or (watches and self.server.access.password is None))
-            and from_own_page(asked)
+            and routes.from_own_page(asked)
             and self._count_request(asked) == 0
             and await self._is_own_name(asked)
         )
@@ -160,19 +147,19 @@ class Site:
         request = connection.request
         assert request is not None  # noqa: S101 - it has been answered
         path, _, query = request.path.partition("?")
-        query, again = asked_again(query)
-        language = self.pages.language(languages(query, request.headers))
-        if seat_asked(path) is not None:
+        query, again = routes.asked_again(query)
+        language = self.pages.language(routes.languages(query, request.headers))
+        if routes.seat_asked(path) is not None:
             await self._serve_player(connection, language, converse)
             return
-        code = table_asked(path)
-        with self._live_page(path if code is None else f"{TABLES}/{code}", code) as page:
+        code = routes.table_asked(path)
+        with self._live_page(path if code is None else f"{routes.TABLES}/{code}", code) as page:
             session = PageSession(
                 connection,
                 self.tasks,
                 self.limits.outgoing_bytes,
                 self.server.counts,
-                page_at=lambda address: page_at(address, FRONT if code is None else path, query),
+                page_at=lambda there: routes.page_at(there, routes.FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
             self.server.clients.add(session)
@@ -202,7 +189,7 @@ class Site:
             refusal=partial(self.pages.refusal, language),
         )
         subject = PlayedTable(session, self.server, self.pages)
-        with self._page_about(subject, PLAY, session.address).used() as page:
+        with self._page_about(subject, routes.PLAY, session.address).used() as page:
             page.add(session, language)
             await converse(session)
 
