@@ -297,14 +297,6 @@ class DrainReport(Struct, frozen=True):
     stops_in: int | None
 
 
-_REQUESTS: Final = msgspec.json.Decoder(Envelope)
-
-
-def request_in(line: bytes) -> Envelope:
-    """Return the request in a line; raises msgspec.DecodeError."""
-    return _REQUESTS.decode(line)
-
-
 def line_with(content: Any) -> bytes:
     """Return the content as one line of JSON."""
     return msgspec.json.encode(content, enc_hook=str) + b"\n"

@@ -216,10 +216,6 @@ class Limits:
     bots_seconds: float = 30.0  # for a move of one that searches, with its wait; then it moves simply
 
 
-def _untold(_name: str) -> None:
-    """Report the name to nobody."""
-
-
 @dataclass(frozen=True, slots=True)
 class Announce:
     """How the server is found on the network: under this name, or with a number behind it if that is taken.
@@ -228,7 +224,7 @@ class Announce:
     """
 
     name: str
-    told: Callable[[str], None] = _untold
+    told: Callable[[str], None] = lambda _name: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from protocol.admin import LINE_BYTES, VERSION, FailureReport, Request, line_with, request_in
+from protocol.admin import LINE_BYTES, VERSION, Envelope, FailureReport, Request, line_with
 from protocol.codec import readable
 from protocol.codes import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
@@ -148,7 +148,7 @@ def _request(line: bytes, path: str, token: str | None) -> Request:
         version = msgspec.json.decode(line, type=_Versioned).v
         if version != VERSION:
             raise failure(FailureCode.OTHER_VERSION, version=VERSION)
-        envelope = request_in(line)
+        envelope = msgspec.json.decode(line, type=Envelope)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise failure(FailureCode.BAD_REQUEST, reason=readable(error)) from error
     if token is not None and not hmac.compare_digest((envelope.token or "").encode(), token.encode()):

@@ -39,7 +39,7 @@ def reachable(host: str) -> list[str]:
             return [host]
     except ValueError:
         return [host]
-    found = [address for address in (_outward(socket.AF_INET, "192.0.2.1"), *_own_addresses()) if address]
+    found = [address for address in (_outward(), *_own_addresses()) if address]
     if not found:  # a network without a way out, such as a cable between two computers
         from discovery.interfaces import all_interfaces  # noqa: PLC0415 - seldom needed
 
@@ -54,10 +54,10 @@ def websocket_urls(config: Config, port: int) -> list[str]:
     return [f"{scheme}://{host}:{port}" for host in hosts]
 
 
-def _outward(family: socket.AddressFamily, beyond: str) -> str | None:
-    """Return the address this machine would send from to reach `beyond`; nothing is sent."""
-    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((beyond, 9))
+def _outward() -> str | None:
+    """Return the address this machine would send from to the internet; nothing is sent."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
         return str(probe.getsockname()[0])
     return None
 

@@ -107,8 +107,9 @@ def from_own_page(asked: PageRequest) -> bool:
     origin = _one(asked, "Origin").lower()
     scheme, _, host = origin.partition("://")
     hosts = {_one(asked, "Host")} | ({_one(asked, "X-Forwarded-Host")} if asked.proxied else set())
+    default = ":443" if scheme == "https" else ":80"
     return scheme in {"http", "https"} and host in {
-        _without_default_port(each.lower(), scheme) for each in hosts if _is_host(each)
+        each.lower().removesuffix(default) for each in hosts if _is_host(each)
     }
 
 
@@ -119,10 +120,6 @@ def _is_host(text: str) -> bool:
     except ValueError:  # a port out of range, or not an IPv6 address
         return False
     return _HOST.fullmatch(text) is not None
-
-
-def _without_default_port(host: str, scheme: str) -> str:
-    return host.removesuffix(":443" if scheme == "https" else ":80")
 
 
 def _one(asked: PageRequest, header: str) -> str:

@@ -222,7 +222,9 @@ class ConnectionLimits:
         room = named is None or self.admit_client(connection, named)
         if not _asks_for_websocket(request):
             # Not by way of a proxy, which would show them to everybody.
-            direct = known is not None and not (known.forwarded or (known.proxies and _forwards(request)))
+            direct = known is not None and not (
+                known.forwarded or (known.proxies and _FORWARDED_FOR in request.headers)
+            )
             page = self.pages.get(request.path.partition("?")[0]) if direct else None
             if page is not None:
                 response = page_response(connection, await page())
@@ -296,10 +298,6 @@ class ConnectionLimits:
         for connection, known in self._open.items():
             if connection.protocol.state is State.CONNECTING:
                 known.transport.abort()
-
-
-def _forwards(request: Request) -> bool:
-    return _FORWARDED_FOR in request.headers
 
 
 def _asks_for_websocket(request: Request) -> bool:
