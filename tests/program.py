@@ -28,25 +28,13 @@ from tests.server.peer import TIMEOUT
 
 PROGRAM = Path(__file__).parents[1] / "palatinus.py"
 # What servers, bots and the commands beside a server import when they need it.
-_IMPORTED = (
-    "palatinus",
-    "server.process",
-    "server.admin.client",
-    "server.admin.service",
-    "server.storage.sqlite.ready",
-    "server.storage.sqlite.data_folder",
-    "server.web.site",
-    "client.bots.brains",
-    "client.bots.runner",
-    "client.ui.game",
-    "client.ui.program",
-    "client.ui.search",
-    "client.ui.lessons.course",
-    "client.ui.web.pages",
-    "commands.finished_games.history_screen",
-    "commands.playing.start_screen",
-    "uvloop",
-)
+_IMPORTED = [
+    *("palatinus", "server.process", "server.admin.client", "server.admin.service"),
+    *("server.storage.sqlite.ready", "server.storage.sqlite.data_folder", "server.web.site"),
+    *("client.bots.brains", "client.bots.runner", "client.ui.game", "client.ui.program"),
+    *("client.ui.search", "client.ui.lessons.course", "client.ui.web.pages"),
+    *("commands.finished_games.history_screen", "commands.playing.start_screen", "uvloop"),
+]
 # A module that is None cannot be imported: the program runs as it would without uvloop.
 _WITHOUT_UVLOOP = (
     "import runpy, sys; sys.modules['uvloop'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
@@ -191,7 +179,7 @@ def _fork_server() -> ForkServerContext | None:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return None
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_IMPORTED))
+    context.set_forkserver_preload(_IMPORTED)
     return context
 
 

@@ -29,15 +29,8 @@ FOREIGN = ("server", "client", "engine")
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # it installs and compiles
 async def test_everything_works_from_each_artefact(tmp_path: Path, database: str) -> None:
-    for tool in (
-        "argparse_manpage",
-        "build",
-        "check_wheel_contents",
-        "cyclonedx_py",
-        "PyInstaller",
-        "shiv",
-        "twine",
-    ):
+    tools = ("argparse_manpage", "build", "check_wheel_contents", "cyclonedx_py", "PyInstaller", "shiv")
+    for tool in (*tools, "twine"):
         pytest.importorskip(tool, reason="the tools are missing: pip install -e '.[release]'")
     folder = tmp_path / "release"
     await output([sys.executable, str(ROOT / "build_release.py"), str(folder)])
@@ -80,17 +73,7 @@ async def check(program: str, home: Path, database: str) -> None:
     """Use everything that starts a process, reads a file of ours or needs an extra."""
     assert "gebruik" in await output([program, "--lang", "nl", "--help"], home)
     assert not re.search(r"async\w+ +not installed", await output([program, "doctor"], home))
-    options = (
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-config",
-        "--data",
-        str(home / "data"),
-        "--records",
-        str(home / "records"),
-    )
+    options = f"--host 127.0.0.1 --port 0 --no-config --data {home}/data --records {home}/records".split()
     more = ("--ssh", "0", "--web", "--metrics", "--bots-pace", "quick", "--database", database)
     server = await asyncio.create_subprocess_exec(
         program, "serve", *options, *more, stdout=PIPE, stderr=PIPE, env=environment(home)

@@ -44,16 +44,7 @@ def test_every_policy_can_be_typed(policy: Absence) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "waits",
-        "wait:3",
-        "bot",
-        "bot:",
-        "bot:1w",
-        "bot:-1",
-        "Bot:60",
-        "bot:²",
-        "bot:1d12",
+        *("", "waits", "wait:3", "bot", "bot:", "bot:1w", "bot:-1", "Bot:60", "bot:²", "bot:1d12"),
         "move-clock:1d+",
     ],
 )
@@ -65,12 +56,7 @@ def test_an_unknown_policy_is_refused_with_the_known_ones(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "move-clock:4",
-        "game-clock:29",
-        "game-clock:8d",
-        "vote:25h",
-        "bot:86401",
-        "move-clock:31d",
+        *("move-clock:4", "game-clock:29", "game-clock:8d", "vote:25h", "bot:86401", "move-clock:31d"),
         "move-clock:1d+31d",
     ],
 )

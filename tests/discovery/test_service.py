@@ -82,17 +82,8 @@ def test_what_cannot_be_a_server_is_not_heard() -> None:
 
 def test_names_that_could_deceive_are_not_shown() -> None:
     """Terminal escapes, text that runs backwards, mixed alphabets, addresses, and endless ones."""
-    for name in (
-        "\x1b[2Jattic",
-        "at\u202etic",
-        "\u0430ttic",
-        "192.168.0.1",
-        "a:b",
-        "x" * 33,
-        "\u2800",
-        " attic",
-        "",
-    ):
+    hidden = ("\x1b[2Jattic", "at\u202etic", "\u2800", " attic", "")
+    for name in (*hidden, "\u0430ttic", "192.168.0.1", "a:b", "x" * 33):
         assert shown_name(f"{name}.{SERVICE_TYPE}") == "", name
     assert shown_name(f"чердак.{SERVICE_TYPE}") == "чердак"
     assert shown_name("attic._http._tcp.local.") == ""

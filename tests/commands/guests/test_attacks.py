@@ -17,7 +17,7 @@ from commands.guests.connection import Login
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import GuestLimits
 from tests.commands.guests.test_guests import begin_game
-from tests.commands.guests.visitor import LIMITS, Answering, connection, house, new_key, visiting
+from tests.commands.guests.visitor import LIMITS, connection, house, new_key, visiting
 from tests.server.peer import eventually
 
 
@@ -98,50 +98,6 @@ async def test_files_of_the_host_are_out_of_reach(tmp_path: Path, monkeypatch: p
 
 def files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*"))
-
-
-async def test_an_offered_key_proves_nothing(tmp_path: Path) -> None:
-    """Anybody can know a public key: who offers it and comes in another way does not get its seat."""
-    key = new_key()
-
-    class Offering(Answering):
-        def __init__(self) -> None:
-            self.left = [_Unproven(key), None]
-
-        def public_key_auth_requested(self) -> Any:
-            return self.left.pop(0)
-
-    async with house(tmp_path) as here:
-        async with visiting(here.port, key=key) as guest:
-            await begin_game(guest)
-            guest.vanish()
-        thief = await connection(here.port, client_factory=Offering)
-        async with thief:
-            process = await thief.create_process(term_type="xterm", term_size=(80, 24), encoding=None)
-            shown = b""
-            while b"quit" not in shown:
-                shown += await process.stdout.read(4096)
-            assert b"back in your seat" not in shown
-            assert b"A new table" in shown
-            thief.abort()
-
-
-class _Unproven(asyncssh.SSHKeyPair):
-    """Somebody else's public key, with a signature by a key of one's own."""
-
-    def __init__(self, theirs: asyncssh.SSHKey) -> None:
-        super().__init__(
-            theirs.algorithm,
-            theirs.algorithm,
-            theirs.sig_algorithms,
-            theirs.sig_algorithms,
-            theirs.public_data,
-            None,
-        )
-        self._own = new_key()
-
-    def sign(self, data: bytes) -> bytes:
-        return self._own.sign(data, self._own.algorithm)
 
 
 async def test_old_algorithms_are_neither_offered_nor_taken(tmp_path: Path) -> None:

@@ -191,15 +191,8 @@ def test_every_key_of_every_terminal_is_known() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "\x1b",
-        "\x1bx",
-        "\x1b[I",
-        "\x1b[O",
-        "\x1b[<0;80;24M",
-        "\x1b[<35;1;1m",
-        "\x1b[M !!",
-        "àé漢",
-        "\x1b[200~ave\x1b[201~",
+        *("\x1b", "\x1bx", "\x1b[I", "\x1b[O", "\x1b[<0;80;24M", "\x1b[<35;1;1m", "\x1b[M !!"),
+        *("àé漢", "\x1b[200~ave\x1b[201~"),
     ],
     ids=repr,
 )

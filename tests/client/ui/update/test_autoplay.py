@@ -126,18 +126,16 @@ def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
 
 
 @given(finished_games())
-def test_points_add_up_to_the_result(game: Game) -> None:
-    """R7.1: at the end, everybody's points are those of the result."""
-    assert game.view.result is not None
-    last = scene(game.view, last_step(game.view), NAMES)
-    assert last.points == tuple(tally.points for tally in game.view.result.tallies)
-    assert scene(game.view, 0, NAMES).points == (0,) * game.view.seats
-
-
-@given(finished_games())
 def test_each_step_shows_the_board_of_its_moment(game: Game) -> None:
-    """R5.4: soldiers act on the board before them, and influence counts on the board after them."""
+    """R5.4: soldiers act on the board before them, and influence counts on the board after them.
+
+    R7.1: at the end, everybody's points are those of the result.
+    """
     view = game.view
+    assert view.result is not None
+    last = scene(view, last_step(view), NAMES)
+    assert last.points == tuple(tally.points for tally in view.result.tallies)
+    assert scene(view, 0, NAMES).points == (0,) * view.seats
     for number, step in enumerate(steps(view)):
         event = view.scoring[step.event]
         shown = scene(view, number, NAMES)
