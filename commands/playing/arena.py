@@ -6,8 +6,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -29,11 +28,11 @@ from client.bots.arena.standings import as_json, standings, tables
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.shares import WinShare
-from client.language import WrongUse, _, describe_reason
+from client.language import WrongUse, _
 from client.network.transport import ConnectFailed, RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
-from commands.parsing import progress
+from commands.parsing import CANNOT_WRITE, progress, using_file
 
 _INTERRUPTED: Final = 130
 _GAMES: Final = 100
@@ -170,11 +169,8 @@ class _Games:
         if self.better_by is not None:
             self._test = SequentialTest(self.schedule, self.better_by)
         with ExitStack() as stack:
-            try:
-                self._make_folder()
-                earlier = self._open_results(stack)
-            except OSError as error:
-                raise WrongUse(_cannot_write(error)) from error
+            self._make_folder()
+            earlier = self._open_results(stack)
             bar = stack.enter_context(progress(_("Games"), self.schedule.games))
 
             def keep_result(outcome: GameOutcome) -> None:
@@ -210,10 +206,8 @@ class _Games:
                 pass
             except KeyboardInterrupt:
                 return _INTERRUPTED
-            except (ProcessesLost, ConnectFailed, RequestRefused) as error:
+            except (ProcessesLost, ConnectFailed, RequestRefused, WrongUse) as error:
                 self.failure = str(error)
-            except OSError as error:
-                self.failure = _cannot_write(error)
         if self._test is not None and self._test.decided:
             # Games that ended after the ones that decide: which ones depends on the cores.
             last = self._test.last_game
@@ -221,15 +215,17 @@ class _Games:
         return int(bool(self.failure) or any(outcome.failure for outcome in self.outcomes))
 
     def _make_folder(self) -> None:
-        """Make the folder for the records; raises OSError or WrongUse."""
+        """Make the folder for the records; raises WrongUse."""
         if self.folder is None:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if any(self.folder.iterdir()) and self.results is None:
+        with using_file(CANNOT_WRITE, self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            full = any(self.folder.iterdir())
+        if full and self.results is None:
             raise WrongUse(_("{folder} is not empty: name a new folder").format(folder=self.folder))
 
     def _open_results(self, stack: ExitStack) -> list[GameOutcome]:
-        """Open the file for results, and return those that it has; raises OSError or WrongUse.
+        """Open the file for results, and return those that it has; raises WrongUse.
 
         A line without an end, which was being written when the arena was stopped, does not count.
         """
@@ -238,15 +234,16 @@ class _Games:
         no_results = WrongUse(_("{file} has no results of games: name a new file").format(file=self.results))
         if self.results.exists() and not self.results.is_file():
             raise no_results
-        self._file = stack.enter_context(self.results.open("a+b", buffering=0))
-        self._file.seek(0)
-        content = self._file.read()
-        self._file.truncate(content.rfind(b"\n") + 1)
-        head, *lines = content.splitlines(keepends=True) or [b""]
         wanted = self._head()
-        if not head.endswith(b"\n"):
-            self._file.write(wanted)
-            return []
+        with using_file(CANNOT_WRITE, self.results):
+            self._file = stack.enter_context(self.results.open("a+b", buffering=0))
+            self._file.seek(0)
+            content = self._file.read()
+            self._file.truncate(content.rfind(b"\n") + 1)
+            head, *lines = content.splitlines(keepends=True) or [b""]
+            if not head.endswith(b"\n"):
+                self._file.write(wanted)
+                return []
         if head != wanted:
             text = _("{file} has the results of other games: name a new file, or repeat its options")
             raise WrongUse(text.format(file=self.results))
@@ -271,15 +268,15 @@ class _Games:
         return msgspec.json.encode(told) + b"\n"
 
     def _keep(self, outcome: GameOutcome) -> None:
-        """Write the game's record and result; raises OSError."""
+        """Write the game's record and result; raises WrongUse."""
         if self.folder is not None and outcome.record is not None:
             digits = len(str(self.schedule.games))
             file = self.folder / f"game-{outcome.number:0{digits}}.txt"
-            with _naming(file):
+            with using_file(CANNOT_WRITE, file):
                 file.write_text(outcome.record, encoding="utf-8", newline="\n")
         if self._file is not None:
             line = msgspec.json.encode(replace(outcome, record=None)) + b"\n"
-            with _naming(self.results):
+            with using_file(CANNOT_WRITE, self.results):
                 if self._file.write(line) < len(line):  # the part of the line does not count
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -297,19 +294,6 @@ class _Games:
         if self.verdict is not None:
             return f"{self.verdict.difference:+.0f} Elo ({self.verdict.ratio:+.2f}/{self.verdict.bound:.2f})"
         return f"{self.schedule.names[0]} {self._first.share:.0%}" if self._first.games else ""
-
-
-@contextmanager
-def _naming(file: Path | None) -> Iterator[None]:
-    """Name the file in errors of writing, as only those of opening do."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from error
-
-
-def _cannot_write(error: OSError) -> str:
-    return _("cannot write {file}: {reason}").format(file=error.filename, reason=describe_reason(error))
 
 
 def say_lost(number: int) -> None:
