@@ -25,17 +25,9 @@ from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_fai
 from client.bots.results import Results
 from client.bots.search.brain import SearchBrain, seed_from
 from client.language import WrongUse, _
+from client.network import transport
 from client.network.connection import Connection, open_connection
 from client.network.refusals import describe_refusal
-from client.network.transport import (
-    FREE_ACCESS,
-    ConnectFailed,
-    PasswordWanted,
-    RequestRefused,
-    ServerAccess,
-    Timeouts,
-    password_wanted,
-)
 from client.player.seats import HeldSeat, Seats
 from client.tables.draws import describe_fault
 from client.tables.table import Closed, TableClosed
@@ -88,8 +80,8 @@ class BotOptions:
     starting: Seat | None = None
     rematch: bool = False
     absence: Absence = WAIT
-    access: ServerAccess = FREE_ACCESS
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    access: transport.ServerAccess = transport.FREE_ACCESS
+    timeouts: transport.Timeouts = field(default_factory=transport.Timeouts)
     kept_in: Seats | None = None
     cores: int = 1
     as_json: bool = False
@@ -143,10 +135,10 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
     except WrongUse as error:
         print(error, file=errors)
         return 2
-    except PasswordWanted as error:
-        print(password_wanted(str(error)), file=errors)
+    except transport.PasswordWanted as error:
+        print(transport.password_wanted(str(error)), file=errors)
         return 1
-    except (ConnectFailed, RequestRefused, BrainFailed, UnfairDraws) as error:
+    except (transport.ConnectFailed, transport.RequestRefused, BrainFailed, UnfairDraws) as error:
         print(error, file=errors)
         if options.traces and isinstance(error, BrainFailed) and error.trace:
             print(error.trace, file=errors)
@@ -177,7 +169,7 @@ async def _play_again(bots: list["_Bot"]) -> bool:
         for bot in bots:
             await bot.connection.ask(messages.Rematch(NEW))
             bot.keep_seat()
-    except RequestRefused:  # too late
+    except transport.RequestRefused:  # too late
         return False
     return True
 
@@ -236,14 +228,14 @@ class _Bot:
             try:
                 message = messages.JoinTable(NEW, table, self._name(number), program=True)
                 await self._ask_until_stored(partial(self.connection.ask, message))
-            except RequestRefused as refusal:
+            except transport.RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
             else:
                 self.keep_seat()
                 return
         text = _("All names like {name} are taken.")
-        raise RequestRefused(Code.NAME_TAKEN, text.format(name=self._name(self._number)))
+        raise transport.RequestRefused(Code.NAME_TAKEN, text.format(name=self._name(self._number)))
 
     def keep_seat(self) -> None:
         """Keep this bot's seat for another time, and no longer the one that it had before."""
@@ -265,9 +257,9 @@ class _Bot:
         model = self.connection.model
         async for update in self.connection.updates():
             if isinstance(update, Closed):
-                raise ConnectFailed(update.reason, final=True, code=update.code)
+                raise transport.ConnectFailed(update.reason, final=True, code=update.code)
             if isinstance(update, TableClosed):
-                raise ConnectFailed(describe_refusal(update.refused), final=True)
+                raise transport.ConnectFailed(describe_refusal(update.refused), final=True)
             if model.view is not None and model.view.result is not None:
                 # The brain learns from the end of a game for the next one with the same players.
                 view = snapshot(model.view, model.view.eyes)
@@ -279,7 +271,7 @@ class _Bot:
             if _may_start(model.state, model.seat):
                 try:
                     await self._ask_until_stored(partial(self.connection.ask, messages.StartGame(NEW)))
-                except RequestRefused as refusal:
+                except transport.RequestRefused as refusal:
                     if refusal.code not in _NOT_TO_BE_STARTED:
                         raise  # else somebody left or was quicker, as the table's next state shows
             if model.legal is not None:
@@ -289,7 +281,7 @@ class _Bot:
                 await asyncio.sleep(due - _now())  # how long it thought tells nothing
                 if model.seq == seen_at:  # else it thought for longer than the table's clock
                     await self._move(command)
-        raise ConnectFailed("The connection was closed.", final=True)
+        raise transport.ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
         """Return whether somebody wants to play again, as soon as it is known."""
@@ -310,7 +302,7 @@ class _Bot:
         """Make the move, unless it is too late, or the game is paused: what comes next will show that."""
         try:
             await self._ask_until_stored(partial(self.connection.ask, move_message(NEW, command)))
-        except RequestRefused as refusal:
+        except transport.RequestRefused as refusal:
             if refusal.code in _NOT_NOW:
                 return
             if refusal.rule is not None:
@@ -323,7 +315,7 @@ class _Bot:
         while True:
             try:
                 return await ask()
-            except RequestRefused as refusal:
+            except transport.RequestRefused as refusal:
                 if refusal.code not in _LATER or refusal.retry_in is None:
                     raise
                 if _now() + refusal.retry_in > until:

@@ -10,19 +10,7 @@ from msgspec.structs import replace
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from client.finding.found import (
-    Asking,
-    Found,
-    FoundServer,
-    Gone,
-    Listed,
-    Locked,
-    SeatAnswer,
-    Silent,
-    each_table_once,
-    server_listing,
-    server_named,
-)
+from client.finding import found
 from client.language import N_
 from client.network import transport
 from client.network.refusals import describe_refusal
@@ -43,7 +31,7 @@ Message = TypeVar("Message")
 
 
 async def follow_seat(
-    url: str, table: str, proof: str, access: transport.ServerAccess, show: Callable[[SeatAnswer], None]
+    url: str, table: str, proof: str, access: transport.ServerAccess, show: Callable[[found.SeatAnswer], None]
 ) -> None:
     """Call `show` with how the game of a seat stands until that is settled; `proof` is its token's hash."""
     while True:
@@ -53,7 +41,7 @@ async def follow_seat(
 
 
 async def _is_settled(
-    url: str, question: AskTurn, access: transport.ServerAccess, show: Callable[[SeatAnswer], None]
+    url: str, question: AskTurn, access: transport.ServerAccess, show: Callable[[found.SeatAnswer], None]
 ) -> bool:
     """Show what the servers say until they fail, or until it will not change: then return True."""
 
@@ -71,17 +59,17 @@ async def _is_settled(
                     case None:
                         return True
                     case Refused(Code.BAD_TOKEN | Code.NO_SUCH_TABLE):
-                        show(Gone())
+                        show(found.Gone())
                         return True
                     case Refused() if (moved := transport.elsewhere(answer, address)) is not None:
                         break
                     case Refused():
-                        show(Silent(describe_refusal(answer)))
+                        show(found.Silent(describe_refusal(answer)))
                         break
                     case _:
                         show(answer)
                         over = isinstance(answer, Turn) and (answer.archived or answer.stage == "over")
-                        if over or isinstance(answer, Locked):
+                        if over or isinstance(answer, found.Locked):
                             return True
         if moved is None:
             return False
@@ -96,15 +84,15 @@ def _address(url: str, access: transport.ServerAccess) -> transport.ServerAddres
 
 async def _answers(
     address: transport.ServerAddress, ask: Callable[[ClientConnection, Welcome, int], Awaitable[Said]]
-) -> AsyncGenerator[Said | Locked | Silent, None]:
+) -> AsyncGenerator[Said | found.Locked | found.Silent, None]:
     """Yield the answer of the server again and again, or why there is none, which is the last."""
     try:
         websocket, welcome = await transport.open_websocket(address, _TIMEOUTS)
     except transport.PasswordWanted:
-        yield Locked()
+        yield found.Locked()
         return
     except transport.ConnectFailed as error:
-        yield Silent(str(error))
+        yield found.Silent(str(error))
         return
     try:
         for number in itertools.count():
@@ -113,12 +101,12 @@ async def _answers(
             yield answer
             await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
     except (ConnectionClosed, TimeoutError, BadMessage) as error:
-        yield Silent(str(transport.why_not(address.url, error)))
+        yield found.Silent(str(transport.why_not(address.url, error)))
     finally:
         websocket.transport.abort()
 
 
-async def _list_tables(websocket: ClientConnection, _welcome: Welcome, number: int) -> Listed:
+async def _list_tables(websocket: ClientConnection, _welcome: Welcome, number: int) -> found.Listed:
     tables = (await _answer(websocket, ListTables(number), Tables)).tables
     open_tables = {
         table.table: table
@@ -126,7 +114,7 @@ async def _list_tables(websocket: ClientConnection, _welcome: Welcome, number: i
         if table.vacant or (table.stage == "gathering" and table.taken - table.bots < table.players)
     }
     shown, codes = tuple(open_tables.values()), frozenset(table.table for table in tables)
-    return Listed(shown[:_MOST_TABLES], max(len(shown) - _MOST_TABLES, 0), codes)
+    return found.Listed(shown[:_MOST_TABLES], max(len(shown) - _MOST_TABLES, 0), codes)
 
 
 async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: type[Message]) -> Message:
@@ -149,7 +137,7 @@ _LONGEST_PAUSE: Final = 30.0
 
 
 async def search(
-    show: Callable[[Found], None], access: transport.ServerAccess = transport.FREE_ACCESS
+    show: Callable[[found.Found], None], access: transport.ServerAccess = transport.FREE_ACCESS
 ) -> None:
     """Call `show` with all that is found, whenever that changes, until cancelled."""
     from discovery.browser import listen  # noqa: PLC0415 - who types an address does not wait for the library
@@ -160,21 +148,21 @@ async def search(
 
 async def locate(
     name: str, access: transport.ServerAccess, seconds: float, code: str | None = None
-) -> FoundServer | None:
+) -> found.FoundServer | None:
     """Return the server of that name once it has answered; None if none is found in so many seconds.
 
     With a `code`, that is a server which lists the table, if none has the name. A server that was found and
     does not answer is returned as well, when the time is up.
     """
-    seen: FoundServer | None = None
+    seen: found.FoundServer | None = None
 
-    def look(found: Found) -> None:
+    def look(now: found.Found) -> None:
         nonlocal seen
         if searching.cancelling():
             return
-        seen = server_named(found, name) or (None if code is None else server_listing(found, code))
-        answered = seen is not None and not isinstance(seen.answer, Asking | Silent)
-        if answered or found.deaf is not None:
+        seen = found.server_named(now, name) or (code and found.server_listing(now, code)) or None
+        answered = seen is not None and not isinstance(seen.answer, found.Asking | found.Silent)
+        if answered or now.deaf is not None:
             searching.cancel()
 
     searching = asyncio.create_task(search(look, access))
@@ -192,11 +180,11 @@ class _Search:
     """Asks all servers that are heard of, each in a task of its own."""
 
     def __init__(
-        self, show: Callable[[Found], None], access: transport.ServerAccess, tasks: asyncio.TaskGroup
+        self, show: Callable[[found.Found], None], access: transport.ServerAccess, tasks: asyncio.TaskGroup
     ) -> None:
         self._show, self._access, self._tasks = show, access, tasks
         self._asking: dict[HeardServer, asyncio.Task[None]] = {}
-        self._known: dict[HeardServer, FoundServer] = {}
+        self._known: dict[HeardServer, found.FoundServer] = {}
         self._deaf: str | None = None
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -208,7 +196,7 @@ class _Search:
             del self._known[gone]
         for server in hearing.servers:
             if server not in self._asking:
-                self._known[server] = FoundServer(server.name, server.urls[0])
+                self._known[server] = found.FoundServer(server.name, server.urls[0])
                 self._asking[server] = self._tasks.create_task(self._ask(server))
         self._tell()
 
@@ -219,24 +207,24 @@ class _Search:
                 if (last := await self._ask_at(url, server)) is not None:
                     break
             match last:
-                case Listed():
+                case found.Listed():
                     pause = _FIRST_PAUSE
-                case Locked():
+                case found.Locked():
                     pause = _LONGEST_PAUSE
                 case _:
                     pause = min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
-    async def _ask_at(self, url: str, server: "HeardServer") -> Listed | Locked | None:
+    async def _ask_at(self, url: str, server: "HeardServer") -> found.Listed | found.Locked | None:
         """Show what the server says at this address, as long as it does; return the last of it."""
-        last: Listed | Locked | None = None
+        last: found.Listed | found.Locked | None = None
         async with contextlib.aclosing(_answers(_address(url, self._access), _list_tables)) as told:
             async with self._slots:
                 answer = await anext(told, None)
             while answer is not None:
-                if isinstance(answer, Listed | Locked):
+                if isinstance(answer, found.Listed | found.Locked):
                     last = answer
-                known = FoundServer(server.name, url, answer)
+                known = found.FoundServer(server.name, url, answer)
                 if (last is not None or url == server.urls[0]) and known != self._known[server]:
                     self._known[server] = known
                     self._tell()
@@ -244,7 +232,7 @@ class _Search:
         return last
 
     def _tell(self) -> None:
-        by_url: dict[str, FoundServer] = {}
+        by_url: dict[str, found.FoundServer] = {}
         for server in self._known.values():
             by_url.setdefault(server.url, server)
-        self._show(Found(each_table_once(by_url.values()), self._deaf))
+        self._show(found.Found(found.each_table_once(by_url.values()), self._deaf))

@@ -14,21 +14,9 @@ from msgspec.structs import replace
 
 from client.language import N_
 from client.tables.draws import DrawsWitness
+from engine import events as facts
 from engine.board import TILES, Field
 from engine.components import DEALS
-from engine.events import (
-    Captured,
-    GameEnded,
-    GameStarted,
-    HillScored,
-    Place,
-    Placed,
-    ScoringEvent,
-    SeenEvent,
-    SoldierFled,
-    WolfPlaced,
-    WolvesRevealed,
-)
 from engine.legal import Legal
 from engine.pieces import People, Piece, Seat, Wolf
 from engine.view import SPECTATOR, Phase, View, eyes_of, folded, seat_of
@@ -84,7 +72,7 @@ def check_view(view: View) -> None:
         raise BadMessage(N_("the scoring contradicts the board"))
 
 
-def _is_dealt(started: GameStarted) -> bool:
+def _is_dealt(started: facts.GameStarted) -> bool:
     """Return whether peoples and hands are those that a game of so many deals (R3.5, R9.6)."""
     deal = DEALS.get(len(started.peoples))
     peoples = [people for own in started.peoples for people in own]
@@ -122,24 +110,24 @@ def _can_be_placed(view: View) -> bool:
     )
 
 
-def _can_be_scored(event: ScoringEvent, view: View) -> bool:
+def _can_be_scored(event: facts.ScoringEvent, view: View) -> bool:
     """Return whether an event of the scoring speaks of pieces and seats that there are."""
     match event:
-        case WolvesRevealed():
+        case facts.WolvesRevealed():
             return not any(isinstance(piece, Wolf) for piece in view.placed.values())
-        case SoldierFled(field=field, seat=seat, merchants=merchants, farmers=farmers):
+        case facts.SoldierFled(field=field, seat=seat, merchants=merchants, farmers=farmers):
             return seat < view.seats and _are_placed((field, *merchants, *farmers), view)
-        case Captured():
+        case facts.Captured():
             fields = (event.field, *event.merchants, *event.farmers, *event.taken, *event.shared)
             return event.seat < view.seats and _are_placed(fields, view)
-        case HillScored():
+        case facts.HillScored():
             return (
                 len(event.influence) == view.seats
                 and all(seat < view.seats for seat in event.leaders)
                 and all(piece.seat < view.seats for piece in event.pieces)
                 and _are_placed((piece.field for piece in event.pieces), view)
             )
-        case GameEnded():
+        case facts.GameEnded():
             return len(event.tallies) == view.seats > max(event.winners, default=view.seats)
         case _:
             assert_never(event)
@@ -156,7 +144,7 @@ class Happened(Struct, frozen=True):
     moves, those with the numbers in `stood_in` are the stand-in's.
     """
 
-    events: tuple[SeenEvent, ...]
+    events: tuple[facts.SeenEvent, ...]
     seq: int
     by: messages.Substitute | None = None
     stood_in: tuple[int, ...] = ()
@@ -168,7 +156,7 @@ class Refreshed(Struct, frozen=True):
     If nothing of the game was known, `before` are the placements so far, with the numbers from `first` on.
     """
 
-    before: tuple[Placed | WolfPlaced, ...] = ()
+    before: tuple[facts.Placed | facts.WolfPlaced, ...] = ()
     first: int = 0
     stood_in: tuple[int, ...] = ()
 
@@ -248,9 +236,9 @@ class TableModel:
     clock: int | None = None
     left_at: int | None = None
     draws: DrawsWitness = field(default_factory=DrawsWitness)
-    past: tuple[SeenEvent, ...] = ()
+    past: tuple[facts.SeenEvent, ...] = ()
     notices: messages.Notices = _NO_NOTICES
-    planned: Place | None = None  # for when it is this seat's turn; nobody else knows
+    planned: facts.Place | None = None  # for when it is this seat's turn; nobody else knows
 
     def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:
         """Apply a message from the server and return what changed; answers to other requests change nothing.
@@ -291,7 +279,7 @@ class TableModel:
                 return self._fold(message)
             case messages.Planned(piece, field) if self.seat is not None:
                 plan = None if piece is None or field is None else (Piece(piece), Field(field))
-                self.planned = None if plan is None else Place(self.seat, *plan)
+                self.planned = None if plan is None else facts.Place(self.seat, *plan)
             case messages.Said() if self.table is not None:
                 check_speaker(message.seat, self.state, self.view)
                 watching = () if self.state is None else self.state.watching
@@ -345,7 +333,7 @@ class TableModel:
             self.view = view
             for event in events:
                 self.draws.fold(event)
-                if isinstance(event, Placed) and event.seat == self.seat:
+                if isinstance(event, facts.Placed) and event.seat == self.seat:
                     self.planned = None
         before = self.legal, self.clock
         self.seq, self.clock = last, message.clock
@@ -389,9 +377,9 @@ def _heard_before(remark: messages.TableRemark) -> HeardRemark:
 def _before(view: View, message: messages.Snapshot) -> Refreshed:
     """Return the news of a game of which nothing was known: what was placed so far."""
     placed = tuple(
-        WolfPlaced(view.owners[field], piece.people, field)
+        facts.WolfPlaced(view.owners[field], piece.people, field)
         if isinstance(piece, Wolf)
-        else Placed(view.owners[field], piece, field)
+        else facts.Placed(view.owners[field], piece, field)
         for field, piece in view.placed.items()
     )
     first = message.seq - len(view.scoring) - len(placed) + 1

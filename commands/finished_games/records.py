@@ -83,23 +83,14 @@ def past_game(path: Path) -> PastGame:
         ended = datetime.strptime(when, "%Y%m%d-%H%M%S").replace(tzinfo=UTC).timestamp()
     except ValueError:  # digits, but not a time
         ended = 0.0
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES).decode()
-    except (OSError, UnicodeDecodeError):
-        return PastGame(path.name, table, ended)
+    text = ""
+    with contextlib.suppress(OSError, UnicodeDecodeError), path.open("rb") as file:
+        text = file.read(_MOST_BYTES).decode()
     if (outcome := outcome_in(text)) is None:
         return PastGame(path.name, table, ended)
-    names = names_in(text)
-    seats = range(len(outcome.points))
-    return PastGame(
-        path.name,
-        table,
-        ended,
-        tuple(shown_name(names.get(seat), seat) for seat in seats),
-        outcome.points,
-        outcome.winners,
-    )
+    known = names_in(text)
+    names = tuple(shown_name(known.get(seat), seat) for seat in range(len(outcome.points)))
+    return PastGame(path.name, table, ended, names, outcome.points, outcome.winners)
 
 
 def past_evenings(folder: Path) -> list[EveningRecord]:

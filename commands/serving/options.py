@@ -17,18 +17,8 @@ import msgspec
 from client.language import N_, WrongUse, _, labelled
 from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
+from commands import arguments
 from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE, SMTP_PASSWORD_VARIABLE
-from commands.arguments import (
-    SSH_PORT,
-    data_folder,
-    network,
-    notices_allowed,
-    port_number,
-    positive,
-    server_name,
-    share,
-    smtp_server,
-)
 from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
@@ -44,14 +34,14 @@ _PASSWORDS: Final[Mapping[str, str]] = {
 }
 # What the help calls a word, and how it is read: for types, and for some options.
 _WORDS: Final[Mapping[Any, tuple[str, Callable[[str], Any]]]] = {
-    int: ("NUMBER", positive),
+    int: ("NUMBER", arguments.positive),
     Path: ("FILE", Path),
 }
 Address: TypeAlias = Annotated[str, "ADDRESS", str]
 Folder: TypeAlias = Annotated[Path, "FOLDER", Path]
 Level: TypeAlias = Annotated[str, "LEVEL", level_name]
 Name: TypeAlias = Annotated[str, "NAME", str]
-Port: TypeAlias = Annotated[int, "PORT", port_number]
+Port: TypeAlias = Annotated[int, "PORT", arguments.port_number]
 Url: TypeAlias = Annotated[str, "URL", str]
 
 
@@ -101,7 +91,7 @@ class Option:
         text, variable = _(self.help), _PASSWORDS.get(self.key)
         if variable is not None:
             text = f"{text} ({_(PASSWORD_HELP)})"
-        return text.format(port=SSH_PORT, variable=variable)
+        return text.format(port=arguments.SSH_PORT, variable=variable)
 
     def add_to(self, group: Any) -> argparse.Action:
         """Add the option to a parser's group; what is not given is None."""
@@ -149,11 +139,11 @@ class ServeOptions:
     announce: bool | None = _option(
         "announce the server to palatinus join (default: unless --host is a loopback address)"
     )
-    name: Annotated[str, "NAME", server_name] | None = _option(
+    name: Annotated[str, "NAME", arguments.server_name] | None = _option(
         "name under which others find the server (default: this computer's name)"
     )
     data: Folder | None = _option(
-        "folder where games are kept (default: %(default)s)", data_folder, only="data"
+        "folder where games are kept (default: %(default)s)", arguments.data_folder, only="data"
     )
     memory: bool | None = _option(
         "keep nothing on disk: all games end when the server stops", False, only="data"
@@ -180,13 +170,13 @@ class ServeOptions:
         "address of this server: the other servers give it to clients, and pages for browsers know its name "
         "(default: as shown at the start)",
     )
-    lease: Annotated[int, "SECONDS", positive] = _option(
+    lease: Annotated[int, "SECONDS", arguments.positive] = _option(
         "seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)", 6
     )
     password_file: Path | None = _option("require the password on the first line of this file")
     tls_cert: Path | None = _option("certificate chain (PEM), to serve wss://")
     tls_key: Path | None = _option("private key, if it is not in the --tls-cert file")
-    trust_proxy: list[Annotated[Network, "ADDRESS", network]] | None = _option(
+    trust_proxy: list[Annotated[Network, "ADDRESS", arguments.network]] | None = _option(
         "trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"
     )
     proxy_protocol: bool = _option(
@@ -203,7 +193,7 @@ class ServeOptions:
     )
     rate: int = _option("messages per second read from one client (default: %(default)s)", 20)
     bots: bool = _option("seat bots at tables whose hosts ask for them (default: yes)", True)
-    bots_cpu: Annotated[float, "SHARE", share] = _option(
+    bots_cpu: Annotated[float, "SHARE", arguments.share] = _option(
         "CPU cores that all bots together may use for thinking (default: %(default)s)", 0.5
     )
     bots_pace: Literal["human", "quick"] = _option(
@@ -216,7 +206,7 @@ class ServeOptions:
     )
     ssh: Port | None = _option(
         "let people play over ssh, with nothing installed (port: {port})",
-        more={"nargs": "?", "const": SSH_PORT},
+        more={"nargs": "?", "const": arguments.SSH_PORT},
     )
     max_guests: int = _option("maximum number of guests over ssh at once (default: %(default)s)", 200)
     guests_per_address: int = _option(
@@ -228,11 +218,11 @@ class ServeOptions:
     lobby_chat: bool = _option(
         "let people in the lobby see who is online, and talk there (default: yes)", True
     )
-    notify: list[Annotated[str, "WHERE", notices_allowed]] | None = _option(
+    notify: list[Annotated[str, "WHERE", arguments.notices_allowed]] | None = _option(
         "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "
         "url:HOST; a named host may be on your own network (can be repeated)",
     )
-    smtp: Annotated[str, "URL", smtp_server] | None = _option(
+    smtp: Annotated[str, "URL", arguments.smtp_server] | None = _option(
         "send e-mail through this server: smtp://user@host:587, or smtps://user@host:465"
     )
     smtp_from: Address | None = _option("the sender of the e-mail")

@@ -240,31 +240,25 @@ def play_to_end(game: Game, players: Sequence[ArenaPlayer]) -> GameEnded:
 
     The players learn from it for their next game. Raises BrainFailed, with the seat of the one that failed.
     """
-    while (legal := game.legal()) is not None:
-        player = players[legal.seat]
-        with _failing(legal.seat):
-            command = player.command(snapshot(game.view, eyes_of(legal.seat)), legal)
+    seat = Seat(0)
+    try:
+        while (legal := game.legal()) is not None:
+            seat, player = legal.seat, players[legal.seat]
+            command = player.command(snapshot(game.view, eyes_of(seat)), legal)
             try:
                 game.apply(command)
             except IllegalCommand as error:
                 reason = _(error.text).format(**error.about)
                 raise forbidden_choice(player.name, command, reason) from error
-    result = game.view.result
-    assert result is not None  # noqa: S101 - without legal moves it is over
-    for seat, player in enumerate(players):
-        view = snapshot(game.view, eyes_of(Seat(seat)))
-        with _failing(seat):
+        for seat, player in zip(map(Seat, range(len(players))), players, strict=True):
+            view = snapshot(game.view, eyes_of(seat))
             player.choose = brain_after(player.name, player.choose, view)
-    return result
-
-
-@contextlib.contextmanager
-def _failing(seat: int) -> Iterator[None]:
-    try:
-        yield
     except BrainFailed as error:
         error.seat = seat
         raise
+    result = game.view.result
+    assert result is not None  # noqa: S101 - without legal moves it is over
+    return result
 
 
 def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> list[GameOutcome]:

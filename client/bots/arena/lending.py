@@ -17,15 +17,8 @@ from websockets.exceptions import ConnectionClosed
 from client.bots.arena.games import too_slow
 from client.bots.brain import BrainFailed, Forfeit
 from client.language import _
+from client.network import transport
 from client.network.refusals import describe_refusal
-from client.network.transport import (
-    ConnectFailed,
-    RequestRefused,
-    ServerAddress,
-    Timeouts,
-    ending,
-    open_websocket,
-)
 from engine.events import GameEnded
 from protocol import messages
 from protocol.codec import BadMessage, decode_client, decode_server, encode
@@ -85,10 +78,10 @@ class LentSeat:
             if isinstance(answer, kind):
                 return answer
             if not isinstance(answer, messages.Refused):
-                raise ConnectFailed(_("The connection to the server was lost."), final=True)
+                raise transport.ConnectFailed(_("The connection to the server was lost."), final=True)
             seconds = (answer.about or {}).get("seconds", "")
             if answer.code not in _LATER or not seconds.isdecimal():
-                raise RequestRefused(answer.code, describe_refusal(answer), answer.rule)
+                raise transport.RequestRefused(answer.code, describe_refusal(answer), answer.rule)
             await asyncio.sleep(max(1, int(seconds)))
 
     async def _send(self, message: messages.ClientRequest) -> None:
@@ -109,12 +102,12 @@ class LentSeat:
 
     async def hear_server(self) -> None:
         """Pass what the server says on to the player, until the connection ends."""
-        lost: Exception = ConnectFailed(_("The connection to the server was lost."), final=True)
+        lost: Exception = transport.ConnectFailed(_("The connection to the server was lost."), final=True)
         try:
             async for frame in self._server:
                 await self._take_in(frame)
         except ConnectionClosed as error:
-            lost = ending(error)
+            lost = transport.ending(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, the game must not wait for it
             lost = error
         self._lost = lost
@@ -240,10 +233,10 @@ def _refusal(message: messages.ClientMessage, reason: str) -> messages.Refused:
 
 @contextlib.asynccontextmanager
 async def lent_seat(
-    name: str, address: ServerAddress, move_seconds: float
+    name: str, address: transport.ServerAddress, move_seconds: float
 ) -> AsyncIterator[tuple[LentSeat, str]]:
     """Return a seat still to be taken, and the URL where its player finds it; raises ConnectFailed."""
-    server, welcome = await open_websocket(address, Timeouts())
+    server, welcome = await transport.open_websocket(address, transport.Timeouts())
     seat = LentSeat(name, server, welcome, move_seconds)
     hearing = asyncio.create_task(seat.hear_server())
     try:
@@ -262,5 +255,5 @@ async def lent_seat(
     finally:
         hearing.cancel()
         server.transport.abort()
-        seat.fail(ConnectFailed("", final=True))
+        seat.fail(transport.ConnectFailed("", final=True))
         seat.result.exception()  # asked for here, in case nobody else has
