@@ -24,7 +24,6 @@ from commands.parsing import (
     Command,
     Parser,
     PrintCompletion,
-    Version,
     add_command,
     add_language,
     describe_host_error,
@@ -32,6 +31,7 @@ from commands.parsing import (
     wrong_use,
 )
 from server.errors import HostError
+from server.version import VERSION
 
 # Each command, the module that is imported when it is chosen, and what it is for.
 _COMMANDS = (
@@ -162,7 +162,8 @@ def build_parser() -> Parser:
     set_display_defaults(parser)
     meaning = _("do not announce servers hosted by this program, including from the start screen")
     parser.add_argument("--no-announce", dest="announced", action="store_false", help=meaning)
-    parser.add_argument("-V", "--version", action=Version)
+    meaning = _("show the version and exit")
+    parser.add_argument("-V", "--version", action="version", version=f"palatinus {VERSION}", help=meaning)
     meaning = _("print a script that makes this shell complete commands, options and files, and exit")
     shells = ("bash", "zsh", "fish")
     parser.add_argument("--print-completion", action=PrintCompletion, choices=shells, help=meaning)

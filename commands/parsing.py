@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -182,19 +182,6 @@ def report_crash(error: BaseException) -> int:
 
 def _is_ours(file: Path, folder: Path) -> bool:
     return file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
-
-
-class Version(argparse.Action):
-    """Prints the version."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help=_("show the version and exit"))
-
-    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
-        from server.version import VERSION
-
-        print(f"palatinus {VERSION}")
-        parser.exit()
 
 
 class PrintCompletion(argparse.Action):

@@ -7,7 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,8 @@ from protocol.codec import BadMessage, readable
 from protocol.codes import SENT_AWAY
 from protocol.events import event_of, legal_of, view_of
 from protocol.text import printable
+
+Safe = TypeVar("Safe")
 
 
 def check_table(state: messages.TableState | None, view: View | None, seat: Seat | None) -> None:
@@ -365,13 +367,11 @@ def _refusing_nonsense(what: str) -> Iterator[None]:
 
 
 def _heard_before(remark: messages.TableRemark) -> HeardRemark:
+    remark = safe_to_show(remark)
     seat = None if remark.seat is None else Seat(remark.seat)
-    name = None if remark.name is None else printable(remark.name)
-    spectator, player = (name, None) if seat is None else (None, name)
-    text, number = printable(remark.text), remark.number
-    return HeardRemark(
-        seat, text, spectator, remark.spectator, number, player, again=True, missed=remark.missed
-    )
+    spectator, player = (remark.name, None) if seat is None else (None, remark.name)
+    at, text, missed = remark.number, remark.text, remark.missed
+    return HeardRemark(seat, text, spectator, remark.spectator, at, player, again=True, missed=missed)
 
 
 def _before(view: View, message: messages.Snapshot) -> Refreshed:
@@ -386,13 +386,18 @@ def _before(view: View, message: messages.Snapshot) -> Refreshed:
     return Refreshed(placed, first, tuple(message.stood_in))
 
 
-def safe_to_show(state: messages.TableState) -> messages.TableState:
-    """Return `state` with names that no terminal interprets, whatever the server let through."""
-    seats = [seat if seat.name is None else replace(seat, name=printable(seat.name)) for seat in state.seats]
-    watching = [
-        each if each.name is None else replace(each, name=printable(each.name)) for each in state.watching
-    ]
-    return replace(state, seats=seats, watching=watching, title=printable(state.title))
+def safe_to_show(value: Safe) -> Safe:
+    """Return a message, or a part of one, with texts that no terminal interprets, whatever they were."""
+    safe: Any = value
+    if type(safe) is str:  # and no constant, such as the name of a people
+        safe = printable(safe)
+    elif isinstance(safe, list):
+        safe = [safe_to_show(each) for each in safe]
+    elif isinstance(safe, Struct):
+        parts = {name: safe_to_show(getattr(safe, name)) for name in safe.__struct_fields__}
+        safe = replace(safe, **parts)
+    result: Safe = safe
+    return result
 
 
 def open_request(state: messages.TableState) -> messages.Asked | None:
@@ -429,19 +434,4 @@ Update: TypeAlias = TableUpdate | ConnectionLost | Back | Closed | NewsOfServer
 
 def news_of_server(message: messages.ServerMessage) -> NewsOfServer | None:
     """Return the message if it is not about a table, safe to show."""
-    match message:
-        case messages.Announced(text):
-            return messages.Announced(printable(text))
-        case messages.Stopping():
-            return message
-        case messages.Online(people, more):
-            return messages.Online([replace(each, name=printable(each.name)) for each in people], more)
-        case messages.Evening(name, people=people):
-            safe = [replace(each, name=printable(each.name)) for each in people]
-            return replace(message, name=printable(name), people=safe)
-        case messages.SaidInLobby(remarks):
-            return messages.SaidInLobby(
-                [replace(each, name=printable(each.name), text=printable(each.text)) for each in remarks]
-            )
-        case _:
-            return None
+    return safe_to_show(message) if isinstance(message, NewsOfServer) else None
