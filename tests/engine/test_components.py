@@ -44,9 +44,6 @@ def test_palatinus_is_worth_more_than_any_other_laurel() -> None:
     assert max(LAUREL_WORTH, key=LAUREL_WORTH.__getitem__) is Laurel.PALATINUS
 
 
-# -- peoples by seat -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("players", "peoples"),
     [
@@ -91,12 +88,8 @@ def test_peoples_change_only_the_colours(case: tuple[int, tuple[tuple[People, ..
 @pytest.mark.parametrize(
     ("players", "chosen"),
     [
-        (3, ((E,), (E,), ())),
-        (3, ((E, S), (), ())),
-        (2, ((E, E), ())),
-        (2, ((E, S, L), ())),
-        (3, ((E,), ())),
-        (2, ((), (), ())),
+        *((3, ((E,), (E,), ())), (3, ((E, S), (), ())), (3, ((E,), ()))),
+        *((2, ((E, E), ())), (2, ((E, S, L), ())), (2, ((), (), ()))),
     ],
 )
 def test_choices_that_no_game_can_deal(players: int, chosen: tuple[tuple[People, ...], ...]) -> None:

@@ -107,14 +107,7 @@ def test_draws_never_change() -> None:
         Seat(0),
         tuple(map(Tile, "FGEBDCA")),
         (1, 1, 3, 0, 3, 2),
-        (
-            Laurel.AVENTINUS,
-            Laurel.VIMINALIS,
-            Laurel.CAPITOLINUS,
-            Laurel.ESQUILINUS,
-            Laurel.CAELIUS,
-            Laurel.QUIRINALIS,
-        ),
+        tuple(map(Laurel, ["Aventinus", "Viminalis", "Capitolinus", "Esquilinus", "Caelius", "Quirinalis"])),
     )
 
 
@@ -232,12 +225,8 @@ def test_what_a_view_shows_agrees_with_the_events(game: Game) -> None:
 @pytest.mark.parametrize(
     ("thing", "random_layout"),
     [
-        ("starting", False),
-        ("tiles", False),
-        ("tiles", True),
-        ("orientations", True),
-        ("laurels", False),
-        ("laurels", True),
+        *(("starting", False), ("tiles", False), ("tiles", True)),
+        *(("orientations", True), ("laurels", False), ("laurels", True)),
     ],
 )
 def test_a_draw_that_comes_from_nothing_is_noticed(thing: str, *, random_layout: bool) -> None:

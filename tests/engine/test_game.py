@@ -42,9 +42,6 @@ def place(game: Game, *kinds: Kind) -> Piece:
     return piece
 
 
-# -- set-up ---------------------------------------------------------------------------------------
-
-
 @given(st.sampled_from(PLAYERS), st.integers(-1, 5), seeds)
 def test_a_player_named_to_start_starts(players: int, starting: int, seed: int) -> None:
     """R3.1: the host names a seat of the table, and it lays and places first."""
@@ -134,9 +131,6 @@ def test_a_game_that_has_not_started_has_no_start() -> None:
         _ = View(SPECTATOR).start
 
 
-# -- play -----------------------------------------------------------------------------------------
-
-
 @given(finished_games())
 def test_seats_place_in_turn_until_all_hands_are_empty(game: Game) -> None:
     """R4.1, R4.4, R3.5: clockwise from the starting player, each as often as its hand has pieces."""
@@ -172,9 +166,6 @@ def test_the_board_keeps_what_no_soldier_has_taken(game: Game) -> None:
     acts = [event for event in game.view.scoring if isinstance(event, facts.SoldierFled | facts.Captured)]
     gone = {field for act in acts for field in removed(act)}
     assert game.view.board.keys() == game.view.placed.keys() - gone
-
-
-# -- soldiers in time -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -215,8 +206,6 @@ def test_soldiers_put_off_must_be_placed_in_the_end(players: int, early: int, la
     assert forced_on == last_turns
     assert game.over
 
-
-# -- refusals -------------------------------------------------------------------------------------
 
 MERCHANT = Piece.of(People.ETRUSCANS, Kind.MERCHANT)
 FOREIGN = Piece.of(People.ARCADIANS, Kind.MERCHANT)
@@ -301,9 +290,6 @@ def test_every_fault_is_tried() -> None:
     assert {fault for _, _, fault, _ in REFUSALS} == set(Fault) - {Fault.NOTHING_TO_TAKE_BACK}
 
 
-# -- taking back ----------------------------------------------------------------------------------
-
-
 @given(games(), st.data())
 def test_what_is_taken_back_can_be_made_again(game: Game, data: st.DataObject) -> None:
     """R4.1, R4.3: hands, turn and legal moves are those of before; the same moves lead to the same."""
@@ -330,9 +316,6 @@ def test_what_is_taken_back_can_be_made_again(game: Game, data: st.DataObject) -
         assert command in game.legal_commands()
         game.apply(command)
     assert game.view == before
-
-
-# -- legal ----------------------------------------------------------------------------------------
 
 
 def conceivable(players: int) -> list[Command]:

@@ -35,14 +35,8 @@ def laid(options: GameOptions, seed: int) -> Game:
 
 def state(position: Position) -> tuple[object, ...]:
     """Return all that distinguishes a position; hands are compared by identity."""
-    return (
-        position.terrain,
-        position.turn,
-        tuple(position.board),
-        tuple(position.hands),
-        tuple(position.free),
-        position.left,
-    )
+    lists = [tuple(each) for each in (position.board, position.hands, position.free)]
+    return (position.terrain, position.turn, position.left, *lists)
 
 
 def scores_of(result: object) -> Scores:
@@ -57,9 +51,6 @@ def place(game: Game, kind: Kind, field: int) -> None:
     assert isinstance(legal, LegalPlaces)
     piece = next(piece for piece in legal.pieces if piece.kind is kind)
     game.apply(Place(legal.seat, piece, FIELDS[field]))
-
-
-# -- beside the game ------------------------------------------------------------------------------
 
 
 @examples(6)
@@ -104,9 +95,6 @@ def test_any_board_scores_as_it_does_in_the_game(
         assert unpacked(packed) == scores_of(result)
 
 
-# -- positions ------------------------------------------------------------------------------------
-
-
 def test_a_position_needs_all_hands_and_the_placing_phase() -> None:
     """R3.3, R4.2, R4.4: what one seat sees is not enough, and nothing is placed before or after."""
     for game in (begun(GameOptions(2), 1), played(GameOptions(2), 1)):
@@ -132,9 +120,6 @@ def test_what_leaves_a_position_as_it_was() -> None:
     assert state(twin) == before
     twin.play(Kind.FARMER, twin.free[0])
     assert state(position) == before
-
-
-# -- playouts -------------------------------------------------------------------------------------
 
 
 def reachable(hand: Hand) -> set[Hand]:

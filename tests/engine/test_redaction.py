@@ -44,9 +44,6 @@ def test_legal_moves_are_for_the_seat_on_turn_alone(game: Game) -> None:
         assert redacted_legal(legal, eyes) is (legal if game.view.turn in eyes else None)
 
 
-# -- fold -----------------------------------------------------------------------------------------
-
-
 @given(games())
 def test_fold_equals_snapshot_at_every_step(game: Game) -> None:
     """R4.2: the fold of all redacted events is the snapshot, no more and no less."""
@@ -109,9 +106,6 @@ def test_a_snapshot_cannot_add_knowledge(game: Game) -> None:
     with pytest.raises(ValueError, match="cannot know more"):
         snapshot(one, eyes_of(Seat(1)))
     assert snapshot(one, SPECTATOR) == snapshot(game.view, SPECTATOR)
-
-
-# -- indistinguishable ----------------------------------------------------------------------------
 
 
 def commands_of(events: list[Event]) -> list[Command]:

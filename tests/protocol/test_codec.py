@@ -40,9 +40,6 @@ def ping(**changes: Any) -> bytes:
     return frame
 
 
-# -- round trips ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
 @examples(2)
 @given(data=st.data())
@@ -87,9 +84,6 @@ def test_a_field_missing_or_of_another_value(kind: type[msgspec.Struct], data: s
     lacking = decoded_or_refused(decode_client, msgpack.packb(content))
     required = {field.name for field in msgspec.structs.fields(kind) if field.required}
     assert (lacking is None) == (name in required or name == "t")
-
-
-# -- anything else --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])

@@ -6,6 +6,7 @@ import math
 import random
 import re
 import ssl
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,13 @@ class Node:
         return client_at(f"ws://127.0.0.1:{self.port}", timeouts=PATIENT)
 
 
+@contextlib.asynccontextmanager
+async def two_nodes(database: str, config: Config | None = None) -> AsyncIterator[tuple[Node, Node]]:
+    """Run a server that stays, and one that leaves."""
+    async with Node(database, "stays", config) as stays, Node(database, "leaves", config) as leaves:
+        yield stays, leaves
+
+
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine hand its tables over in its own time."""
@@ -92,7 +100,7 @@ async def sent_on(peer: Peer) -> str:
 async def test_tables_go_to_a_server_that_stays(database: str) -> None:
     """Everybody at them learns where, and finds the same game there."""
     chooser = random.Random(1)
-    async with Node(database, "stays") as stays, Node(database, "leaves") as leaves:
+    async with two_nodes(database) as (stays, leaves):
         async with game(leaves.port, 3, watched=True) as peers:
             await play_on(peers, chooser, moves=4)
             facts = table_facts(table_of(leaves.server, peers).state)
@@ -109,8 +117,7 @@ async def test_tables_go_to_a_server_that_stays(database: str) -> None:
 async def test_browsers_follow(database: str) -> None:
     """To the page of the table, or of the list, at the server that stays."""
     async with (
-        Node(database, "stays") as stays,
-        Node(database, "leaves", Config(pages=WebPages())) as leaves,
+        two_nodes(database, Config(pages=WebPages())) as (stays, leaves),
         game(leaves.port, 2) as peers,
         viewer(leaves.port, f"/watch/{peers[0].code}") as at_table,
         viewer(leaves.port, "/watch?lang=it") as at_list,
@@ -127,8 +134,7 @@ async def test_browsers_follow(database: str) -> None:
 async def test_clients_follow_without_a_pause(database: str) -> None:
     """From the table, with its clocks, and from the lobby; what was not answered is done there, once."""
     async with (
-        Node(database, "stays") as stays,
-        Node(database, "leaves") as leaves,
+        two_nodes(database) as (stays, leaves),
         leaves.client() as anna,
         leaves.client() as bruno,
         leaves.client() as carla,
@@ -210,12 +216,7 @@ async def test_a_silent_server_is_passed_over(database: str, monkeypatch: pytest
         return await offer(self, code, successor)
 
     monkeypatch.setattr(hand_over.Departure, "_offer", offer_in_time)
-    async with (
-        Node(database, "stays") as stays,
-        Node(database, "leaves") as leaves,
-        game(leaves.port, 2) as peers,
-        game(stays.port, 2),
-    ):
+    async with two_nodes(database) as (stays, leaves), game(leaves.port, 2) as peers, game(stays.port, 2):
         await add_silent_node(database)
         await leaves.stop()
         assert {await sent_on(peer) for peer in peers} == {f"ws://127.0.0.1:{stays.port}"}

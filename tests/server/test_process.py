@@ -190,9 +190,6 @@ async def test_running_out_of_open_files_is_logged_once(uvloop: bool) -> None:
         assert (await server.ended())[2] == ""
 
 
-# -- the server uses uvloop if and only if it is installed -----------------------------------------------
-
-
 def test_uvloop_is_used_where_it_is_installed() -> None:
     loop = new_loop()
     try:
@@ -200,9 +197,6 @@ def test_uvloop_is_used_where_it_is_installed() -> None:
         assert type(loop).__module__.startswith("uvloop") == installed
     finally:
         loop.close()
-
-
-# -- how what is missing is installed --------------------------------------------------------------------
 
 
 def test_the_command_fits_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import random
 import socket
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from protocol.admin import LINE_BYTES
 from server.admin import listener
 from server.admin.endpoint import SOCKET_NAME, listen_at
 from server.admin.listener import admin_server
-from server.app import Running, running
+from server.app import running
 from server.config import Config
 from server.monitoring.failures import Tasks
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
@@ -30,18 +31,9 @@ async def administered(data: Path) -> Any:
 
 
 GARBAGE = [
-    b"\n",
-    b"hello\n",
-    b"\x00\xff\xfe\n",
-    b"[]\n",
-    b"{}\n",
-    b"null\n",
-    b'{"v": "1"}\n',
-    b'{"v": 1}\n',
-    b'{"v": 1, "ask": {"do": "sudo"}}\n',
-    b'{"v": 1, "ask": {"do": "status", "more": 1}}\n',
-    b'{"v": 1, "ask": {"do": "status"}, "more": 1}\n',
-    b'{"v": 1, "ask": {"do": "drain", "seconds": 0}}\n',
+    *(b"\n", b"hello\n", b"\x00\xff\xfe\n", b"[]\n", b"{}\n", b"null\n", b'{"v": "1"}\n', b'{"v": 1}\n'),
+    *(b'{"v": 1, "ask": {"do": "sudo"}}\n', b'{"v": 1, "ask": {"do": "status", "more": 1}}\n'),
+    *(b'{"v": 1, "ask": {"do": "status"}, "more": 1}\n', b'{"v": 1, "ask": {"do": "drain", "seconds": 0}}\n'),
     b'{"v": 1, "ask": {"do": "drain", "seconds": 1e9}}\n',
     b'{"v": 1, "ask": {"do": "close", "tables": []}}\n',
     b'{"v": 1, "ask": {"do": "close", "tables": ["../.."]}}\n',
@@ -74,10 +66,8 @@ async def test_what_is_no_request_is_refused_in_one_line_or_cut_off(tmp_path: Pa
 def test_no_bytes_do_harm(content: bytes) -> None:
     """Whatever a line is, it is either a request or refused, and never an error of ours."""
 
-    async def unused(request: object) -> Any:
-        return {"asked": str(request)}, None
-
-    line, _ = asyncio.run(listener.answer_to(content, unused, "admin.sock"))
+    do = AsyncMock(return_value=("done", None))
+    line, _ = asyncio.run(listener.answer_to(content, do, "admin.sock"))
     found = json.loads(line)
     assert "ok" in found or found["error"]["code"] in {"bad-request", "other-version"}
 
@@ -149,11 +139,7 @@ async def test_whoever_stalls_in_an_answer_is_cut(tmp_path: Path, monkeypatch: p
 
 async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:
     """By the port, which every user of the machine can reach."""
-    asked = []
-
-    async def do(request: object) -> Any:
-        asked.append(request)
-        return None, None
+    do = AsyncMock(return_value=(None, None))
 
     async def said(port: int, token: str) -> Any:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -168,18 +154,14 @@ async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:
         async with Tasks() as tasks, admin_server(endpoint, tasks, do):
             for token in ("", ', "token": ""', ', "token": "guessed"', ', "token": null', ', "token": "é"'):
                 assert (await said(port, token))["error"]["code"] == "bad-admin-token"
-            assert not asked
+            do.assert_not_awaited()
             assert await said(port, f', "token": "{endpoint.token}"') == {"v": 1, "ok": None}
-    assert len(asked) == 1
+    do.assert_awaited_once()
 
 
 async def test_an_error_of_ours_ends_no_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    def broken() -> int:
-        raise ZeroDivisionError
-
     async with administered(tmp_path) as server, game(server.port, 2) as peers:
-        running_server: Running = server
-        running_server.drain.seconds_left = broken  # type: ignore[method-assign]
+        server.drain.seconds_left = Mock(side_effect=ZeroDivisionError)
         assert (await failure_of(tmp_path, "status"))["about"] == {"reason": "ZeroDivisionError"}
         assert "an admin command failed" in caplog.text
         await play_on(peers, random.Random(1), moves=3)

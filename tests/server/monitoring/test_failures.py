@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -44,6 +45,8 @@ from tests.server.peer import (
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import journal_of, resumed, table_facts
 from tests.server.storage.test_reasons import logged
+
+FAILING = Mock(side_effect=RuntimeError("a mistake of ours"))
 
 
 async def test_a_failing_table_does_not_harm_the_others(
@@ -84,16 +87,13 @@ async def test_one_failing_task(caplog: pytest.LogCaptureFixture, monkeypatch: p
     """The log names the task; the next round of the lobby is told, and games go on."""
     monkeypatch.setattr("server.monitoring.failures._SECONDS_BEFORE_RESTART", 0)
 
-    def failing(*_: object) -> None:
-        raise RuntimeError("a mistake of ours")
-
     async with (
         running(Config(timers=FastClock)) as server,
         game(server.port, 2) as peers,
         connected(server.port) as listener,
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(LobbyChat, "_list_people", failing)
+            patch.setattr(LobbyChat, "_list_people", FAILING)
             await listener.ask(messages.EnterLobby, "Carla")
             await eventually(lambda: "a task failed" in caplog.text)
         await listener.ask(messages.EnterLobby, "Clara")
@@ -161,21 +161,15 @@ async def wait_until_closed(peer: Peer) -> None:
 async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A player who joins a failing table is answered too, and is in the lobby afterwards."""
 
-    def failing(*_: object) -> None:
-        raise RuntimeError("a mistake of ours")
-
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newcomer:
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
-            patch.setattr("server.tables.context.TableContext.table_state", failing)
+            patch.setattr("server.tables.context.TableContext.table_state", FAILING)
             assert await peers[0].refusal(messages.Leave) == Code.TABLE_CLOSED
-            patch.setattr("server.tables.seats.seat_admission.check_name", failing)
+            patch.setattr("server.tables.seats.seat_admission.check_name", FAILING)
             asking = messages.JoinTable(peers[0].next_id(), seated.table, "Anna")
             assert await peers[0].refusal(asking) == Code.TABLE_CLOSED
         await peers[0].open(2)
-
-
-# -- a table that cannot go on, whatever is stored of it, is set aside; nobody else notices --------------
 
 
 ENTRIES: list[Entry] = [Opened(2, random_layout=True, starting=None), Taken(0, "Anna", "0" * 64)]
@@ -281,9 +275,6 @@ async def test_a_table_taken_up_when_the_lease_is_lost(
         assert begun == ["ONCE"]
 
 
-# -- a task that is cancelled while the journal stores what it asked for ---------------------------------
-
-
 @contextlib.asynccontextmanager
 async def disk_that_waits(server: Running) -> AsyncIterator[None]:
     """Let nothing be stored before the context ends."""
@@ -320,9 +311,6 @@ async def test_a_move_that_is_stored_is_played(tmp_path: Path) -> None:
         before = table_facts(table.state)
     async with running(config) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == before
-
-
-# -- the lock of a table ---------------------------------------------------------------------------------
 
 
 async def let_all_tasks_run() -> None:

@@ -222,9 +222,6 @@ async def test_connections_beyond_the_limit_get_a_polite_503() -> None:
         await staying.nothing_but_pong()
 
 
-# -- clients that do not read are dropped once too much is queued for them, and delay nobody -------------
-
-
 MOST_QUEUED = 20_000  # bytes for one client
 MANY_MESSAGES = dict.fromkeys(("burst", "burst_per_address", "chat_per_table", "chat_per_address"), 10**6)
 
@@ -271,9 +268,6 @@ async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:
             await fill_queues(table_of(server, [host]), host)
             began = clock()
         assert clock() - began < TIMEOUT / 2
-
-
-# -- short frames are the same as the library's, though made without it; and codes are new ones ----------
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_535, 65_536])

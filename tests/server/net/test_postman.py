@@ -93,40 +93,28 @@ async def test_nothing_is_sent_to_this_computer(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "code"),
+    "address",
     [
-        ("nonsense", Code.BAD_ADDRESS),
-        ("ftp://example.org/", Code.BAD_ADDRESS),
-        ("http://", Code.BAD_ADDRESS),
-        ("http://ann@example.org/", Code.BAD_ADDRESS),
-        ("http://example.org\\@10.0.0.1/", Code.BAD_ADDRESS),
-        ("http://example.org:99999/", Code.BAD_ADDRESS),
-        ("http://example.org/a b", Code.BAD_ADDRESS),
-        ("http://example.org/\r\nHost: x", Code.BAD_ADDRESS),
-        ("http://ex\u00e4mple.org/", Code.BAD_ADDRESS),
-        ("http://[::1/", Code.BAD_ADDRESS),
-        ("ann@localhost", Code.BAD_ADDRESS),
-        ("ann@example.org, bob@example.org", Code.BAD_ADDRESS),
-        ("ann@example.org\nBcc: bob@example.org", Code.BAD_ADDRESS),
-        ("http://example.org:22/", Code.ADDRESS_NOT_ALLOWED),
-        ("https://example.org:80/", Code.ADDRESS_NOT_ALLOWED),
+        *("nonsense", "ftp://example.org/", "http://", "http://ann@example.org/", "http://[::1/"),
+        *("http://example.org\\@10.0.0.1/", "http://example.org:99999/", "http://example.org/a b"),
+        *("http://example.org/\r\nHost: x", "http://ex\u00e4mple.org/", "ann@localhost"),
+        *("ann@example.org, bob@example.org", "ann@example.org\nBcc: bob@example.org"),
+        *("http://example.org:22/", "https://example.org:80/"),
     ],
 )
-def test_addresses_that_are_refused(address: str, code: Code) -> None:
+def test_addresses_that_are_refused(address: str) -> None:
+    """Those that are none, and those at ports where no notice is meant to go."""
     with pytest.raises(Refusal) as refused:
         postman("url", "mail").kind_of(address)
-    assert refused.value.code == code
+    other_port = address.endswith((":22/", ":80/"))
+    assert refused.value.code == (Code.ADDRESS_NOT_ALLOWED if other_port else Code.BAD_ADDRESS)
 
 
 def test_the_operator_can_name_hosts_and_domains() -> None:
     chosen = postman("mail:example.org", "url:ntfy.lan:8080", "url:ntfy.sh")
     assert chosen.kind_of("ann@EXAMPLE.org") == "mail"
     assert chosen.kind_of("http://ntfy.lan:8080/ann") == chosen.kind_of("https://ntfy.sh/ann") == "url"
-    for other in (
-        "ann@example.com",
-        "http://ntfy.lan/ann",
-        "https://ntfy.sh:8080/ann",
-        "https://example.org/",
-    ):
+    elsewhere = ("http://ntfy.lan/ann", "https://ntfy.sh:8080/ann", "https://example.org/")
+    for other in ("ann@example.com", *elsewhere):
         with pytest.raises(Refusal):
             chosen.kind_of(other)

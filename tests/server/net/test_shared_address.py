@@ -13,6 +13,7 @@ from protocol.codes import Code
 from protocol.messages import Hello, Leave, OpenTable, Ping, Snapshot, TableState
 from server.net.connections import address
 from tests.server.peer import (
+    HERE,
     TIMEOUT,
     UPGRADE,
     Peer,
@@ -29,11 +30,13 @@ Stranger = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @contextlib.asynccontextmanager
-async def strangers(port: int, number: int, said: bytes = UPGRADE) -> AsyncIterator[list[Stranger]]:
+async def strangers(
+    port: int, number: int, said: bytes = UPGRADE, source: str = HERE
+) -> AsyncIterator[list[Stranger]]:
     """Open connections and say the same on each."""
     opened = []
     for _ in range(number):
-        opened.append(await asyncio.open_connection("127.0.0.1", port))
+        opened.append(await asyncio.open_connection(HERE, port, local_addr=(source, 0)))
         opened[-1][1].write(said)
         if said:
             await opened[-1][0].readuntil(b"\r\n\r\n")
@@ -123,23 +126,16 @@ async def test_seats_do_not_use_up_all_connections_of_an_address(monkeypatch: py
 
 async def test_a_full_server_makes_room_at_the_address_with_the_most_connections() -> None:
     """At once, however new its connections are; and nobody else's is cut."""
-    async with memory_server(connections=6, hello_seconds=TIMEOUT * 5) as server:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, local_addr=("127.0.0.2", 0))
-        writer.write(UPGRADE)
-        await reader.readuntil(b"\r\n\r\n")
-        async with strangers(server.port, 5) as opened:
-            elsewhere, elsewhere_writer = await asyncio.open_connection(
-                "127.0.0.1", server.port, local_addr=("127.0.0.3", 0)
-            )
-            elsewhere_writer.write(UPGRADE)
-            async with asyncio.timeout(TIMEOUT):
-                assert b" 101 " in await elsewhere.readuntil(b"\r\n\r\n")
-            await cut(opened[0])
-            writer.write(frame(0x2, encode(Hello([1], "first"))))
-            async with asyncio.timeout(TIMEOUT):
-                await reader.readuntil(b"welcome")
-        for each in (writer, elsewhere_writer):
-            each.transport.abort()
+    async with (
+        memory_server(connections=6, hello_seconds=TIMEOUT * 5) as server,
+        strangers(server.port, 1, source="127.0.0.2") as ((reader, writer),),
+        strangers(server.port, 5) as opened,
+        strangers(server.port, 1, source="127.0.0.3"),
+    ):
+        await cut(opened[0])
+        writer.write(frame(0x2, encode(Hello([1], "first"))))
+        async with asyncio.timeout(TIMEOUT):
+            await reader.readuntil(b"welcome")
 
 
 async def test_those_who_wait_to_be_refused_take_nobodys_place() -> None:

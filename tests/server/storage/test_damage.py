@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 import os
 import random
-import resource
 import shutil
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -328,17 +327,6 @@ async def journal_in(data: Path) -> AsyncIterator[SqliteJournal]:
         await journal.close()
 
 
-async def filled(data: Path) -> dict[str, int]:
-    """Fill a journal with tables in use and archived ones; return the number of entries by table."""
-    lengths = {"ARCA": 40, "ARCB": 39, "ARCC": 38, "USEA": 37, "USEB": 36}
-    async with journal_in(data) as journal:
-        for code, length in lengths.items():
-            await journal.append(code, 0, MANY[:length])
-            if code.startswith("ARC"):
-                await journal.archive(code, ArchivedGame(code, played=True))
-    return lengths
-
-
 async def test_a_last_commit_that_is_not_listed_is_no_damage(tmp_path: Path) -> None:
     """As a kill between the two leaves it, even if the commit removed a table."""
     async with journal_in(tmp_path) as journal:
@@ -395,45 +383,6 @@ async def everything(journal: SqliteJournal) -> dict[str, int]:
     archived = {code: len(await journal.archived_entries(code)) for code in journal.archived}
     assert not tables.keys() & archived.keys()
     return tables | archived
-
-
-async def change_until_full(journal: SqliteJournal, told: dict[str, int]) -> bool:
-    """Append, archive and bring back; keep in `told` what was confirmed, and return whether all was."""
-    every = True
-    works: list[tuple[Callable[[], Awaitable[None]], dict[str, int]]] = [
-        (lambda: journal.append("USEA", 37, MANY), {"USEA": 37 + len(MANY)}),
-        (lambda: journal.archive("USEB", ArchivedGame("USEB", played=True)), {"ARCA": 0}),  # made room
-        (lambda: journal.bring_back("ARCC"), {}),
-        (lambda: journal.append("USEC", 0, MANY), {"USEC": len(MANY)}),
-    ]
-    for work, change in works:
-        try:
-            await work()
-        except JournalError:
-            every = False
-        else:
-            told |= change
-        assert await everything(journal) == {code: entries for code, entries in told.items() if entries}
-    return every
-
-
-async def test_with_any_size_of_the_log_every_game_is_whole_in_one_place(tmp_path: Path) -> None:
-    """As on a full disk, where the write-ahead log and the commit list cannot grow."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    failed = 0
-    for size in range(0, 120_000, 20_000):
-        data = tmp_path / str(size)
-        told = await filled(data)
-        async with journal_in(data) as journal:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-            try:
-                failed += not await change_until_full(journal, told)
-            finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        async with journal_in(data) as journal:
-            assert await everything(journal) == {code: entries for code, entries in told.items() if entries}
-            assert not journal.codes_set_aside
-    assert failed > 2
 
 
 def test_a_commit_list_says_what_was_written_to_it() -> None:

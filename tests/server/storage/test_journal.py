@@ -52,10 +52,10 @@ def journal_of(server: Running) -> SqliteJournal:
     return journal
 
 
-def stored_rows(data: Path) -> list[tuple[str, int, str]]:
-    """Return the rows of a journal that no server uses."""
+def count_rows(data: Path) -> int:
+    """Return the number of entries in a journal that no server uses."""
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
-        return database.execute("SELECT code, number, body FROM entry ORDER BY code, number").fetchall()
+        return int(database.execute("SELECT count(*) FROM entry").fetchone()[0])
 
 
 def table_facts(state: PersistentState) -> dict[str, object]:
@@ -199,7 +199,7 @@ async def test_a_request_that_cannot_be_stored_is_refused(tmp_path: Path) -> Non
         await host.done(move)
         await all_caught_up(peers, host.seq)
         check_views(table, peers)
-    assert len(stored_rows(tmp_path)) == table.state.entry_count
+    assert count_rows(tmp_path) == table.state.entry_count
 
 
 async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def check_nothing_is_stored(peers: list[Peer], port: int) -> None:
     assert (await http_get(port, "/healthz"))[0] == 503
 
 
-Harm = Callable[[Path], None]
+Harm = Callable[[Path], object]
 
 
 def delete(name: str) -> Harm:
@@ -73,21 +73,8 @@ def replace(name: str) -> Harm:
     return harm
 
 
-def delete_folder(data: Path) -> None:
-    shutil.rmtree(data)
-
-
-def move_folder(data: Path) -> None:
-    data.rename(data.with_name("elsewhere"))
-
-
 def replace_folder(data: Path) -> None:
-    move_folder(data)
-    shutil.copytree(data.with_name("elsewhere"), data, ignore=shutil.ignore_patterns("*.sock"))
-
-
-def copy_over(data: Path) -> None:
-    (data / FILE_NAME).write_bytes(b"an older backup" * 1000)
+    shutil.copytree(data.rename(data.with_name("elsewhere")), data, ignore=shutil.ignore_patterns("*.sock"))
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -104,11 +91,14 @@ OTHER = "another file is in its place"
 # What is done to the files, which of them the log names and why, and whether the journal's is deleted.
 HARMS: dict[str, tuple[Harm, str, str, bool]] = {
     "file deleted": (delete(FILE_NAME), FILE_NAME, GONE, True),
-    "folder deleted": (delete_folder, FILE_NAME, GONE, True),
-    "folder moved": (move_folder, FILE_NAME, GONE, False),
+    "folder deleted": (shutil.rmtree, FILE_NAME, GONE, True),
+    "folder moved": (lambda data: data.rename(data.with_name("elsewhere")), FILE_NAME, GONE, False),
     "file replaced": (replace(FILE_NAME), FILE_NAME, OTHER, True),
     "folder replaced": (replace_folder, FILE_NAME, OTHER, False),
-    "file written to": (copy_over, FILE_NAME, "another program has written to it", False),
+    "file written to": (
+        lambda data: (data / FILE_NAME).write_bytes(b"an older backup" * 1000),
+        *(FILE_NAME, "another program has written to it", False),
+    ),
     "log deleted": (delete(LOG), LOG, GONE, False),
     "log replaced": (replace(LOG), LOG, OTHER, False),
 }

@@ -17,21 +17,9 @@ from asyncpg.transaction import Transaction
 from client.network.connection import open_connection as client_at
 from client.network.transport import RequestRefused, ServerAccess, ServerAddress, Timeouts, elsewhere
 from engine.pieces import Seat
+from protocol import messages
 from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
-from protocol.messages import (
-    NEW,
-    AskTurn,
-    Events,
-    JoinTable,
-    Leave,
-    Refused,
-    Remove,
-    Resume,
-    Seated,
-    Watch,
-    Welcome,
-)
 from server.app import running
 from server.config import Config
 from server.errors import NotStoredNow, TableLost
@@ -187,7 +175,7 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
 ) -> None:
     """Though nobody asked for what could not be stored: that no bot has the seat any more."""
     async with running(Config()) as server, game(server.port, 2, absence=ByBot(0)) as (_, gone):
-        await gone.done(Leave(gone.next_id()))
+        await gone.done(messages.Leave(gone.next_id()))
         table = table_of(server, [gone])
         await eventually(lambda: Seat(1) in table.state.bot_seats)
         journal = table._context.lobby.journal
@@ -198,20 +186,22 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
 
         monkeypatch.setattr(journal, "append", run_out)
         async with connected(server.port) as again:
-            resume = Resume(again.next_id(), gone.code, gone.token, after=gone.seq)
+            resume = messages.Resume(again.next_id(), gone.code, gone.token, after=gone.seq)
             assert (await again.refused(resume)).code == Code.NOT_STORED
-            assert not any(isinstance(message, Seated | Events) for message in again.received)
+            assert not any(
+                isinstance(message, messages.Seated | messages.Events) for message in again.received
+            )
 
 
 async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the lease could run out between the two, and the newcomer would see a table that may be lost."""
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 2, absence=ByBot(0)) as (host, gone):
-        await gone.done(Leave(gone.next_id()))
+        await gone.done(messages.Leave(gone.next_id()))
         table = table_of(server, [gone])
         time.advance(60)
         await eventually(lambda: Seat(1) in table.state.bot_seats)
-        await host.done(Remove(host.next_id(), 1))
+        await host.done(messages.Remove(host.next_id(), 1))
         journal = table._context.lobby.journal
         append = journal.append
 
@@ -283,7 +273,7 @@ async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
             table.give_up()
 
         monkeypatch.setattr(table._context.lobby.journal, "append", lose)
-        await bruno.send(JoinTable(bruno.next_id(), code, "Bruno"))
+        await bruno.send(messages.JoinTable(bruno.next_id(), code, "Bruno"))
         for peer in (anna, bruno):
             assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
     assert "failed" not in caplog.text
@@ -335,16 +325,16 @@ async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> 
     ):
         code = (await anna.open(2, "Anna")).table
         requests = (
-            JoinTable(bruno.next_id(), code, "Bruno"),
-            Watch(bruno.next_id(), code),
-            Resume(bruno.next_id(), code, anna.token),
-            AskTurn(bruno.next_id(), code, token_hash(anna.token)),
+            messages.JoinTable(bruno.next_id(), code, "Bruno"),
+            messages.Watch(bruno.next_id(), code),
+            messages.Resume(bruno.next_id(), code, anna.token),
+            messages.AskTurn(bruno.next_id(), code, token_hash(anna.token)),
         )
         for request in requests:
             refused = await bruno.refused(request)
             assert refused.code == Code.TABLE_ELSEWHERE
             assert refused.about == {"table": code, "address": "ws://one.example:7733"}
-        assert (await bruno.refused(Watch(bruno.next_id(), "XXXX"))).code == Code.NO_SUCH_TABLE
+        assert (await bruno.refused(messages.Watch(bruno.next_id(), "XXXX"))).code == Code.NO_SUCH_TABLE
 
 
 @pytest.mark.slow
@@ -371,7 +361,7 @@ async def addresses_told(port: int) -> list[str]:
     """Return what a newcomer learns of other servers."""
     async with connected(port) as peer:
         welcome = peer.received[0]
-        assert isinstance(welcome, Welcome)
+        assert isinstance(welcome, messages.Welcome)
         return welcome.addresses
 
 
@@ -404,9 +394,9 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
                 with pytest.raises(
                     RequestRefused, match=f"Table {code} cannot be reached at {there} now"
                 ) as refused:
-                    await bruno.ask(JoinTable(NEW, code, "Bruno"))
+                    await bruno.ask(messages.JoinTable(messages.NEW, code, "Bruno"))
                 assert refused.value.code == Code.TABLE_ELSEWHERE
-    told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
+    told = messages.Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
     assert elsewhere(told, ServerAddress("wss://b.example", "test")) is None
     assert elsewhere(told, ServerAddress("ws://b.example", "test", ServerAccess(hosts=None))) is not None
 

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -74,11 +75,9 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
 
 
 async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
-    async def failing(*_: object) -> None:
-        raise JournalError("the disk is full")
-
     async with memory_server() as server, game(server.port, 2) as peers:
-        server.lobby.journal.append = failing  # type: ignore[assignment, method-assign]
+        failing = AsyncMock(side_effect=JournalError("the disk is full"))
+        server.lobby.journal.append = failing  # type: ignore[method-assign]
         with pytest.raises(JournalError):
             await server.lobby.registry.close(peers[0].code, "Nothing of this is said.")
         await peers[0].nothing_but_pong()

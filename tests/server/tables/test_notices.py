@@ -241,7 +241,7 @@ async def test_a_notice_that_cannot_be_delivered_is_given_up() -> None:
         called.clock.advance(GRACE)
         for _ in range(6):
             assert await called.receiver.next() == "refused"
-            await eventually(lambda: not _is_sending(server, away))
+            await eventually(lambda: not server.lobby.tables[away.code]._context.calls.sending)
             called.clock.advance(6 * HOUR)
         assert player(server, away).noticed > (0, False)
         assert called.receiver.arrived.empty()
@@ -257,10 +257,6 @@ async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
         await here.done(messages.Say, "still here")
         called.receiver.may_answer.set()
         assert await archiving
-
-
-def _is_sending(server: Running, peer: Peer) -> bool:
-    return bool(server.lobby.tables[peer.code]._context.calls.sending)
 
 
 async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:

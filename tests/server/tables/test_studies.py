@@ -15,14 +15,8 @@ from protocol.events import event_map
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server import peer
-from tests.server.tables.hosted import next_state_where, play_to_the_end, served
+from tests.server.tables.hosted import game_of, next_state_where, play_to_the_end, served
 from tests.server.tables.test_rematch import finished_game
-
-
-def _moves(server: Running, code: str) -> int:
-    found = server.lobby.tables[code].state.game
-    assert found is not None
-    return len(stops(lasting(found.events))) - 2
 
 
 async def _study(asker: peer.Peer, step: int) -> str:
@@ -64,7 +58,7 @@ async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_
         assert await peers[3].refusal(messages.Study, 3) == Code.NOT_A_PLAYER
         last = await peers[0].refused(messages.Study, 255)
         assert last.code == Code.NO_SUCH_STEP
-        assert last.about == {"last": str(_moves(server, peers[0].code) - 1)}
+        assert last.about == {"last": str(len(stops(lasting(game_of(server, peers).events))) - 3)}
         seen = _until(server, code, step)
         assert seen == _until(server, peers[0].code, step)
         await peer.eventually(lambda: len(list(records.iterdir())) == 1)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import pickle
 import random
 import sys
 import threading
@@ -14,20 +13,17 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import assume, given
 
 from engine.game import Game, GameOptions
-from engine.legal import LegalPlaces
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from server.config import Choose
 from server.limits.fair_thread import FairThread
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
-from server.thinking.messages import FRAME_HEAD, Question, pack_frame
+from server.thinking.messages import Question, pack_frame
 from server.thinking.processes import ThinkingFailed, ThinkingProcesses
-from tests.client.bots.test_brains import with_swapped_wolves
-from tests.games import games, played, seeds
+from tests.games import played
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.thinking.brains import Waiting, babbling, ending, hanging, steady
 
@@ -65,24 +61,6 @@ async def processes(
     await eventually(lambda: not thinkers())
 
 
-# -- what is asked and answered ---------------------------------------------------------------------
-
-
-@given(games(), seeds)
-def test_hidden_pieces_do_not_change_what_a_process_is_told(game: Game, seed: int) -> None:
-    """R4.2: two games that look alike to a seat lead to the same question."""
-    legal = game.legal()
-    assume(isinstance(legal, LegalPlaces))
-    assert legal is not None
-    twin = with_swapped_wolves(game, legal.seat)
-    assume(twin.view.placed != game.view.placed)
-    frames = ask_in(game, steady, seed), ask_in(twin, steady, seed)
-    asked, asked_of_twin = (pickle.loads(frame[FRAME_HEAD:]) for frame in frames)  # noqa: S301
-    assert asked == asked_of_twin
-    assert repr(asked) == repr(asked_of_twin)
-    assert asked.view == snapshot(game.view, eyes_of(legal.seat))
-
-
 async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
     """It has the same view and chance, comes after the server for the processor, and stays for the next."""
     legal = GAME.legal()
@@ -98,9 +76,6 @@ async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
                 assert process.nice() == min(psutil.Process().nice() + 10, 19)
             pids.add(process.pid)
     assert len(pids) == 1
-
-
-# -- turns and shares ---------------------------------------------------------------------------------
 
 
 def test_what_was_not_used_lately_may_be_used_at_once() -> None:
@@ -136,9 +111,6 @@ async def test_what_nobody_waits_for_is_not_begun(tmp_path: Path) -> None:
         brain.go_on()
         await last
         assert len(brain.thinkers()) == 2
-
-
-# -- processes that fail --------------------------------------------------------------------------------
 
 
 async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
@@ -188,9 +160,6 @@ async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
         thinking.ask(ask_in(GAME, brain), "a")
         await asyncio.sleep(0)
     assert thinking.ask(ask_in(GAME, brain), "a").cancelled()
-
-
-# -- thinking by turns -----------------------------------------------------------------------------------
 
 
 @pytest.fixture

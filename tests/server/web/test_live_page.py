@@ -5,26 +5,16 @@ import random
 import re
 import socket
 import threading
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import assume, given
 
 from client.ui.web.pages import WebPages
-from client.ui.web.table_parts import table_parts
-from engine.events import Event, Placed
-from engine.game import Game
-from engine.pieces import Kind, Piece
-from engine.redaction import redacted, snapshot
-from engine.view import SPECTATOR, Phase, View
 from protocol import messages
 from protocol.settings import Private, Spectators
 from server.app import running
 from server.config import Config
 from server.web.subjects import WatchedTable
-from tests.examples import examples
-from tests.games import games
 from tests.server.peer import (
     TIMEOUT,
     UPGRADE,
@@ -300,31 +290,3 @@ async def test_pages_that_nobody_sees_are_not_drawn() -> None:
             await other.receive()
         await eventually(lambda: not table_of(server, peers).audience.spectators)
         await eventually(lambda: len(asyncio.all_tasks()) <= before)
-
-
-def with_other_kind(event: Event) -> Event:
-    """Return the event with the other kind of wolf, if it places one."""
-    if not isinstance(event, Placed) or not event.piece.wolf:
-        return event
-    kind = Kind.FARMER if event.piece.kind is Kind.MERCHANT else Kind.MERCHANT
-    return replace(event, piece=Piece.of(event.piece.people, kind, wolf=True))
-
-
-@examples(6)
-@given(games())
-def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None:
-    """R3.5, R4.2: what spectators may not know changes nothing in what is drawn for them."""
-    assume(one.view.phase is not Phase.OVER)
-    names = [messages.SeatSummary(f"P{seat}", here=True) for seat in range(one.view.seats)]
-    state = messages.TableState("ABCD", "playing", names, 0)
-    drawn = []
-    for events in (one.events, [with_other_kind(event) for event in one.events]):
-        view = View(SPECTATOR)
-        for event in events:
-            view.fold(redacted(event, SPECTATOR))
-        seen = [redacted(event, SPECTATOR) for event in events[-8:]]
-        drawn.append(table_parts(state, view, seen, None))
-    assert drawn[0] == drawn[1]
-    assert drawn[0] == table_parts(
-        state, snapshot(one.view, SPECTATOR), [redacted(event, SPECTATOR) for event in one.events[-8:]], None
-    )

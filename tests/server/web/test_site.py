@@ -138,28 +138,24 @@ async def test_only_the_servers_own_pages_open_websockets() -> None:
             assert await upgrade_status(server.port, "/watch", host, {"Host": f"here:{port}"}) == 101
 
 
-@pytest.mark.parametrize(
-    "name", ["evil.example", "evil_.example", "127.0.0.1.evil.example", "0x7f.1", "x.arpa."]
-)
-async def test_a_page_whose_name_was_made_to_lead_here_neither_sees_nor_plays(name: str) -> None:
+async def test_a_page_whose_name_was_made_to_lead_here_neither_sees_nor_plays() -> None:
     """DNS rebinding: for the browser it is a page of this server's own, so only the name gives it away."""
     async with web_server() as server, connected(server.port) as host:
         code = (await host.open(2, "Anna")).table
-        there = {"Host": f"{name}:{server.port}"}
-        for path in ("/", f"/watch/{code}", f"/play/{code}"):
-            answer = await asked(server.port, path, headers=there | {"X-Forwarded-Host": "127.0.0.1"})
-            assert answer.status == 421
-            assert code not in answer.text
-        for path in ("/watch", f"/watch/{code}", f"/play/{code}"):
-            assert await upgrade_status(server.port, path, f"http://{there['Host']}", there) == 403
+        for name in ("evil.example", "evil_.example", "127.0.0.1.evil.example", "0x7f.1", "x.arpa."):
+            there = {"Host": f"{name}:{server.port}"}
+            for path in ("/", f"/watch/{code}", f"/play/{code}"):
+                answer = await asked(server.port, path, headers=there | {"X-Forwarded-Host": "127.0.0.1"})
+                assert answer.status == 421
+                assert code not in answer.text
+            for path in ("/watch", f"/watch/{code}", f"/play/{code}"):
+                assert await upgrade_status(server.port, path, f"http://{there['Host']}", there) == 403
 
 
-@pytest.mark.parametrize(
-    "name", ["[::1]", "attic", "attic.local", "attic.home.arpa", "ATTIC.LAN.", "games.example"]
-)
-async def test_a_page_is_opened_by_every_name_that_no_stranger_can_have(name: str) -> None:
+async def test_a_page_is_opened_by_every_name_that_no_stranger_can_have() -> None:
     """By addresses, names of the local network, and the name given with --address."""
-    await check_opened_by(name)
+    names = ("[::1]", "attic", "attic.local", "attic.home.arpa", "ATTIC.LAN.", "games.example")
+    await check_opened_by(*names)
 
 
 async def test_a_page_is_opened_by_the_name_that_dns_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,12 +165,13 @@ async def test_a_page_is_opened_by_the_name_that_dns_has(monkeypatch: pytest.Mon
     await check_opened_by("attic.fritz.box")
 
 
-async def check_opened_by(name: str) -> None:
+async def check_opened_by(*names: str) -> None:
     async with running(replace(CONFIG, address="ws://games.example:7733")) as server:
-        there = {"Host": f"{name}:{server.port}"}
-        assert (await asked(server.port, "/", headers=there)).status == 200
-        origin = f"http://{name.lower()}:{server.port}"
-        assert await upgrade_status(server.port, "/watch", origin, there) == 101
+        for name in names:
+            there = {"Host": f"{name}:{server.port}"}
+            assert (await asked(server.port, "/", headers=there)).status == 200
+            origin = f"http://{name.lower()}:{server.port}"
+            assert await upgrade_status(server.port, "/watch", origin, there) == 101
 
 
 @pytest.mark.parametrize(
@@ -210,25 +207,17 @@ async def test_a_server_with_a_password_shows_no_tables() -> None:
     assert refused == 403
 
 
-@pytest.mark.parametrize(
-    ("host", "join"),
-    [
-        ("attic:7733", "ws://attic:7733<"),
-        ("ATTIC.local", "ws://attic.local:80<"),
-        ("[::1]:7733", "ws://[::1]:7733<"),
-        ('x"><script>', "ws://127.0.0.1:"),
-        ("attic:7733/path", "ws://127.0.0.1:"),
-        ("user@attic", "ws://127.0.0.1:"),
-        ("attic:99999", "ws://127.0.0.1:"),
-    ],
-)
-async def test_the_address_to_join_is_the_one_that_the_browser_used(host: str, join: str) -> None:
+async def test_the_address_to_join_is_the_one_that_the_browser_used() -> None:
     """What cannot be a host is not repeated: the server's own end of the connection stands there instead."""
+    own = ("attic:7733", "ATTIC.local", "[::1]:7733")
+    strange = ('x"><script>', "attic:7733/path", "user@attic", "attic:99999")
+    joins = ["ws://attic:7733<", "ws://attic.local:80<", "ws://[::1]:7733<", *["ws://127.0.0.1:"] * 4]
     async with web_server() as server:
-        answer = await asked(server.port, "/", headers={"Host": host})
-    assert f"palatinus join {join}" in answer.text
-    assert 'x"><script>' not in answer.text
-    assert "user@" not in answer.text
+        for host, join in zip((*own, *strange), joins, strict=True):
+            answer = await asked(server.port, "/", headers={"Host": host})
+            assert f"palatinus join {join}" in answer.text
+            assert 'x"><script>' not in answer.text
+            assert "user@" not in answer.text
 
 
 async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
@@ -261,25 +250,18 @@ async def test_over_tls_the_address_says_so(certificate: Path, trusting: ssl.SSL
     assert f"https://127.0.0.1:{server.port}/<" in answer.text
 
 
-@pytest.mark.parametrize(
-    ("query", "accepted", "language"),
-    [
-        ("", "", "en"),
-        ("", "it", "it"),
-        ("", "de-CH,de;q=0.9,fr-BE;q=0.8,en;q=0.7", "fr"),
-        ("", "en;q=0.5,nl;q=0.7,it;q=0", "nl"),
-        ("", "it;q=x,,;;q=1,=", "it"),
-        ("?lang=fr", "it", "fr"),
-        ("?a=1&lang=nl&b=2", "it", "nl"),
-        ("?lang=<script>", "it", "it"),
-        ("?lang=de", "it", "it"),
-    ],
-)
-async def test_a_page_speaks_the_readers_language(query: str, accepted: str, language: str) -> None:
+async def test_a_page_speaks_the_readers_language() -> None:
     """One chosen on the page comes first, then those of the browser by their weight, then English."""
+    accepted = {"": "en", "it": "it", "de-CH,de;q=0.9,fr-BE;q=0.8,en;q=0.7": "fr"}
+    accepted |= {"en;q=0.5,nl;q=0.7,it;q=0": "nl", "it;q=x,,;;q=1,=": "it"}
+    chosen = {"?lang=fr": "fr", "?a=1&lang=nl&b=2": "nl", "?lang=<script>": "it", "?lang=de": "it"}
     async with web_server() as server:
-        answer = await asked(server.port, f"/{query}", headers={"Accept-Language": accepted})
-    assert f'<html lang="{language}">' in answer.text
+        for query, words, language in (
+            *(("", words, language) for words, language in accepted.items()),
+            *((query, "it", language) for query, language in chosen.items()),
+        ):
+            answer = await asked(server.port, f"/{query}", headers={"Accept-Language": words})
+            assert f'<html lang="{language}">' in answer.text
 
 
 async def test_nothing_of_a_request_reaches_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -292,9 +274,6 @@ async def test_nothing_of_a_request_reaches_the_log(caplog: pytest.LogCaptureFix
                 headers={"Accept-Language": "secret-language", "Host": "secret-host"},
             )
     assert "secret" not in caplog.text
-
-
-# -- `palatinus serve --web` as a program, with its options from a file ----------------------------------
 
 
 async def test_the_program_says_where_its_pages_are(tmp_path: Path) -> None:

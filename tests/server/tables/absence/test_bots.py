@@ -52,9 +52,6 @@ async def latest(peer: Peer) -> messages.TableState:
     return peer.told(messages.TableState)[-1]
 
 
-# -- seating ----------------------------------------------------------------------------------------
-
-
 async def test_the_host_seats_bots() -> None:
     """They take the first free seat or the one that is named, are here, and have names of their own."""
     async with served() as server, connected(server.port) as host, connected(server.port) as other:
@@ -145,9 +142,6 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
     async with served(tmp_path, later) as server, resumed(server.port, host) as (back,):
         later.advance(2 * Limits().seat_grace_seconds)
         assert (await latest(back)).seats[1].level == "random"
-
-
-# -- playing ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("absence", [WAIT, MoveClock(60), GameClock(600)])
@@ -264,9 +258,6 @@ async def test_a_game_counts_as_played_if_two_people_or_more_have_moved(people: 
     async with served() as server, game(server.port, 3, bots=bots) as peers:
         await play_to_the_end(peers)
         assert table_of(server, peers).state.played == (people == 2)
-
-
-# -- bots of the server that think in processes ----------------------------------------------------------
 
 
 @contextlib.asynccontextmanager

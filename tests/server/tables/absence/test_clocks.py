@@ -239,9 +239,6 @@ def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int
         assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
 
 
-# -- how long bots take for a move -----------------------------------------------------------------------
-
-
 @given(games(), seeds)
 def test_the_pace_is_drawn_and_tells_nothing(game: Game, seed: int) -> None:
     """Who sees no hidden piece would draw the same time from the same chance; it is 1.5 to 4 seconds."""

@@ -26,7 +26,6 @@ from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
-    LONG_PAUSE,
     disconnect,
     game_of,
     held_by_bot,
@@ -64,22 +63,6 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
         assert (await late.until(Snapshot)).stood_in == numbers
         async with resumed(server.port, peers[1]) as (again,):
             assert [each.stood_in for each in again.told(Events)] == [numbers]
-
-
-async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
-    """If the player returns during the bot's pause, the player moves and the bot does not."""
-    async with served(pause=LONG_PAUSE) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        await disconnect(peers[0], peers[1])
-        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
-        async with connected(server.port) as again:
-            await again.resume(peers[0].code, peers[0].token)
-            assert isinstance(await again.news(), Snapshot)
-            assert again.legal is not None
-            assert policy_of(server, peers)._substitute_move is None
-            await again.done(again.random_move(random.Random(1)))
-            events = await peers[1].until(Events)
-            assert events.by is None
-            assert table_of(server, peers).state.bot_seats == set()
 
 
 async def test_bots_do_not_play_among_themselves() -> None:
@@ -148,9 +131,6 @@ async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path)
         check_views(table_of(server, peers), peers[1:])
 
 
-# -- programs at the seats -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
 async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> None:
     """Under every policy it visibly holds the seat until the program is back."""
@@ -206,9 +186,6 @@ async def test_programs_neither_vote_nor_are_voted_on(tmp_path: Path) -> None:
         await anna.done(vote(anna, 3))
         assert table_of(server, peers).state.bot_seats == {3}
         await play_to_the_end([anna, program])
-
-
-# -- the stand-in ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("brain", [raising, cheating])

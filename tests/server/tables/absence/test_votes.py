@@ -28,7 +28,7 @@ from server.tables.state.persistent_state import PersistentState
 from tests.examples import examples
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, full_table, game, table_of
+from tests.server.peer import connected, full_table, game, table_of
 from tests.server.tables.hosted import disconnect, held_by_bot, next_state_where, served, tally, vote
 
 seat_numbers = st.integers(0, 3)
@@ -103,19 +103,11 @@ async def test_an_invalid_vote_is_refused() -> None:
         await disconnect(others[1], others[0])
         await disconnect(without_policy[1], without_policy[0])
 
-        async def code(peer: Peer, seat: int) -> str:
-            return await peer.refusal(vote(peer, seat))
-
-        assert [await code(peers[0], seat) for seat in range(5)] == [
-            Code.NOT_AWAY,
-            Code.NOT_AWAY,
-            Code.TOO_EARLY,
-            Code.NOT_AWAY,
-            Code.NOT_AWAY,
-        ]
-        assert await code(peers[3], 2) == Code.NOT_A_PLAYER
+        codes = [await peers[0].refusal(vote(peers[0], seat)) for seat in range(5)]
+        assert codes == [Code.TOO_EARLY if seat == 2 else Code.NOT_AWAY for seat in range(5)]
+        assert await peers[3].refusal(vote(peers[3], 2)) == Code.NOT_A_PLAYER
         for peer in (waiting[0], others[0], without_policy[0]):
-            assert await code(peer, 1) == Code.NO_VOTE
+            assert await peer.refusal(vote(peer, 1)) == Code.NO_VOTE
         assert not table_of(server, peers).state.votes
 
 

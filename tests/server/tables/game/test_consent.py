@@ -23,7 +23,7 @@ from server.tables.game.consent import LONGEST_PAUSE_DAYS, PAUSES, TAKE_BACKS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import game_of, policy_of, served, state_where
+from tests.server.tables.hosted import changed, game_of, policy_of, served, state_where
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
@@ -34,8 +34,8 @@ async def paused_by(peer: Peer, seat: int) -> messages.TableState:
     return await state_where(peer, lambda state: state.paused is not None and state.paused.seat == seat)
 
 
-async def goes_on(peer: Peer) -> messages.TableState:
-    return await state_where(peer, lambda state: state.paused is None)
+async def goes_on(peer: Peer) -> None:
+    await state_where(peer, lambda state: state.paused is None)
 
 
 @pytest.mark.parametrize("policy", [WAIT, ByBot(60), ByVote(60)])
@@ -76,37 +76,24 @@ async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
         assert state.pause_asked == []
 
 
-async def leaves(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(messages.Leave)
+HAPPENINGS: dict[str, Callable[[Running, list[Peer]], Awaitable[object]]] = {
+    "leaves": lambda _, peers: peers[0].done(messages.Leave),
+    "is cut off": lambda _, peers: peers[0].socket.close(),
+    "is removed": lambda server, peers: table_of(server, peers).remove_player(Seat(0)),
+    "hands over": lambda _, peers: peers[0].done(messages.HandOver, 1),
+    "takes the clock away": lambda _, peers: changed(peers[0], AbsenceSetting(WAIT)),
+}
 
 
-async def is_cut_off(_server: Running, peers: list[Peer]) -> None:
-    peers[0].socket.transport.abort()
-
-
-async def is_removed(server: Running, peers: list[Peer]) -> None:
-    assert await table_of(server, peers).remove_player(Seat(0))
-
-
-async def hands_over(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(messages.HandOver, 1)
-
-
-async def takes_the_clock_away(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(messages.ChangeSetting, AbsenceSetting(WAIT))
-
-
-@pytest.mark.parametrize("happens", [leaves, is_cut_off, is_removed, hands_over, takes_the_clock_away])
-async def test_a_pause_is_granted_when_nobody_is_left_who_has_to_agree(
-    happens: Callable[[Running, list[Peer]], Awaitable[None]],
-) -> None:
+@pytest.mark.parametrize("what", HAPPENINGS)
+async def test_a_pause_is_granted_when_nobody_is_left_who_has_to_agree(what: str) -> None:
     """The last one who had not agreed, here the host, is gone, or has no say any more."""
     async with served() as server, game(server.port, 3, absence=MoveClock(60)) as peers:
         await pause(peers[2])
         await pause(peers[1])
         state = await state_where(peers[0], lambda state: state.pause_asked == [2, 1])
         assert state.paused is None
-        await happens(server, peers)
+        await HAPPENINGS[what](server, peers)
         state = await paused_by(peers[1], 2)
         assert state.pause_asked == []
         await pause(peers[2], on=False)

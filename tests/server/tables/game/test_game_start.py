@@ -101,9 +101,6 @@ def seed_of(server: Running, peer: Peer) -> Bytes32:
     return seed
 
 
-# -- what is drawn ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("players", [2, 5])
 async def test_a_game_is_drawn_from_all_shares(players: int) -> None:
     """All are told the same commitment before anybody shows a share; the seed comes with the result."""
@@ -159,9 +156,6 @@ async def test_the_next_game_has_a_new_commitment() -> None:
         assert second.commitment != first.commitment
         assert second.shares == (Share("0" * 64), Share("1" * 64))
         assert not second.starting  # the next player clockwise starts
-
-
-# -- who is waited for ------------------------------------------------------------------------------
 
 
 async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
@@ -243,9 +237,6 @@ async def test_a_start_is_asked_for_once() -> None:
             assert answer.id == start.id
             assert draws_of(back).shares == (MISSING, SHARES[1])
             assert isinstance(await back.ask(start), messages.Done)
-
-
-# -- what breaks a draw off -------------------------------------------------------------------------
 
 
 async def test_who_leaves_breaks_the_start_off() -> None:
@@ -349,9 +340,6 @@ async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
         assert draws_of(host).shares == (NEXT, NEXT)
 
 
-# -- restarts ---------------------------------------------------------------------------------------
-
-
 async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path) -> None:
     """In the middle of laying: the tiles still to come, the laurels and the seed are those committed to."""
     async with running(Config(data=tmp_path)) as server, sharers(server.port, 3) as seated:
@@ -377,9 +365,6 @@ async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path
             due = outcomes(seed, draws.shares)
             assert [each.tile for each in game.view.tiles[:1] if each] == [due.tiles[0]]
     assert (sources.draws, sources.seed, sources.mismatch) == (draws, seed, None)
-
-
-# -- secrets ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ended", [False, True])

@@ -149,9 +149,6 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
         assert table.state.entry_count == entries + 1
 
 
-# -- whole games over real sockets -----------------------------------------------------------------------
-
-
 async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
     """This is the average, without the start and the scoring."""
     async with memory_server() as server, game(server.port, 4, watched=True) as peers:

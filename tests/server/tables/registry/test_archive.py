@@ -62,16 +62,7 @@ def test_packing_loses_nothing(lines: list[tuple[int | None, str]], data: st.Dat
 def codes_in_file(data: Path, table: str) -> set[str]:
     """Return the codes in one of the two tables of a journal that no server uses."""
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
-        return codes_in(database, table)
-
-
-def codes_in(database: sqlite3.Connection, table: str) -> set[str]:
-    return {code for (code,) in database.execute(f"SELECT code FROM {table}")}  # noqa: S608 - our own
-
-
-async def listed_codes(peer: Peer) -> set[str]:
-    answer = await peer.answer(messages.Tables, messages.ListTables)
-    return {line.table for line in answer.tables}
+        return {code for (code,) in database.execute(f"SELECT code FROM {table}")}  # noqa: S608 - our own
 
 
 async def all_resumed(port: int, stack: contextlib.AsyncExitStack, before: list[Peer]) -> list[Peer]:
@@ -118,7 +109,7 @@ async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, rest
             assert not codes_in_file(tmp_path, "entry")
             server = await stack.enter_async_context(running(config))
         async with connected(server.port) as other:
-            assert await listed_codes(other) == set()
+            assert (await other.answer(messages.Tables, messages.ListTables)).tables == []
         again = await all_resumed(server.port, stack, peers)
         table = table_of(server, peers)
         assert table.state.entry_count == entries
@@ -241,16 +232,10 @@ async def unattended_games(server: Running, games: int) -> list[list[Peer]]:
     left = []
     for _ in range(games):
         async with game(server.port, 2) as peers:
-            pass
-        await eventually(lambda: is_unattended(server, peers[0].code))
+            table = table_of(server, peers)
+        await eventually(lambda: table.archived or table.unattended_since is not None)  # noqa: B023 - waited for
         left.append(peers)
     return left
-
-
-def is_unattended(server: Running, code: str) -> bool:
-    """Return whether nobody is at the table, or it is in the archive."""
-    table = server.lobby.tables.get(code)
-    return table is None or table.unattended_since is not None
 
 
 async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> None:

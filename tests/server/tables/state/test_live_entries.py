@@ -1,11 +1,10 @@
 """Journals stay short, whatever people do at a table, and keep everything that still counts."""
 
-import contextlib
 import random
-import sqlite3
 import threading
 from collections import defaultdict
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 from hypothesis import example, given
@@ -22,14 +21,13 @@ from server.app import running
 from server.config import Config, Limits
 from server.storage import entries as stored
 from server.storage.sqlite.journal import SqliteJournal
-from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables import context
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from tests.protocol.messages import of_schema
 from tests.server.peer import Peer, connected, eventually, full_table, table_of
-from tests.server.storage.test_journal import table_facts
+from tests.server.storage.test_journal import count_rows, table_facts
 
 FAST = Limits(burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000)
 seats = st.integers(0, 4)
@@ -38,22 +36,16 @@ settings_made: st.SearchStrategy[Setting] = of_schema(inspect.type_info(Setting)
 seat_entries = st.one_of(
     st.builds(stored.Taken, seats, names, names, st.booleans(), st.booleans()),
     st.builds(stored.Kept, seats, names, names, st.booleans()),
-    st.builds(stored.BotSeated, seats, names, names),
-    st.builds(stored.Freed, seats),
-    st.builds(stored.Voted, seats, seats, st.booleans()),
-    st.builds(stored.GivenToBot, seats),
-    st.builds(stored.Returned, seats),
-    st.builds(stored.TokenRevoked, seats),
-    st.builds(stored.Hosted, seats),
-    st.builds(stored.SaidReady, seats, st.booleans()),
+    *(st.builds(stored.BotSeated, seats, names, names), st.builds(stored.Freed, seats)),
+    *(st.builds(stored.Voted, seats, seats, st.booleans()), st.builds(stored.GivenToBot, seats)),
+    *(st.builds(stored.Returned, seats), st.builds(stored.TokenRevoked, seats)),
+    *(st.builds(stored.Hosted, seats), st.builds(stored.SaidReady, seats, st.booleans())),
     st.builds(stored.PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(stored.PlanMade, seats),
     st.builds(stored.PeopleChosen, seats, st.none() | st.sampled_from(People)),
     st.builds(stored.Changed, settings_made),
     st.builds(stored.Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
-    st.builds(stored.EndedByHost),
-    st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000)),
-    st.builds(stored.Unpaused),
-    st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans()),
+    *(st.builds(stored.EndedByHost), st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000))),
+    *(st.builds(stored.Unpaused), st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans())),
     st.builds(stored.Continued, st.sampled_from(["BBBB", "CCCC"])),
 )
 
@@ -73,12 +65,6 @@ def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> N
     )
     assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))
-
-
-def count_rows(data: Path) -> int:
-    """Return the number of entries in a journal that no server uses."""
-    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
-        return int(database.execute("SELECT count(*) FROM entry").fetchone()[0])
 
 
 async def join_and_leave(peer: Peer, code: str, times: int) -> None:
@@ -104,7 +90,7 @@ async def test_a_long_journal_is_shortened_at_start(tmp_path: Path, monkeypatch:
     """Though nothing happens at its table; short ones stay as they are."""
     config = Config(data=tmp_path, limits=FAST)
     with monkeypatch.context() as patch:
-        patch.setattr(context.TableContext, "shorten_if_long", _shorten_never)
+        patch.setattr(context.TableContext, "shorten_if_long", AsyncMock())
         async with running(config) as server, full_table(server.port, 3) as peers:
             await peers[2].done(Leave)
             async with connected(server.port) as restless:
@@ -120,10 +106,6 @@ async def test_a_long_journal_is_shortened_at_start(tmp_path: Path, monkeypatch:
         ]
         assert states[1].entry_count == 3
     assert count_rows(tmp_path) == 6
-
-
-async def _shorten_never(_: context.TableContext) -> None:
-    pass
 
 
 async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None:
