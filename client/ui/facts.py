@@ -14,17 +14,10 @@ from client.ui.screens.dispatch import letters
 from client.ui.screens.gathering import gathering_block, set_up
 from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.playing import Ended, Playing
-from client.ui.screens.reading import (
-    COMMANDS,
-    HOST_COMMANDS,
-    LOBBY_COMMANDS,
-    REPLAY_COMMANDS,
-    rules_page,
-    short_counts,
-)
+from client.ui.screens.reading import rules_page, short_counts
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
-from client.ui.screens.typed_commands import meaning
+from client.ui.screens.typed_commands import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, meaning
 from client.ui.state import Pane, Ui
 from client.ui.texts.games import (
     bounds_text,

@@ -66,11 +66,17 @@ class ChooseLine(Struct, frozen=True):
     number: int
 
 
+class GoToStop(Struct, frozen=True):
+    """Go to this stop of a record."""
+
+    stop: int
+
+
 class InsertText(Struct, frozen=True):
     text: str
 
 
-Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | InsertText
+Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | GoToStop | InsertText
 
 
 class Key(Struct, frozen=True):

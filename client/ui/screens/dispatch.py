@@ -7,7 +7,7 @@ from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui.keys import Act, Action, Hover, InsertText, Key, PointAt, Way, action_of
+from client.ui.keys import Act, Action, GoToStop, Hover, InsertText, Key, Pick, PointAt, Way, action_of
 from client.ui.requests import Errand, Misread, Request
 from client.ui.screens import replay, start
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
@@ -17,7 +17,7 @@ from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
-from client.ui.screens.typed_commands import Go, See, completions, meaning, replay_meaning, shared_start
+from client.ui.screens.typed_commands import completions, meaning, replay_meaning, shared_start
 from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
@@ -113,21 +113,13 @@ def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
     record = replay_in(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)
     match read:
-        case See(eyes) if record is not None:
-            return replay.with_eyes(closed, record, eyes), None
-        case Go(stop) if record is not None:
-            return replay.go_to(closed, record, stop) if stop is not None else replay.go_to_end(
-                closed, record
-            ), None
-        case Go() | See():
-            return closed, None
         case Mute():
             return with_mute(closed, read), None
         case Misread(reason, mistyped):
             return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case EndGame() if may_end(model):
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
-        case Act():
+        case Act() | Pick() | GoToStop():
             return open_overlay(closed, read, model) or closed.page.act(closed, read, model)
         case request:
             return closed, request

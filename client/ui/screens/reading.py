@@ -35,7 +35,7 @@ from client.ui.screens.menu import TableMenu
 from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
-from client.ui.screens.table_commands import help_rows
+from client.ui.screens.typed_commands import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
 from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLine, Ui, hints_allowed, those
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
@@ -66,45 +66,6 @@ _READING: Final = (
 _KEY: Final = "class:key"
 _KEYS_WIDTH: Final = 22
 _LABEL_WIDTH: Final = 32
-
-
-COMMANDS: Final = (
-    ("m* C4", N_("place a merchant with the wolf (m m* f f* s) on C4")),
-    ("Lm* C4", N_("the same of your second people (with two players)")),
-    ("lay 3 2", N_("lay the tile at position 3, turned twice")),
-    ("plan m C4, plan off", N_("a move for your turn, if it fits then; your secret")),
-    ("say hello", N_("say something to the table, or in the lobby")),
-    ("mute Bob, spectators", N_("mute them; unmute: hear them again")),
-    ("vote yes, vote no Bob", N_("to what is asked, or whether a bot plays for Bob")),
-    *help_rows(host=False),
-    ("leave, undo", N_("leave (a game keeps your seat); take a move back")),
-    ("open 3 random", N_("open a table, tiles at random; starts:2, starts:me")),
-    ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
-    ("join KXQT, watch KXQT", N_("join or watch the table with that code")),
-    ("help, rules, quit", N_("open help or rules, or quit")),
-)
-
-
-LOBBY_COMMANDS: Final = (
-    ("name Ann", N_("change the name others see")),
-    ("open 3 private", N_("open a table that is not in the list")),
-)
-
-
-HOST_COMMANDS: Final = help_rows(host=True)
-
-
-REPLAY_COMMANDS: Final = (
-    ("go 12, 12", N_("go to move 12")),
-    ("go start, go end", N_("go to the start, to the end")),
-    ("go scoring", N_("go to the first step of the scoring")),
-    ("eyes 1, eyes Ann", N_("see what that seat saw")),
-    ("eyes all, eyes none", N_("see everything; see what spectators saw")),
-    ("say hello", N_("say something to the table, or in the lobby")),
-    ("together", N_("at a table: lead the others, or follow who leads; again: stop")),
-    ("study", N_("at a table: go on from here at a new table, open to all")),
-    ("help, rules, quit", N_("open help or rules, or quit")),
-)
 
 
 class Topic(enum.Enum):

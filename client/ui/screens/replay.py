@@ -30,7 +30,19 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TALK, TOGETHER, Act, Action, Key, Pick, PointAt
+from client.ui.keys import (
+    COMMAND,
+    COUNTS,
+    ON_EVERY_PAGE,
+    TALK,
+    TOGETHER,
+    Act,
+    Action,
+    GoToStop,
+    Key,
+    Pick,
+    PointAt,
+)
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import Outcome, Pane, Screen, TypedLine, Ui, those, with_game
@@ -327,6 +339,8 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return go_to(ui, replay, replay.stop - 1)
         case _, Act.FIRST:
             return go_to(ui, replay, 0)
+        case _, GoToStop(stop):
+            return go_to(ui, replay, stop)
         case _, Act.SKIP:
             return go_to_end(ui, replay)
         case (scoring.Scoring() | scoring.Result()) as table, _:

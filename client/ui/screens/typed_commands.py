@@ -1,72 +1,396 @@
-"""Typed commands: their meaning and their completions."""
+"""Typed commands: their meaning, their completions, and the help on them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Final, NamedTuple, TypeAlias, get_args
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from client.language import _
+from client.language import N_, _, current_language
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, policy_named, seat_to_start, table_code
 from client.ui import requests
 from client.ui.at_table import request_to_answer
-from client.ui.keys import Act
+from client.ui.keys import Act, GoToStop, Pick
 from client.ui.requests import Misread, Request
-from client.ui.screens import table_commands
+from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
 from client.ui.screens.replay import Replay
-from client.ui.screens.table_commands import seats_named
 from client.ui.state import Mute
+from client.ui.texts.pieces import PEOPLES, people_named
+from client.ui.texts.tables import SWITCHES, Switch, spectator_name
+from client.ui.texts.times import moment_named
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
-from engine.pieces import Piece, Seat
-from engine.view import SPECTATOR, Eyes, Phase, eyes_of
+from engine.pieces import People, Piece
+from engine.view import Phase
+from protocol import messages
 from protocol.codes import Code
-from protocol.messages import (
-    NEW,
-    Leave,
-    ListTables,
-    Plan,
-    Rematch,
-    Say,
-    SayInLobby,
-    TakePart,
-    TakesPart,
-    Vote,
+from protocol.limits import ADDRESS_LENGTH, HOLIDAYS, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
+from protocol.messages import NEW, TableState
+from protocol.settings import AbsenceSetting, Holidays, Starting, Title
+
+Read: TypeAlias = Callable[[str, TableState], Request | Misread | None]
+
+_LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
+_ON_OR_OFF: Final = {"on": True, "off": False}
+
+
+class TableCommand(NamedTuple):
+    """A command: `typed` is what the help shows, and begins with the verb.
+
+    `read` returns what the text after the verb asks for, None if it makes no sense; `texts` are those that
+    the line can be completed with, "..." where anything can be typed.
+    """
+
+    typed: str
+    help: str
+    read: Read
+    texts: Iterable[str] | Callable[[TableModel, TableState], Iterable[str]]
+    stage: messages.Stage | None = None  # in which it can be used, None in all
+    host: bool = True
+
+    @property
+    def verb(self) -> str:
+        return re.split("[ ,]", self.typed)[0]
+
+    @property
+    def example(self) -> str:
+        parts = self.typed.split(", ")
+        return ", ".join(part if part.startswith(self.verb) else f"{self.verb} {part}" for part in parts)
+
+    def lines(self, model: TableModel, state: TableState) -> Iterator[str]:
+        for text in self.texts(model, state) if callable(self.texts) else self.texts:
+            yield f"{self.verb} {text}".removesuffix("...").rstrip() + (" " if text == "..." else "")
+
+
+def _more_time(_id: int, on: bool) -> Request:
+    return messages.Ask(NEW, "more-time", on)
+
+
+def _make(kind: Callable[..., Request], value: object | None) -> Request | None:
+    return None if value is None else kind(NEW, value)
+
+
+def _exactly(text: str, request: Request) -> Read:
+    return lambda said, _state: request if said == text else None
+
+
+def _of_switch(kind: Callable[..., Request]) -> Read:
+    return lambda text, _state: _make(kind, {"": True, **_ON_OR_OFF}.get(text))
+
+
+def _of_seat(kind: Callable[..., Request]) -> Read:
+    return lambda text, state: _make(kind, _seat(text, state))
+
+
+def _free_seat(text: str, state: TableState) -> Request | None:
+    return (
+        messages.ChangeSeat(NEW, int(text) - 1) if text in map(str, range(1, len(state.seats) + 1)) else None
+    )
+
+
+def _people(text: str, _state: TableState) -> Request | None:
+    return (
+        messages.ChoosePeople(NEW, None)
+        if text == "any"
+        else _make(messages.ChoosePeople, people_named(text))
+    )
+
+
+def _pause(text: str, state: TableState) -> Request | Misread | None:
+    verb, _space, moment = text.partition(" ")
+    if verb != "until":
+        return _of_switch(messages.AskPause)(text, state)
+    try:
+        return messages.AskPause(NEW, on=True, until=moment_named(moment, datetime.now()))  # noqa: DTZ005 - local time
+    except BadText as error:
+        return Misread(str(error))
+
+
+def _notify(text: str, _state: TableState) -> Request | None:
+    if re.fullmatch(rf"\d{{{NOTICE_CODE_LENGTH}}}", text, re.ASCII):
+        return messages.ConfirmCall(NEW, text)
+    if text == "off":
+        return messages.CallMe(NEW)
+    fits = ("@" in text or "://" in text) and len(text) <= ADDRESS_LENGTH
+    return messages.CallMe(NEW, text, current_language()) if fits else None
+
+
+def _title(text: str, _state: TableState) -> Request | None:
+    return messages.ChangeSetting(NEW, Title(text)) if len(text) <= TITLE_LENGTH else None
+
+
+def _absence(text: str, _state: TableState) -> Request | Misread | None:
+    try:
+        return (
+            messages.ChangeSetting(NEW, AbsenceSetting(policy_named(text)))
+            if len(text.split()) == 1
+            else None
+        )
+    except BadText as error:
+        return Misread(str(error))
+
+
+def _holidays(text: str, _state: TableState) -> Request | None:
+    fits = re.fullmatch(r"\d{1,2}", text, re.ASCII) and int(text) <= HOLIDAYS
+    return messages.ChangeSetting(NEW, Holidays(int(text))) if fits else None
+
+
+def _starts(text: str, state: TableState) -> Request | None:
+    seat = _seat(text, state)
+    return messages.ChangeSetting(NEW, Starting(seat)) if text == "random" or seat is not None else None
+
+
+def _swap(text: str, state: TableState) -> Request | None:
+    match [_seat(each, state) for each in text.split()]:
+        case [int(one), int(other)] if one != other:
+            return messages.Arrange(NEW, swapped(len(state.seats), one, other))
+    return None
+
+
+def _bot(text: str, state: TableState) -> Request | Misread | None:
+    if state.stage != "gathering":
+        too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
+        return Misread(too_late, mistyped=False)
+    verb, _space, name = text.partition(" ")
+    if verb == "remove":
+        return _remove(name, state)
+    return messages.SeatBot(NEW, text.lower()) if not text or _LEVEL.fullmatch(text.lower()) else None
+
+
+def _remove(text: str, state: TableState) -> Request | None:
+    return _make(messages.Remove, _seat(text, state)) or _make(messages.Dismiss, _spectator(text, state))
+
+
+def _others(model: TableModel, state: TableState) -> list[str]:
+    return [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
+
+
+def _removable(model: TableModel, state: TableState) -> list[str]:
+    return [*_others(model, state), *(spectator_name(each.number, each.name) for each in state.watching)]
+
+
+def _switch(switch: Switch) -> TableCommand:
+    def read(text: str, _state: TableState) -> Request | None:
+        return messages.ChangeSetting(NEW, switch.setting(_ON_OR_OFF[text])) if text in _ON_OR_OFF else None
+
+    return TableCommand(f"{switch.verb} on, off", switch.help, read, _ON_OR_OFF)
+
+
+_CONSENT: Final = N_("pause (until fri 20:00), time, holiday; off: end it")
+_SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
+_SEATS: Final = N_("swap two seats, shuffle all; before the game")
+_BEFORE: Final = "gathering"
+TABLE_COMMANDS: Final = (
+    TableCommand(
+        "ready, ready off",
+        N_("you are ready for the game, or not yet"),
+        _of_switch(messages.SayReady),
+        ("", "off"),
+        _BEFORE,
+        host=False,
+    ),
+    TableCommand(
+        "seat 3",
+        _SEAT_OR_PEOPLE,
+        _free_seat,
+        lambda _model, state: (str(seat + 1) for seat in free_seats(state)),
+        _BEFORE,
+        host=False,
+    ),
+    TableCommand(
+        "people S, any",
+        _SEAT_OR_PEOPLE,
+        _people,
+        lambda _model, state: (*(_(PEOPLES[each]) for each in People if each not in choosers(state)), "any"),
+        _BEFORE,
+        host=False,
+    ),
+    TableCommand("pause", _CONSENT, _pause, ("", "off", "until ..."), "playing", host=False),
+    TableCommand("time", _CONSENT, _of_switch(_more_time), ("", "off"), "playing", host=False),
+    TableCommand("holiday", _CONSENT, _of_switch(messages.TakeHoliday), ("", "off"), "playing", host=False),
+    TableCommand(
+        "notify ann@x.org, off",
+        N_("be called while you are away; the code confirms it"),
+        _notify,
+        ("...", "off"),
+        host=False,
+    ),
+    TableCommand("title Friday", N_("name the table"), _title, ("...",)),
+    *map(_switch, SWITCHES),
+    TableCommand("holidays 7", N_("days of holiday for each, in games over days"), _holidays, ("...",)),
+    TableCommand("absence bot:60s", N_("what happens when a player is away or slow"), _absence, ("...",)),
+    TableCommand(
+        "starts Bob, random",
+        N_("who starts; before the game"),
+        _starts,
+        lambda _model, state: ("random", *(each.name for each in state.seats if each.name)),
+        _BEFORE,
+    ),
+    TableCommand("swap 1 3", _SEATS, _swap, ("...",), _BEFORE),
+    TableCommand("shuffle", _SEATS, _exactly("", messages.Arrange(NEW, None)), ("",), _BEFORE),
+    TableCommand(
+        "bot slave, remove Bob",
+        N_("seat a bot at a level, or remove it; before the game"),
+        _bot,
+        lambda _model, state: ("", *(f"remove {each.name}" for each in state.seats if each.level)),
+        _BEFORE,
+    ),
+    TableCommand(
+        "start",
+        N_("start the game, once every seat is taken"),
+        _exactly("", messages.StartGame(NEW)),
+        ("",),
+        _BEFORE,
+    ),
+    TableCommand(
+        "remove Bob", N_("remove a player (in a game: if away) or a spectator"), _remove, _removable
+    ),
+    TableCommand("stand-in Bob", SUBSTITUTE, _of_seat(messages.SubstituteNow), _others, "playing"),
+    TableCommand("host Bob", HAND_OVER, _of_seat(messages.HandOver), _others),
+    TableCommand("end game", END, _exactly("game", messages.EndGame(NEW)), ("game",), "playing"),
+)
+_BY_VERB: Final = {command.verb: command for command in TABLE_COMMANDS}
+
+
+def _table_request(verb: str, text: str, model: TableModel) -> Request | Misread | None:
+    """Return the request in a line about the table, from its verb and the rest; None without a verb."""
+    if (command := _BY_VERB.get(verb)) is None:
+        return None
+    if model.state is None:
+        return Misread(_("You are not at a table. Open or join one first."), mistyped=False)
+    example = _("Type it like this: {example}").format(example=command.example)
+    return command.read(text, model.state) or Misread(example)
+
+
+def _table_lines(model: TableModel) -> Iterator[str]:
+    """Yield the commands that the player can type now, including the host's."""
+    state = model.state
+    if state is None or model.seat is None:
+        return
+    for command in TABLE_COMMANDS:
+        if command.stage in {None, state.stage} and (model.seat == state.host or not command.host):
+            yield from command.lines(model, state)
+
+
+def _help_rows(*, host: bool) -> tuple[tuple[str, str], ...]:
+    """Return the help on the commands of everybody, or of the host; similar ones share a row."""
+    chosen = (command for command in TABLE_COMMANDS if command.host == host)
+    return tuple(
+        (", ".join(command.typed for command in alike), words)
+        for words, alike in groupby(chosen, lambda command: command.help)
+    )
+
+
+def _mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
+    """Return whom a line with `mute` or `unmute` is about: a player, a spectator, or all spectators.
+
+    In the lobby it can be anybody, whether they are there or not.
+    """
+    on, example = verb == "mute", f"{verb} Bob, {verb} spectators"
+    if (state := model.state) is None:
+        if rest:
+            return Mute(rest, on)
+        return Misread(_("Type it like this: {example}").format(example=f"{verb} Bob"))
+    if rest == "spectators":
+        return Mute(None, on)
+    if (seat := _seat(rest, state)) is not None and seat != model.seat and state.seats[seat].name:
+        return Mute(state.seats[seat].name, on)
+    if rest and ((number := _spectator(rest, state)) is not None or not on):
+        name = next((each.name for each in state.watching if each.number == number), rest)
+        return Mute(name or rest, on)  # one who has left can still be heard again
+    return Misread(_("Type it like this: {example}").format(example=example))
+
+
+def _mute_lines(model: TableModel) -> Iterator[str]:
+    state = model.state
+    if state is None:
+        return
+    names = [state.seats[seat].name for seat in speakers(model, state)]
+    watching = [spectator_name(each.number, each.name) for each in state.watching]
+    yield from (f"{verb} {who}" for verb in ("mute", "unmute") for who in ("spectators", *names, *watching))
+
+
+def _seats_named(text: str, names: Iterable[str | None]) -> list[int]:
+    """Return the seats that a text means, by their numbers or by the names of their players."""
+    wanted = text.casefold()
+    seats = enumerate(names)
+    return [seat for seat, name in seats if wanted and wanted in {str(seat + 1), (name or "").casefold()}]
+
+
+def _seat(text: str, state: TableState) -> int | None:
+    return next(iter(_seats_named(text, (each.name for each in state.seats))), None)
+
+
+def _spectator(text: str, state: TableState) -> int | None:
+    wanted = text.casefold()
+    named = (
+        each.number for each in state.watching if wanted == spectator_name(each.number, each.name).casefold()
+    )
+    return next(named, None)
+
+
+COMMANDS: Final = (
+    ("m* C4", N_("place a merchant with the wolf (m m* f f* s) on C4")),
+    ("Lm* C4", N_("the same of your second people (with two players)")),
+    ("lay 3 2", N_("lay the tile at position 3, turned twice")),
+    ("plan m C4, plan off", N_("a move for your turn, if it fits then; your secret")),
+    ("say hello", N_("say something to the table, or in the lobby")),
+    ("mute Bob, spectators", N_("mute them; unmute: hear them again")),
+    ("vote yes, vote no Bob", N_("to what is asked, or whether a bot plays for Bob")),
+    *_help_rows(host=False),
+    ("leave, undo", N_("leave (a game keeps your seat); take a move back")),
+    ("open 3 random", N_("open a table, tiles at random; starts:2, starts:me")),
+    ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
+    ("join KXQT, watch KXQT", N_("join or watch the table with that code")),
+    ("help, rules, quit", N_("open help or rules, or quit")),
+)
+
+
+LOBBY_COMMANDS: Final = (
+    ("name Ann", N_("change the name others see")),
+    ("open 3 private", N_("open a table that is not in the list")),
+)
+
+
+HOST_COMMANDS: Final = _help_rows(host=True)
+
+
+REPLAY_COMMANDS: Final = (
+    ("go 12, 12", N_("go to move 12")),
+    ("go start, go end", N_("go to the start, to the end")),
+    ("go scoring", N_("go to the first step of the scoring")),
+    ("eyes 1, eyes Ann", N_("see what that seat saw")),
+    ("eyes all, eyes none", N_("see everything; see what spectators saw")),
+    ("say hello", N_("say something to the table, or in the lobby")),
+    ("together", N_("at a table: lead the others, or follow who leads; again: stop")),
+    ("study", N_("at a table: go on from here at a new table, open to all")),
+    ("help, rules, quit", N_("open help or rules, or quit")),
 )
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
-class Go(Struct, frozen=True):
-    """Go to this stop of the record; None is the very end."""
-
-    stop: int | None
-
-
-class See(Struct, frozen=True):
-    eyes: Eyes
-
-
 Meaning: TypeAlias = Request | Act | Mute | Misread
-ReplayMeaning: TypeAlias = Go | See | Act | Say | Misread
+ReplayMeaning: TypeAlias = Act | Pick | GoToStop | messages.Say | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 # Lines without arguments; the server refuses those that make no sense where they are typed.
 _PLAIN: Final[dict[str, Request | Act]] = {
     **{word: Act[word.upper()] for word in (*PAGES, "undo", "evening")},
-    **{f"evening {how}": TakePart(NEW, how) for how in get_args(TakesPart)},
-    "again": Rematch(NEW),
+    **{f"evening {how}": messages.TakePart(NEW, how) for how in get_args(messages.TakesPart)},
+    "again": messages.Rematch(NEW),
     "review": requests.Review(),
     "together": requests.Review(together=True),
     "study": requests.JoinStudy(),
     "save": requests.Errand.SAVE_RECORD,
     "picture": requests.Errand.SAVE_PICTURE,
-    "leave": Leave(NEW),
-    "plan off": Plan(NEW),
+    "leave": messages.Leave(NEW),
+    "plan off": messages.Plan(NEW),
 }
 _ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
@@ -94,21 +418,25 @@ def meaning(text: str, model: TableModel) -> Meaning:
             misplaced = _("The list of tables is in the lobby. Leave the table to see it.")
             return Misread(misplaced, mistyped=False)
         case ["refresh"]:
-            return ListTables(NEW)
-        case [verb, *rest] if (asked := table_commands.meaning(verb, " ".join(rest), model)) is not None:
+            return messages.ListTables(NEW)
+        case [verb, *rest] if (asked := _table_request(verb, " ".join(rest), model)) is not None:
             return asked
         case [("mute" | "unmute") as verb, *who]:
-            return table_commands.mute(verb, " ".join(who), model)
+            return _mute(verb, " ".join(who), model)
         case ["vote", *answer]:
             return _vote(answer, model)
         case ["say", *_rest]:
             said = _remark(text)
-            return SayInLobby(NEW, said.text) if isinstance(said, Say) and model.table is None else said
+            return (
+                messages.SayInLobby(NEW, said.text)
+                if isinstance(said, messages.Say) and model.table is None
+                else said
+            )
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["plan", piece, field]:
             meant = _place(piece, field, text, model)
-            return Plan(NEW, meant.piece, meant.field) if isinstance(meant, Place) else meant
+            return messages.Plan(NEW, meant.piece, meant.field) if isinstance(meant, Place) else meant
         case ["plan", *_]:
             return Misread(_("Type it like this: {example}").format(example="plan m* C4, plan off"))
         case ["place", piece, field] | [piece, field]:
@@ -118,11 +446,11 @@ def meaning(text: str, model: TableModel) -> Meaning:
     return _no_command(text)
 
 
-def _remark(text: str) -> Say | Misread:
+def _remark(text: str) -> messages.Say | Misread:
     said = text.partition(" ")[2].strip()
     if not said:
         return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
-    return Say(NEW, said)
+    return messages.Say(NEW, said)
 
 
 def _open(options: Sequence[str]) -> Meaning:
@@ -168,8 +496,8 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
     seats = model.state.seats
     voted_on = [seat for seat, each in enumerate(seats) if each.votes_needed]
     if answer[1:]:
-        voted_on = seats_named(" ".join(answer[1:]), (each.name for each in seats))
-    return Vote(NEW, voted_on[0], agree) if len(voted_on) == 1 else misread
+        voted_on = _seats_named(" ".join(answer[1:]), (each.name for each in seats))
+    return messages.Vote(NEW, voted_on[0], agree) if len(voted_on) == 1 else misread
 
 
 def _no_piece(line: str, model: TableModel) -> Misread:
@@ -195,25 +523,25 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["say", *_said] if replay.company is not None:
             return _remark(text)
         case ["go", "start"]:
-            return Go(0)
+            return Act.FIRST
         case ["go", "end"]:
-            return Go(None)
+            return Act.SKIP
         case ["go", "scoring"] if recording.over:
-            return Go(recording.end)
+            return GoToStop(recording.end)
         case ["go", "scoring"]:
             text = _("This game has not been scored: the record ends before the scoring.")
             return Misread(text, mistyped=False)
         case ["go", number] | [number] if number.isascii() and number.isdigit():
             if len(number) < 4 and int(number) <= recording.moves:
-                return Go(int(number))
+                return GoToStop(int(number))
             form = _("There is no move {number}. Choose 0 to {last}.")
             return Misread(form.format(number=number, last=recording.moves))
         case ["eyes", "all"]:
-            return See(recording.all_eyes)
+            return Act.ALL_EYES
         case ["eyes", "none"]:
-            return See(SPECTATOR)
-        case ["eyes", *_] if meant := seats_named(" ".join(words[1:]), recording.names):
-            return See(eyes_of(Seat(meant[0])))
+            return Act.NO_EYES
+        case ["eyes", *_] if meant := _seats_named(" ".join(words[1:]), recording.names):
+            return Pick(meant[0] + 1)
         case ["eyes", *_]:
             return Misread(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
         case ["go", *_]:
@@ -284,13 +612,13 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
         yield from _LOBBY_WORDS
         yield from (f"{verb} {name}" for name in online for verb in ("mute", "unmute"))
     elif model.view is None:
-        yield from (*table_commands.lines(model), *_TABLE_WORDS, *table_commands.mute_lines(model))
+        yield from (*_table_lines(model), *_TABLE_WORDS, *_mute_lines(model))
     else:
         if model.view.phase is Phase.OVER:
             yield from ("again", "review", "together", "study", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
-        yield from (*_TABLE_WORDS, "undo", *table_commands.lines(model), *table_commands.mute_lines(model))
+        yield from (*_TABLE_WORDS, "undo", *_table_lines(model), *_mute_lines(model))
 
 
 def _spellings(piece: Piece, own: str) -> tuple[str, ...]:

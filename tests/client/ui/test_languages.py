@@ -24,12 +24,19 @@ from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Reading, Topic
+from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
-from client.ui.screens.typed_commands import meaning, replay_meaning
+from client.ui.screens.typed_commands import (
+    COMMANDS,
+    HOST_COMMANDS,
+    LOBBY_COMMANDS,
+    REPLAY_COMMANDS,
+    meaning,
+    replay_meaning,
+)
 from client.ui.state import Pane, Ui
 from client.ui.texts.games import describe_event
 from client.ui.texts.glyphs import UNICODE

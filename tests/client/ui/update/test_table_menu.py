@@ -21,9 +21,14 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update, at_other_table, at_table_page, occasions, with_name_refusal
 from client.ui.screens.playing import Ended
-from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
-from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
-from client.ui.screens.typed_commands import completions, meaning
+from client.ui.screens.typed_commands import (
+    COMMANDS,
+    HOST_COMMANDS,
+    TABLE_COMMANDS,
+    TableCommand,
+    completions,
+    meaning,
+)
 from client.ui.state import Mute, Outage, TalkLog, Ui
 from client.ui.texts.tables import describe_absence
 from client.ui.texts.times import moment_named
