@@ -1,6 +1,8 @@
 """HTML elements: whatever is put into one is escaped, unless it is HTML already; and QR codes."""
 
 import functools
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import segno
@@ -10,15 +12,25 @@ _VOID: Final = frozenset({"input", "link", "meta"})
 EMPTY: Final = Markup()
 
 
+@functools.cache
+def template(name: str) -> Markup:
+    """Return the HTML in a file beside this one; `format` escapes what it puts there, unless it is HTML."""
+    return Markup(Path(__file__).with_name(name).read_text(encoding="utf-8"))  # noqa: S704 - our own
+
+
 def element(name: str, /, *content: str, **attributes: str) -> Markup:
     """Return an element; `class_` and `aria_label` stand for the attributes `class` and `aria-label`."""
-    written = EMPTY.join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value)
-        for key, value in attributes.items()
-    )
+    written = with_attributes(attributes)
     if name in _VOID:
         return Markup("<{}{}>").format(name, written)
     return Markup("<{0}{1}>{2}</{0}>").format(name, written, join(*content))
+
+
+def with_attributes(attributes: Mapping[str, str]) -> Markup:
+    return EMPTY.join(
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value)
+        for key, value in attributes.items()
+    )
 
 
 def join(*content: str) -> Markup:

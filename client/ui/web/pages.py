@@ -4,7 +4,6 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,7 +16,7 @@ from client.tables.draws import Doubt, describe_fault
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
-from client.ui.web.html import EMPTY, element, join, qr_code
+from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, call, small_table
 from engine.events import SeenEvent
@@ -30,21 +29,14 @@ from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
-_HERE: Final = Path(__file__).parent
-_SCRIPT: Final = Markup((_HERE / "page.js").read_text(encoding="utf-8"))  # noqa: S704 - our own
-_PLAYER_SCRIPT: Final = Markup((_HERE / "play.js").read_text(encoding="utf-8"))  # noqa: S704 - our own
+_SCRIPT: Final = template("page.js")
+_PLAYER_SCRIPT: Final = template("play.js")
 _PEOPLES: Final = "".join(
     f".people-{people.value} {{ background: {pair.background}; color: {pair.foreground}; }}\n"
     for people, pair in PEOPLE_COLOURS[Colours.TRUE].items()
 )
-_RULES: Final = (_HERE / "page.css").read_text(encoding="utf-8")
-_STYLE: Final = Markup(BOARD_STYLE + _RULES + _PEOPLES)  # noqa: S704 - our own
+_STYLE: Final = Markup(BOARD_STYLE) + template("page.css") + Markup(_PEOPLES)  # noqa: S704 - our own
 _NAMES: Final = {"en": "English", "it": "Italiano", "fr": "Français", "nl": "Nederlands"}
-# A hill's hex. Without an icon, browsers would ask for one at an address of their own.
-_ICON: Final = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
-    "%3Cpath d='M8 0l7 4v8l-7 4-7-4V4z' fill='%237a1f1f'/%3E%3C/svg%3E"
-)
 _TYPED_CODE: Final = f" *[A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}} *"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -86,13 +78,11 @@ class WebPages:
     ) -> str:
         """Return the page at `address`; `tables` is None if a password is needed to see them."""
         with speaking(language):
-            heading = element("h2", _("Tables"))
-            if tables is None:
-                text = _("This server needs a password. Its tables can be seen with the command below.")
-                listing = element("section", heading, element("p", text))
-            else:
-                inside = Markup(tables["tables"])  # noqa: S704 - it comes from `tables` below
-                listing = element("section", heading, element("div", inside, id="tables"))
+            text = _("This server needs a password. Its tables can be seen with the command below.")
+            listing = element("p", text)
+            if tables is not None:
+                listing = element("div", Markup(tables["tables"]), id="tables")  # noqa: S704 - from `tables` below
+            listing = element("section", element("h2", _("Tables")), listing)
             lead = element("p", _("The board game of the seven hills of Rome, for two to five players."))
             code = _field(_("Code of a table"), "code", pattern=_TYPED_CODE, autocomplete="off")
             play = element("button", _("Play in this browser"), class_="main")
@@ -112,12 +102,10 @@ class WebPages:
         with speaking(language):
             title = _("Table {code}").format(code=code)
             needed = _("To watch, switch on JavaScript, or run the command at the end of this page.")
-            back = element(
-                "a", _("Back to your seat"), href=f"../play/{code}", id="back", class_="main", hidden=""
-            )
+            back = Markup('<p id="play"></p><a href="../play/{}" id="back" class="main" hidden="">{}</a>')
             content = join(
                 element("noscript", element("p", needed)),
-                _table_content(join(element("p", id="play"), back), EMPTY),
+                _table_content(back.format(code, _("Back to your seat")), EMPTY),
                 self._how_to_join(address, code),
             )
             return _page(language, title, content, {"data_live": code}, "../")
@@ -134,25 +122,14 @@ class WebPages:
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
-            form = element("form", *fields, element("button", takes, class_="main"), id="join", hidden="")
-            words = element(
-                "input", id="words-said", maxlength=str(CHAT_LENGTH), aria_label=_("Chat"), autocomplete="off"
+            chat = template("chat.html").format(
+                chat=_("Chat"), most=CHAT_LENGTH, say=_("Say"), menu=_("The table")
             )
-            say = element("form", words, element("button", _("Say")), id="say")
-            chat = join(element("h2", _("Chat")), element("ol", id="said"), say)
-            menu = element("details", element("summary", _("The table")), element("div", id="menu"))
-            move = join(
-                element("p", id="look"),
-                element("p", id="clock"),
-                element("div", id="hand"),
-                element("div", id="ask"),
-            )
-            content = join(
-                element("noscript", element("p", _("To play, switch on JavaScript."))),
-                element("p", id="refusal", role="alert"),
-                element("div", id="call"),
-                form,
-                element("div", _table_content(move, join(chat, menu)), id="game", hidden=""),
+            content = template("play.html").format(
+                needed=_("To play, switch on JavaScript."),
+                fields=join(*fields),
+                takes=takes,
+                table=_table_content(_MOVE, chat),
             )
             texts = {
                 "data_play": code,
@@ -223,16 +200,11 @@ class WebPages:
         typed = address.removeprefix("http://").removesuffix("/")
         with speaking(language):
             leads = _("QR code that leads to {address}").format(address=address)
-            joins = element(
-                "div", qr_code(address, leads), element("p", _("Join:"), " ", element("bdi", typed))
+            joins = Markup("<div>{}<p>{} <bdi>{}</bdi></p></div>").format(
+                qr_code(address, leads), _("Join:"), typed
             )
-            grid = element(
-                "div",
-                *(element("div", id=part) for part in SMALL),
-                element("p", id="more"),
-                joins,
-                id="small",
-            )
+            parts = (element("div", id=part) for part in SMALL)
+            grid = element("div", *parts, element("p", id="more"), joins, id="small")
             content = join(_table_content(EMPTY, grid), element("section", id="waiting"))
             return _page(language, "Palatinus", content, {"data_live": "tv", "class_": "tv"}, "./")
 
@@ -263,48 +235,35 @@ class WebPages:
         """Return how to play, or watch the table `code`, from a terminal, and the way to here for a phone."""
         here = f"{address}watch/{code}" if code else address
         command = " ".join(filter(None, ("palatinus join", game_address(address), code)))
-        heading, shown = element("h2", _("Join")), command
-        if code:  # the table's parts say later whether there is a seat
-            heading = element("h2", _("Join"), id="way-in")
-            shown = join(command, element("span", id="watching"))
-        content = [
-            heading,
-            element("p", _("With Palatinus installed, run this command in a terminal:")),
-            _command(shown),
-        ]
+        over_ssh = EMPTY
         if self._ssh_port is not None:
-            content += [
-                element("p", _("Or run this one, with nothing installed:")),
-                _command(f"ssh -p {self._ssh_port} {urlsplit(address).hostname}"),
-            ]
-        content += [
-            element("p", _("A phone's camera opens this page with this code:")),
-            qr_code(here, _("QR code that leads to {address}").format(address=here)),
-            element("p", element("bdi", here), class_="faint"),
-        ]
-        return element("section", *content)
+            text = element("p", _("Or run this one, with nothing installed:"))
+            over_ssh = text + _command(f"ssh -p {self._ssh_port} {urlsplit(address).hostname}")
+        # The parts of a table say later whether there is a seat.
+        return template("join.html").format(
+            way_in=Markup(' id="way-in"') if code else EMPTY,
+            join=_("Join"),
+            installed=_("With Palatinus installed, run this command in a terminal:"),
+            command=_command(join(command, element("span", id="watching") if code else EMPTY)),
+            over_ssh=over_ssh,
+            phone=_("A phone's camera opens this page with this code:"),
+            qr_code=qr_code(here, _("QR code that leads to {address}").format(address=here)),
+            here=here,
+        )
+
+
+# What a player has below the board.
+_MOVE: Final = Markup('<p id="look"></p><p id="clock"></p><div id="hand"></div><div id="ask"></div>')
 
 
 def _table_content(move: Markup, more: Markup) -> Markup:
     """Return where the parts of a table go, with those for the player's `move` below the board."""
-    side = join(
-        element("h2", _("Players")),
-        element("ul", id="players"),
-        element("div", id="result"),
-        element("h2", id="recent"),
-        element("ol", id="moves"),
-        more,
-    )
-    return join(
-        element(
-            "div",
-            element("p", id="title"),
-            element("p", id="now", role="status"),
-            empty_board(_("The board; it is described in words below.")),
-            element("div", move, side, class_="side"),
-            class_="table",
-        ),
-        element("details", element("summary", _("The board in words")), element("ul", id="words")),
+    return template("table.html").format(
+        board=empty_board(_("The board; it is described in words below.")),
+        move=move,
+        players=_("Players"),
+        more=more,
+        in_words=_("The board in words"),
     )
 
 
@@ -337,49 +296,32 @@ def _page(
     scripts: Sequence[Markup] = (_SCRIPT,),
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
-    head = join(
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="robots", content="noindex"),
-        element("title", title if title == "Palatinus" else f"{title} - Palatinus"),
-        element("link", rel="icon", href=_ICON),
-        element("style", _STYLE),
-        element("noscript", element("meta", http_equiv="refresh", content="15")) if refreshed else "",
+    languages = (
+        Markup(' <a href="?lang={0}" hreflang="{0}" lang="{0}">{1}</a>').format(each, _NAMES[each])
+        for each in LANGUAGES
+        if each != language
     )
-    text = _("The connection to the server was lost. Trying again.")
-    lost = element("p", text, id="lost", role="alert", hidden="")
-    languages = join(
-        *(
-            join(" ", element("a", _NAMES[each], href=f"?lang={each}", hreflang=each, lang=each))
-            for each in LANGUAGES
-            if each != language
-        )
+    refresh = Markup('<noscript><meta http-equiv="refresh" content="15"></noscript>\n')
+    page = template("page.html").format(
+        language=language,
+        whole_title=title if title == "Palatinus" else f"{title} - Palatinus",
+        style=_STYLE,
+        refresh=refresh if refreshed else EMPTY,
+        attributes=with_attributes(live),
+        home=EMPTY if home == "./" else Markup('<p><a href="{}">Palatinus</a></p>').format(home),
+        title=title,
+        lost=_("The connection to the server was lost. Trying again."),
+        content=content,
+        languages=join(*languages),
+        scripts=join(*(element("script", each) for each in scripts)),
     )
-    top = (
-        element("h1", title)
-        if home == "./"
-        else join(element("p", element("a", "Palatinus", href=home)), element("h1", title))
-    )
-    body = element(
-        "body",
-        element("header", top),
-        element("main", lost, content),
-        element("footer", element("p", languages)),
-        *(element("script", each) for each in scripts),
-        **live,
-    )
-    html = element("html", element("head", head), body, lang=language)
-    return str(Markup("<!DOCTYPE html>{}\n").format(html))
+    return str(page)
 
 
 def _table(table: TableSummary) -> Markup:
-    said = [element("bdi", printable(table.title)), " · "] if table.title else []
-    content = join(
-        element("strong", table.table),
-        " ",
-        *said,
-        element("bdi", printable(table.host)),
-        f" · {describe_seats(table)} · {describe_listed_stage(table)}",
+    title = Markup("<bdi>{}</bdi> · ").format(printable(table.title)) if table.title else ""
+    content = Markup("<strong>{}</strong> {}<bdi>{}</bdi> · {} · {}").format(
+        table.table, title, printable(table.host), describe_seats(table), describe_listed_stage(table)
     )
     if table.no_spectators:
         return element("li", element("div", content, f" · {SPECTATORS.describe(on=False)}"))
@@ -391,8 +333,10 @@ def _more_tables(more: int) -> str:
 
 
 def _command(text: str) -> Markup:
-    button = element("button", _("Copy"), type="button", hidden="", data_done=_("Copied"))
-    return element("div", element("code", text), button, class_="command")
+    form = Markup(
+        '<div class="command"><code>{}</code><button type="button" hidden="" data-done="{}">{}</button></div>'
+    )
+    return form.format(text, _("Copied"), _("Copy"))
 
 
 def game_address(address: str) -> str:

@@ -1,6 +1,6 @@
 """A table on a page, as spectators see it: its parts, each of which replaces the content of an element."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from markupsafe import Markup
@@ -130,17 +130,12 @@ def table_parts(
 
 
 def empty_board(label: str) -> Markup:
-    groups = (element("g", id=part) for part in _BOARD)
-    return element(
-        "svg",
-        *groups,
-        class_="board",
-        viewBox=BOARD_VIEW,
-        fill="#222222",
-        role="img",
-        aria_label=label,
-        aria_describedby="words",
-    )
+    return board_of((element("g", id=part) for part in _BOARD), label, aria_describedby="words")
+
+
+def board_of(groups: Iterable[str], label: str, **more: str) -> Markup:
+    about = {"viewBox": BOARD_VIEW, "fill": "#222222", "role": "img", "aria_label": label} | more
+    return element("svg", *groups, class_="board", **about)
 
 
 def _now(state: TableState, model: TableModel, names: Sequence[str]) -> str:

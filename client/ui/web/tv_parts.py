@@ -8,12 +8,13 @@ from markupsafe import Markup
 from client.language import _, counted
 from client.tables.table import safe_to_show
 from client.ui.draw.board import Marks
-from client.ui.export.picture import BOARD_VIEW, board_parts
+from client.ui.export.picture import board_parts
 from client.ui.texts.evenings import describe_round, table_of
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
 from client.ui.web.html import EMPTY, element, join
 from client.ui.web.seat_parts import button
+from client.ui.web.table_parts import board_of
 from engine.view import View
 from protocol.messages import NEW, Evening, EveningPerson, PersonNumber, TableState, TakePart, TakesPart
 from protocol.pages import SMALL_TABLES
@@ -27,11 +28,8 @@ def small_table(state: TableState, view: View) -> Markup:
     state = safe_to_show(state)
     last = next(reversed(view.placed), None)
     # No titles: nobody points at anything.
-    drawn = Markup("").join(map(Markup, board_parts(view, Marks(last=last))))
-    label = _("Table {code}").format(code=state.table)
-    board = element(
-        "svg", drawn, class_="board", viewBox=BOARD_VIEW, fill="#222222", role="img", aria_label=label
-    )
+    drawn = map(Markup, board_parts(view, Marks(last=last)))
+    board = board_of(drawn, _("Table {code}").format(code=state.table))
     names = ", ".join(names_of(state, len(state.seats)))
     return join(board, element("p", element("strong", state.table), " ", element("bdi", names)))
 
