@@ -162,7 +162,7 @@ class LivePage:
         self._step_due: float | None = None
 
     @contextlib.contextmanager
-    def used(self) -> Iterator["LivePage"]:
+    def keep_up_to_date(self) -> Iterator["LivePage"]:
         """Keep the page up to date until the context ends."""
         if not self.users:
             self._running = self.tasks.keep(self._run, "drawing a page")

@@ -189,7 +189,7 @@ class Site:
             refusal=partial(self.pages.refusal, language),
         )
         subject = PlayedTable(session, self.server, self.pages)
-        with self._page_about(subject, routes.PLAY, session.address).used() as page:
+        with self._page_about(subject, routes.PLAY, session.address).keep_up_to_date() as page:
             page.add(session, language)
             await converse(session)
 
@@ -232,7 +232,7 @@ class Site:
             self._live[name] = self._page_about(subject, name)
         page = self._live[name]
         try:
-            with page.used():
+            with page.keep_up_to_date():
                 yield page
         finally:
             if not page.users and page is not self._list:
