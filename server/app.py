@@ -200,4 +200,4 @@ def _converse(server: Running, site: "Site | None", connection: LimitedConnectio
     assert connection.request is not None  # noqa: S101 - which has been answered
     if site is not None and "Origin" in connection.request.headers:
         return site.serve(connection, converse)
-    return converse(Session(connection, server.tasks, server.config.limits.outgoing_bytes, server.counts))
+    return converse(Session(connection, server.clients))

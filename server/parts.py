@@ -68,8 +68,9 @@ class Running:
             stopping=self.stopping,
         )
         self.ends.callback(self.lobby.close)
-        self.clients = Clients(lambda: self.drain.news())  # noqa: PLW0108 - which needs the clients itself
+        self.clients = Clients(tasks, config.limits.outgoing_bytes, self.counts)
         self.drain = Drain(self)
+        self.clients.news = self.drain.news
         self.ends.callback(self.drain.close)
         self.connections = ConnectionLimits(config.limits)
         self._announcing: Announcing | None = None

@@ -58,8 +58,9 @@ class Session:
     to show; `since` is the event loop's time at which it came.
     """
 
-    def __init__(self, connection: LimitedConnection, tasks: Tasks, most_bytes: int, counts: Counts) -> None:
+    def __init__(self, connection: LimitedConnection, clients: "Clients") -> None:
         self.connection = connection
+        self._clients = clients
         self.id = str(next(_IDS))
         self.name = connection.remote.name
         self.address = connection.remote.counted_as
@@ -70,12 +71,10 @@ class Session:
         self.client = ""
         self.pledge: str | None = None  # of a share for the next draw at its table
         self.since = asyncio.get_running_loop().time()
-        self.counts = counts
+        self.counts = clients.counts
         self.answering = False  # while its conversation carries out a request
         self.moved = False  # nothing more is carried out for it here
         self._goes_to: str | None = None
-        self._tasks = tasks
-        self._most_bytes = most_bytes
 
     def sit(self, table: AttendedTable | None, seat: Seat | None) -> None:
         """Take the session to a seat of a table, to a table without a seat, or back to the lobby."""
@@ -98,7 +97,7 @@ class Session:
     def post(self, frame: bytes) -> None:
         """Hand a whole frame to the network without waiting; a client that reads too slowly is dropped."""
         transport = self.connection.transport
-        if transport.get_write_buffer_size() > self._most_bytes:
+        if transport.get_write_buffer_size() > self._clients.most_bytes:
             self.counts.slow_readers += 1
             log.info("dropped: it reads too slowly", extra=about(address=self.name))
             transport.abort()
@@ -129,14 +128,18 @@ class Session:
 
     def close(self, code: CloseCode, reason: CloseReason) -> None:
         """Start the closing handshake without waiting for it."""
-        self._tasks.start(self.connection.close(code, reason), "closing a connection")
+        self._clients.tasks.start(self.connection.close(code, reason), "closing a connection")
 
 
 class Clients:
-    """Everybody who has been welcomed; `news` is what a newcomer has to know at once, if anything."""
+    """Everybody who has been welcomed; `news` is what a newcomer has to know at once, if anything.
 
-    def __init__(self, news: Callable[[], ServerMessage | None]) -> None:
-        self._news = news
+    One for whom more than `most_bytes` wait is dropped.
+    """
+
+    def __init__(self, tasks: Tasks, most_bytes: int, counts: Counts) -> None:
+        self.tasks, self.most_bytes, self.counts = tasks, most_bytes, counts
+        self.news: Callable[[], ServerMessage | None] = lambda: None
         self._sessions: dict[Session, None] = {}  # in the order of their coming
 
     def __len__(self) -> int:
@@ -148,7 +151,7 @@ class Clients:
     def add(self, session: Session) -> None:
         """Take in a client that has just been welcomed."""
         self._sessions[session] = None
-        if (news := self._news()) is not None:
+        if (news := self.news()) is not None:
             session.send(news)
 
     def remove(self, session: Session) -> None:

@@ -74,7 +74,7 @@ class PageSession(Session):
 
     def end(self, code: CloseCode) -> None:
         """Start the closing handshake without waiting for it."""
-        self._tasks.start(self.connection.close(code), "closing a connection")
+        self._clients.tasks.start(self.connection.close(code), "closing a connection")
 
 
 class PlayerSession(PageSession):

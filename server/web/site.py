@@ -156,9 +156,7 @@ class Site:
         with self._live_page(path if code is None else f"{routes.TABLES}/{code}", code) as page:
             session = PageSession(
                 connection,
-                self.tasks,
-                self.limits.outgoing_bytes,
-                self.server.counts,
+                self.server.clients,
                 page_at=lambda there: routes.page_at(there, routes.FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
@@ -181,13 +179,8 @@ class Site:
         self, connection: LimitedConnection, language: str, converse: Callable[[Session], Awaitable[None]]
     ) -> None:
         """Let a browser's player talk as any client does, and show what the seat may see beside that."""
-        session = PlayerSession(
-            connection,
-            self.tasks,
-            self.limits.outgoing_bytes,
-            self.server.counts,
-            refusal=partial(self.pages.refusal, language),
-        )
+        refusal = partial(self.pages.refusal, language)
+        session = PlayerSession(connection, self.server.clients, refusal=refusal)
         subject = PlayedTable(session, self.server, self.pages)
         with self._page_about(subject, routes.PLAY, session.address).keep_up_to_date() as page:
             page.add(session, language)
