@@ -13,7 +13,7 @@ from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from server.thinking.messages import Question, pack_frame
-from server.thinking.processes import WorkerProcess
+from server.thinking.processes import ask_worker, end_worker, start_worker
 
 _MIB = 2**20
 
@@ -26,10 +26,10 @@ async def _measure() -> None:
     print("level      first move  next move  private memory")
     for name, brain in LEVELS.items():
         question = pack_frame(Question(brain, view, legal, 1))
-        worker = await WorkerProcess.start()
-        seconds = [(await worker.answer(question)).seconds for _ in range(2)]
+        worker = await start_worker()
+        seconds = [(await ask_worker(worker, question)).seconds for _ in range(2)]
         private = psutil.Process(worker.pid).memory_full_info().uss / _MIB
-        await worker.end()
+        await end_worker(worker)
         print(f"{name:<10} {seconds[0]:8.2f} s {seconds[1]:8.2f} s {private:11.1f} MiB")
 
 

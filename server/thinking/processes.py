@@ -8,7 +8,6 @@ import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from server.limits.rate_limits import RateLimiter
@@ -25,64 +24,49 @@ _IDLE_SECONDS: Final = 300.0  # after which a process without questions ends
 _SAVED_SECONDS: Final = 60.0  # unused share of this long may be used in one go
 
 
-class WorkerProcess:
-    """Answers questions, one at a time."""
+async def start_worker() -> Process:
+    """Start a process that answers questions, one at a time; raises OSError if the system does not let it."""
+    # In a group of its own: Ctrl-C in the terminal is the server's, with which this process ends.
+    group: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        group = {"creationflags": flags}
+    command, environment = module_process("server.thinking.worker")
+    return await asyncio.create_subprocess_exec(
+        *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, **group
+    )
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
 
-    @classmethod
-    async def start(cls) -> "WorkerProcess":
-        """Start a process; raises OSError if the system does not let it."""
-        # In a group of its own: Ctrl-C in the terminal is the server's, with which this process ends.
-        group: dict[str, Any] = {"start_new_session": True}
-        if sys.platform == "win32":
-            flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS
-            group = {"creationflags": flags}
-        command, environment = module_process("server.thinking.worker")
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, **group
-        )
-        return cls(process)
+async def ask_worker(worker: Process, question: bytes) -> Thought:
+    """Return the answer to a question in a frame; raises whatever shows that the process is lost."""
+    stdin, stdout = worker.stdin, worker.stdout
+    assert stdin is not None  # noqa: S101 - both are pipes
+    assert stdout is not None  # noqa: S101
+    stdin.write(question)
+    await stdin.drain()
+    length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
+    if length > MOST_BYTES:
+        raise ValueError(f"an answer of {length} bytes")
+    import pickle  # noqa: PLC0415 - see `pack_frame`
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    answer = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
+    if not (isinstance(answer, Thought) and isinstance(answer.seconds, float)):
+        raise TypeError(f"a {type(answer).__name__} is no thought")
+    return answer
 
-    async def answer(self, question: bytes) -> Thought:
-        """Return the answer to a question in a frame; raises whatever shows that the process is lost."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None  # noqa: S101 - both are pipes
-        assert stdout is not None  # noqa: S101
-        stdin.write(question)
-        await stdin.drain()
-        length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
-        if length > MOST_BYTES:
-            raise ValueError(f"an answer of {length} bytes")
-        import pickle  # noqa: PLC0415 - see `pack_frame`
 
-        answer = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
-        if not (isinstance(answer, Thought) and isinstance(answer.seconds, float)):
-            raise TypeError(f"a {type(answer).__name__} is no thought")
-        return answer
+def _kill(worker: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        worker.kill()
 
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
 
-    async def end(self) -> None:
-        self.kill()
-        await self._process.wait()
+async def end_worker(worker: Process) -> None:
+    _kill(worker)
+    await worker.wait()
 
 
 class ThinkingFailed(Exception):
     """The processes ended or did not answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    question: bytes
-    answer: asyncio.Future[Thought]
 
 
 class ThinkingProcesses:
@@ -100,9 +84,9 @@ class ThinkingProcesses:
         self._most = math.ceil(share)
         self._seconds = seconds
         self._idle_seconds = idle_seconds
-        self._turns: Turns[_Asked] = Turns()
+        self._turns: Turns[tuple[bytes, asyncio.Future[Thought]]] = Turns()
         self._working: set[asyncio.Task[None]] = set()
-        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # each ends when its time is up
+        self._idle: dict[Process, asyncio.TimerHandle] = {}  # each ends when its time is up
         self._replaced = RepeatedFailure()
         self._closed = False
 
@@ -111,13 +95,13 @@ class ThinkingProcesses:
 
         The future fails with ThinkingFailed.
         """
-        asked = _Asked(question, asyncio.get_running_loop().create_future())
+        wanted: asyncio.Future[Thought] = asyncio.get_running_loop().create_future()
         if self._closed:
-            asked.answer.cancel()
-            return asked.answer
-        self._turns.add(asker, asked)
-        self._begin()
-        return asked.answer
+            wanted.cancel()
+        else:
+            self._turns.add(asker, (question, wanted))
+            self._begin()
+        return wanted
 
     def close(self) -> None:
         """End all processes; the task group waits for their end."""
@@ -131,9 +115,9 @@ class ThinkingProcesses:
     def _begin(self) -> None:
         """Answer what waits, in as many processes as there may be."""
         while len(self._working) < self._most:
-            if (asked := self._turns.next_wanted(lambda each: not each.answer.done())) is None:
+            if (asked := self._turns.next_wanted(lambda each: not each[1].done())) is None:
                 return
-            task = self._tasks.start(self._work(asked), "thinking")
+            task = self._tasks.start(self._work(*asked), "thinking")
             self._working.add(task)
             task.add_done_callback(self._go_on)
 
@@ -141,23 +125,25 @@ class ThinkingProcesses:
         self._working.discard(task)
         self._begin()
 
-    async def _work(self, asked: _Asked) -> None:
+    async def _work(self, question: bytes, wanted: asyncio.Future[Thought]) -> None:
         """Answer a question, and keep the process if it is good for the next one."""
         loop, worker = asyncio.get_running_loop(), None
         if self._idle:
             worker, timer = self._idle.popitem()
             timer.cancel()
-        worker = await self._answer(asked, worker)
+        worker = await self._answer(question, wanted, worker)
         if worker is not None:
             self._idle[worker] = loop.call_later(self._idle_seconds, self._end, worker)
         await asyncio.sleep(self._processor.wait(loop.time(), 0.0))
 
-    def _end(self, worker: WorkerProcess) -> None:
+    def _end(self, worker: Process) -> None:
         self._idle.pop(worker).cancel()
-        worker.kill()
-        self._tasks.start(worker.end(), "ending a process")
+        _kill(worker)
+        self._tasks.start(end_worker(worker), "ending a process")
 
-    async def _answer(self, asked: _Asked, worker: WorkerProcess | None) -> WorkerProcess | None:
+    async def _answer(
+        self, question: bytes, wanted: asyncio.Future[Thought], worker: Process | None
+    ) -> Process | None:
         """Answer the question, and return the process for the next one, if it is good for that."""
         time = asyncio.get_running_loop().time
         for _attempt in range(_ATTEMPTS):
@@ -165,25 +151,25 @@ class ThinkingProcesses:
             try:
                 async with asyncio.timeout(self._seconds):
                     if worker is None:
-                        worker = await WorkerProcess.start()
-                    answer = await worker.answer(asked.question)
+                        worker = await start_worker()
+                    answer = await ask_worker(worker, question)
             except Exception as error:  # noqa: BLE001 - no question may end the task that answers all of them
                 self._processor.wait(time(), time() - begun)
                 self._warn(error)
                 if worker is not None:
-                    await worker.end()
+                    await end_worker(worker)
                 worker = None
             except asyncio.CancelledError:
                 if worker is not None:
-                    await worker.end()
+                    await end_worker(worker)
                 raise
             else:
                 self._processor.wait(time(), answer.seconds)
-                if not asked.answer.done():
-                    asked.answer.set_result(answer)
+                if not wanted.done():
+                    wanted.set_result(answer)
                 return worker
-        if not asked.answer.done():
-            asked.answer.set_exception(ThinkingFailed("the processes ended or did not answer"))
+        if not wanted.done():
+            wanted.set_exception(ThinkingFailed("the processes ended or did not answer"))
         return None
 
     def _warn(self, error: Exception) -> None:
