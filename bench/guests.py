@@ -5,23 +5,16 @@ python -m bench.guests [--guests 100]
 
 import argparse
 import asyncio
-import contextlib
 import json
-import re
 import statistics
-import sys
-import tempfile
 import time
-from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Final
 
 import asyncssh
 import psutil
 
 from bench import Samples
-from bench.load.process import cpu_of
+from bench.load.process import cpu_of, serving
 from tests.commands.guests.visitor import connection
 
 _OPENING_AT_ONCE: Final = 10
@@ -87,27 +80,6 @@ class _Guest:
         return 1000 * (time.perf_counter() - began)
 
 
-@contextlib.asynccontextmanager
-async def _serving(folder: str, guests: int) -> AsyncIterator[tuple[psutil.Process, psutil.Process, int]]:
-    """Serve; yield the processes of server and door, and the door's port."""
-    server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "palatinus.py", "serve", "--host", "127.0.0.1", "--port", "0", "--no-config"),
-        *("--data", folder, "--ssh", "0", "--guests-per-address", str(guests), "--max-guests", str(guests)),
-        *("--tables-per-minute", str(10 * guests)),
-        stdout=PIPE,
-    )
-    assert server.stdout is not None
-    try:
-        told = ""
-        while (found := re.search(r"ssh -p (\d+)", told)) is None:
-            told += (await server.stdout.readline()).decode()
-        process = psutil.Process(server.pid)
-        yield process, process.children()[0], int(found[1])
-    finally:
-        server.terminate()
-        await server.wait()
-
-
 def _memory(process: psutil.Process) -> float:
     return float(process.memory_full_info().uss)
 
@@ -115,25 +87,28 @@ def _memory(process: psutil.Process) -> float:
 async def samples(guests: int) -> Samples:
     """Return what this many guests cost when they all play at the same time."""
     found: Samples = {}
-    with tempfile.TemporaryDirectory() as folder:
-        async with _serving(folder, guests) as (server, door, port):
-            await asyncio.sleep(1.0)
-            memory, cpu = _memory(door), cpu_of(door)
-            found["guests: memory of the door without any, MiB"] = [memory / 2**20]
-            here: list[_Guest] = []
-            for first in range(0, guests, _OPENING_AT_ONCE):
-                numbers = range(first, min(guests, first + _OPENING_AT_ONCE))
-                here += await asyncio.gather(*(_Guest.at(port, number) for number in numbers))
-            for guest in here:
-                await guest.until(b"A new table")
-            found["guests: CPU of the door for each arrival, ms"] = [1000 * (cpu_of(door) - cpu) / guests]
-            found |= await _calm(server, door, "all are in the lobby")
-            for first in range(0, guests, _OPENING_AT_ONCE):
-                await asyncio.gather(*(guest.sit_down() for guest in here[first : first + _OPENING_AT_ONCE]))
-            await asyncio.sleep(3.0)
-            found["guests: memory of the door for each, KiB"] = [(_memory(door) - memory) / guests / 2**10]
-            found |= await _calm(server, door, "all think")
-            found |= await _pressing(here, server, door)
+    number = str(guests)
+    limits = ("--guests-per-address", number, "--max-guests", number, "--tables-per-minute", f"{number}0")
+    with serving("--ssh", "0", *limits, announced=r"ssh -p (\d+)") as served:
+        server, port = served.process, served.port
+        door = server.children()[0]
+        await asyncio.sleep(1.0)
+        memory, cpu = _memory(door), cpu_of(door)
+        found["guests: memory of the door without any, MiB"] = [memory / 2**20]
+        here: list[_Guest] = []
+        for first in range(0, guests, _OPENING_AT_ONCE):
+            numbers = range(first, min(guests, first + _OPENING_AT_ONCE))
+            here += await asyncio.gather(*(_Guest.at(port, number) for number in numbers))
+        for guest in here:
+            await guest.until(b"A new table")
+        found["guests: CPU of the door for each arrival, ms"] = [1000 * (cpu_of(door) - cpu) / guests]
+        found |= await _calm(server, door, "all are in the lobby")
+        for first in range(0, guests, _OPENING_AT_ONCE):
+            await asyncio.gather(*(guest.sit_down() for guest in here[first : first + _OPENING_AT_ONCE]))
+        await asyncio.sleep(3.0)
+        found["guests: memory of the door for each, KiB"] = [(_memory(door) - memory) / guests / 2**10]
+        found |= await _calm(server, door, "all think")
+        found |= await _pressing(here, server, door)
     return found
 
 
@@ -175,5 +150,4 @@ async def _pressing(here: list[_Guest], server: psutil.Process, door: psutil.Pro
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--guests", type=int, default=100)
-    assert Path("palatinus.py").exists(), "run it in the folder of the repository"
     print(json.dumps(asyncio.run(samples(parser.parse_args().guests)), indent=1))

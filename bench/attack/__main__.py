@@ -11,19 +11,21 @@ server is stopped in the middle of another attack. docs/performance.md has the f
 import argparse
 import json
 import multiprocessing
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.attack import connections, hosts, pages, tables
+from bench.attack import connections, pages, tables
 from bench.attack.bystander import Bystander, ReturningPlayer
 from bench.attack.client import TRUSTING, Mode, Target
-from bench.attack.server import running
+from bench.load.process import serving
 
-MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *pages.MODES)}
+MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *pages.MODES)}
 _SECONDS_ALONE: Final = 10.0  # at most: no more games than have begun can be played
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0
@@ -60,7 +62,10 @@ def measured(
     mode: Mode, host: str, seconds: float, many: int, addresses: int, *, same_address: bool
 ) -> dict[str, float]:
     """Return the figures of one attack."""
-    with running(host, *mode.options, tls=mode.tls, key=mode.key) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="palatinus-attack-") as folder,
+        serving(*mode.options, *_tls_options(mode, Path(folder)), host=host) as server,
+    ):
         address = "::1" if ":" in host else host
         sources: list[str | None] = [None]
         if not same_address and ":" not in host:
@@ -89,8 +94,23 @@ def measured(
     figures["attack: ways back"] = len(returning.returns)
     figures["attack: longest way back, ms"] = 1000 * max(returning.returns, default=0.0)
     figures["attack: server CPU, %"] = 100 * busy
-    figures |= {"memory before, MB": before, "memory at most, MB": most, "memory after, MB": after}
+    for when, memory in {"before": before, "at most": most, "after": after}.items():
+        figures[f"memory {when}, MB"] = memory / 1e6
     return figures | {"SIGTERM to the end, s": stopped, "lines in the log": complaints}
+
+
+def _tls_options(mode: Mode, folder: Path) -> tuple[str, ...]:
+    """Return what the server needs for TLS, a certificate with its key in one file."""
+    if not mode.tls:
+        return ()
+    path, key = folder / "cert.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", mode.key, "-nodes"]
+    command += ["-pkeyopt", "ec_paramgen_curve:prime256v1"] if mode.key == "ec" else []
+    command += ["-subj", "/CN=attacked", "-days", "1", "-keyout", str(key), "-out", str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    with path.open("a", encoding="ascii") as both:
+        both.write(key.read_text(encoding="ascii"))
+    return "--tls-cert", str(path)
 
 
 def _described(waits: list[float], what: str) -> dict[str, float]:

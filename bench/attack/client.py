@@ -5,18 +5,23 @@ import contextlib
 import itertools
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgpack
 
 from bench.load.wire import HANDSHAKE, packed
+from engine.board import FIELDS
 
 TRUSTING: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 TRUSTING.check_hostname = False
 TRUSTING.verify_mode = ssl.CERT_NONE
-_RATE: Final = 25  # messages a second from each client, a little more than the server reads
+_RATE: Final = 25  # times a second from each client, a little more than the server reads
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+# Messages that are sent together, by their fields without an id; or what is sent as it is.
+Together: TypeAlias = Sequence[Mapping[str, Any] | bytes]
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,7 @@ class Client:
 
     @classmethod
     async def connected(cls, target: Target, handshake: bytes = HANDSHAKE) -> "Client":
-        source = None if target.source is None else (target.source, 0)
-        reader, writer = await asyncio.open_connection(
-            target.host, target.port, limit=2**20, local_addr=source
-        )
+        reader, writer = await connected(target)
         client = cls(target, reader, writer)
         writer.write(handshake + packed(t="hello", versions=[1], client="attack"))
         await reader.readuntil(b"\r\n\r\n")
@@ -84,13 +86,14 @@ class Client:
                     raise ConnectionError(answer["text"])
                 return answer
 
-    async def flood(self, messages: Callable[[Iterator[int]], Iterable[bytes]]) -> None:
-        """Send messages, made from fresh ids, as fast as the server reads them, and read past the answers."""
-        reading = asyncio.ensure_future(self.read_all())
-        made = iter(messages(self._ids))
+    async def flood(self, messages: Iterable[Together]) -> None:
+        """Send messages as fast as the server reads them, and read past the answers."""
+        reading, rest = asyncio.ensure_future(self.read_all()), iter(messages)
         try:
             while not reading.done():
-                self._writer.write(b"".join(itertools.islice(made, _RATE)))
+                for each in itertools.chain.from_iterable(itertools.islice(rest, _RATE)):
+                    frame = each if isinstance(each, bytes) else packed(**each, id=next(self._ids))
+                    self._writer.write(frame)
                 await asyncio.sleep(1.0)
         except OSError:
             pass  # the server had enough of it
@@ -119,6 +122,25 @@ class Client:
         with contextlib.suppress(OSError):
             while await self._reader.read(2**18):
                 pass
+
+
+async def connected(target: Target, tls: ssl.SSLContext | None = None) -> Streams:
+    """Connect from the attack's address."""
+    source = None if target.source is None else (target.source, 0)
+    return await asyncio.open_connection(target.host, target.port, limit=2**20, ssl=tls, local_addr=source)
+
+
+async def flood(clients: Iterable[Client], *messages: Mapping[str, Any]) -> None:
+    """Send the same messages from all clients, together, again and again."""
+    await asyncio.gather(*(client.flood(itertools.repeat(messages)) for client in clients))
+
+
+async def play(client: Client) -> None:
+    """Make the first legal move whenever it is the client's turn, until the game is over."""
+    while (message := await client.received()).get("t") != "events" or message.get("turn") is not None:
+        if (legal := message.get("legal")) is not None:
+            first = (legal["fields"] & -legal["fields"]).bit_length() - 1
+            client.send("place", piece=legal["pieces"][0], field=FIELDS[first])
 
 
 class Groups:
@@ -154,15 +176,24 @@ class Groups:
 
 async def begun_game(
     clients: list[Client], players: int = 2, names: Iterable[str] = "ABCDE", **options: Any
-) -> str:
-    """Begin a game of the first ones, and let the others watch; return the table's code."""
+) -> tuple[str, list[str]]:
+    """Begin a game of the first ones, and let the others watch; return the table's code and the tokens."""
+    code, tokens = await gathered(clients[:players], names, **options)
+    await clients[0].ask("start")
+    for client in clients[players:]:
+        await client.ask("watch", table=code)
+    return code, tokens
+
+
+async def gathered(
+    clients: list[Client], names: Iterable[str] = "ABCDE", **options: Any
+) -> tuple[str, list[str]]:
+    """Open a table and take all its seats; return its code and the tokens of the seats."""
     host, *others = clients
     names = iter(names)
-    opened = await host.ask("open", players=players, name=next(names), random_layout=True, **options)
-    code: str = opened["table"]
-    for client, name in zip(others[: players - 1], names, strict=False):
-        await client.ask("join", table=code, name=name)
-    await host.ask("start")
-    for client in others[players - 1 :]:
-        await client.ask("watch", table=code)
-    return code
+    options |= {"players": len(clients), "random_layout": True}
+    answers = [await host.ask("open", name=next(names), **options)]
+    code: str = answers[0]["table"]
+    for client, name in zip(others, names, strict=False):
+        answers.append(await client.ask("join", table=code, name=name))
+    return code, [answer["token"] for answer in answers]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import Final
 
-from bench.attack.client import TRUSTING, Mode, Target
+from bench.attack.client import TRUSTING, Mode, Streams, Target, connected
 from bench.load.wire import HANDSHAKE, packed
 
 _HELLO: Final = packed(t="hello", versions=[1], client="attack")
@@ -25,8 +25,6 @@ _TWO_REQUESTS: Final = b"GET / HTTP/1.1\r\nHost: there\r\n\r\n" * 2
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER that ends a connection by a reset
 
 _NETWORKS: Final = 65_536  # of 64 bits, in one of 48
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Repeated:
@@ -47,12 +45,6 @@ class Repeated:
             with contextlib.suppress(OSError, EOFError, asyncio.IncompleteReadError):
                 await self._attack(target)
             await asyncio.sleep(0.01)  # the server is attacked, not this machine
-
-
-async def connected(target: Target, tls: ssl.SSLContext | None = None) -> Streams:
-    """Connect from the attack's address."""
-    source = None if target.source is None else (target.source, 0)
-    return await asyncio.open_connection(target.host, target.port, limit=2**20, ssl=tls, local_addr=source)
 
 
 async def _upgraded(target: Target) -> Streams:

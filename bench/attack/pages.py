@@ -2,12 +2,11 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterator
 from typing import Any, Final
 
-from bench.attack.client import Client, Groups, Mode, Target, begun_game
-from bench.attack.connections import Repeated, connected
-from bench.load.wire import HANDSHAKE, framed, packed
+from bench.attack.client import Client, Groups, Mode, Target, begun_game, connected
+from bench.attack.connections import Repeated
+from bench.load.wire import HANDSHAKE, framed
 from engine.board import FIELDS
 
 _LANGUAGES: Final = ("en", "it", "fr", "nl")
@@ -34,12 +33,9 @@ async def viewers(clients: list[Client]) -> None:
     code = (await host.ask("open", players=5, name="w" * 20))["table"]
     watching = [await _watching(host.target, code) for _ in range(_VIEWERS)]
 
-    def renamed(ids: Iterator[int]) -> Iterator[bytes]:
-        for number in ids:
-            yield packed(t="set", id=number, setting={"t": "title", "text": f"{number:040}"})
-
+    titles = ({"t": "title", "text": f"{number:040}"} for number in itertools.count())
     try:
-        await host.flood(renamed)
+        await host.flood([{"t": "set", "setting": title}] for title in titles)
     finally:
         for writer in watching:
             writer.transport.abort()
@@ -49,11 +45,9 @@ async def choices(clients: list[Client]) -> None:
     """Let players in browsers choose a piece and a field without end, and read nothing that is drawn."""
     await begun_game(clients)
 
-    def chosen(_ids: Iterator[int]) -> Iterator[bytes]:
-        for field in itertools.cycle(sorted(FIELDS)):
-            yield framed(b'{"piece":"Em","field":"%s"}' % field.encode(), _TEXT)
-
-    await asyncio.gather(*(client.flood(chosen) for client in clients))
+    fields = (field.encode() for field in sorted(FIELDS))
+    chosen = [[framed(b'{"piece":"Em","field":"%s"}' % field, _TEXT)] for field in fields]
+    await asyncio.gather(*(client.flood(itertools.cycle(chosen)) for client in clients))
 
 
 async def _watching(target: Target, code: Any) -> asyncio.StreamWriter:

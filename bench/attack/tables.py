@@ -2,96 +2,91 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
-from bench.attack.client import Client, Groups, Mode, begun_game
-from bench.load.wire import packed
-from engine.board import FIELDS
-from protocol.limits import NAME_LENGTH
+from bench.attack.client import Client, Groups, Mode, begun_game, flood, gathered, play
+from protocol.limits import NAME_LENGTH, TITLE_LENGTH
 
 _SPECTATORS: Final = 32  # as many as a table lets in
 _GAMES: Final = 60  # three times as many as tables
 _TABLES_OF_A_GROUP: Final = 90
 _SLOW: Final = "\ufdf2\u33af"  # each stands for six letters, the most that a name may have
-
-
-async def _flood(clients: list[Client], messages: Callable[[Iterator[int]], Iterable[bytes]]) -> None:
-    await asyncio.gather(*(client.flood(messages) for client in clients))
+_VISITORS: Final = 5 + 27  # at one table: players, and spectators
+_POLICIES: Final[tuple[dict[str, Any], ...]] = (
+    {"t": "wait"},
+    {"t": "move-clock", "seconds": 5},
+    {"t": "game-clock", "seconds": 30},
+    {"t": "vote", "seconds": 0},
+    {"t": "bot", "seconds": 0},
+)
+_LEAVE: Final = {"t": "leave"}
 
 
 async def chat(clients: list[Client]) -> None:
     """Let everyone at full tables talk."""
     await begun_game(clients)
-    await _flood(clients, lambda ids: (packed(t="say", id=at, text="x" * 200) for at in ids))
+    await flood(clients, {"t": "say", "text": "x" * 200})
 
 
 async def lobby(clients: list[Client]) -> None:
     """Let everyone talk in the lobby, and hear it."""
-    for number, client in enumerate(clients):
-        await client.ask("lobby", name=f"{_address(client)} {number}")
-    await _flood(clients, lambda ids: (packed(t="lobby-say", id=at, text="x" * 200) for at in ids))
+    for client, name in _named(clients):
+        await client.ask("lobby", name=name)
+    await flood(clients, {"t": "lobby-say", "text": "x" * 200})
 
 
 async def crowd(clients: list[Client]) -> None:
     """Let everyone in the lobby take other names, and come and go."""
-
-    def comings(number: int, client: Client) -> Callable[[Iterator[int]], Iterable[bytes]]:
-        name = f"{_address(client)} {number}"
-        return lambda ids: (
-            packed(t="lobby", id=at, name=name)
-            + packed(t="lobby", id=next(ids), name=f"{name} b")
-            + packed(t="lobby", id=next(ids))
-            for at in ids
-        )
-
-    await asyncio.gather(*(client.flood(comings(number, client)) for number, client in enumerate(clients)))
+    comings = (
+        flood([client], {"t": "lobby", "name": name}, {"t": "lobby", "name": f"{name} b"}, {"t": "lobby"})
+        for client, name in _named(clients)
+    )
+    await asyncio.gather(*comings)
 
 
-def _address(client: Client) -> str:
-    """Return what makes the names of one address differ from another's."""
-    return (client.target.source or "0").rpartition(".")[2]
+def _named(clients: Iterable[Client]) -> Iterator[tuple[Client, str]]:
+    """Yield clients with names, which differ from those of another address."""
+    for number, client in enumerate(clients):
+        yield client, f"{(client.target.source or '0').rpartition('.')[2]} {number}"
 
 
 async def pings(clients: list[Client]) -> None:
     """Let players whose games have begun send messages without a pause."""
     await begun_game(clients, players=len(clients))
-    await _flood(clients, lambda ids: (packed(t="ping", id=at) for at in ids))
+    await flood(clients, {"t": "ping"})
 
 
 async def syncs(clients: list[Client]) -> None:
     """Let everyone at tables with a clock ask for the whole game."""
     await begun_game(clients, absence={"t": "move-clock", "seconds": 5})
-    await _flood(clients, lambda ids: (packed(t="sync", id=at) for at in ids))
+    await flood(clients, {"t": "sync"})
 
 
 async def visitors(clients: list[Client]) -> None:
     """Let spectators come and go, which everyone at the table is told."""
-    code = await begun_game(clients[:2])
-    await _flood(
-        clients[2:],
-        lambda ids: (packed(t="watch", id=at, table=code) + packed(t="leave", id=next(ids)) for at in ids),
-    )
+    code, _tokens = await begun_game(clients[:2])
+    await flood(clients[2:], {"t": "watch", "table": code}, _LEAVE)
 
 
 async def joining(clients: list[Client]) -> None:
     """Let players come and go at tables that gather, which is stored."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="Host"))["table"]
+    await _coming_and_going(others, code)
 
-    def comings(name: str) -> Callable[[Iterator[int]], Iterable[bytes]]:
-        return lambda ids: (
-            packed(t="join", id=at, table=code, name=name) + packed(t="leave", id=next(ids)) for at in ids
-        )
 
-    await asyncio.gather(*(client.flood(comings(name)) for client, name in zip(others, "abcd", strict=False)))
+async def _coming_and_going(players: Iterable[Client], code: str) -> None:
+    named = zip(players, "abcd", strict=False)
+    comings = (flood([player], {"t": "join", "table": code, "name": name}, _LEAVE) for player, name in named)
+    await asyncio.gather(*comings)
 
 
 async def names(clients: list[Client]) -> None:
     """Ask for a seat under a name that is taken, as long and as strange as they get."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="ꓮ" * 20))["table"]
-    await _flood(others, lambda ids: (packed(t="join", id=at, table=code, name="A" * 20) for at in ids))
+    await flood(others, {"t": "join", "table": code, "name": "A" * 20})
 
 
 async def looks(clients: list[Client]) -> None:
@@ -101,7 +96,8 @@ async def looks(clients: list[Client]) -> None:
         await begun_game(clients, len(clients), names=names)
         for client in clients:
             await client.ask("leave")
-    await _flood(clients, lambda ids: (packed(t="lobby", id=at, name=next(names)) for at in ids))
+    taking = (client.flood([{"t": "lobby", "name": name}] for name in names) for client in clients)
+    await asyncio.gather(*taking)
 
 
 def _slow_names(group: int) -> Iterator[str]:
@@ -113,12 +109,7 @@ def _slow_names(group: int) -> Iterator[str]:
 
 async def openers(clients: list[Client]) -> None:
     """Open tables and leave them."""
-    await _flood(
-        clients,
-        lambda ids: (
-            packed(t="open", id=at, players=2, name="A") + packed(t="leave", id=next(ids)) for at in ids
-        ),
-    )
+    await flood(clients, {"t": "open", "players": 2, "name": "A"}, _LEAVE)
 
 
 async def returns(clients: list[Client]) -> None:
@@ -126,19 +117,11 @@ async def returns(clients: list[Client]) -> None:
     host, second = clients
     games = []
     for _ in range(_GAMES):
-        code = (first := await host.ask("open", players=2, name="A", random_layout=True))["table"]
-        await second.ask("join", table=code, name="B")
-        await host.ask("start")
+        code, tokens = await begun_game(clients)
         await host.ask("leave")
         await second.ask("leave")
-        games.append((code, first["token"]))
-    one_after_the_other = itertools.cycle(games)
-    await host.flood(
-        lambda ids: (
-            packed(t="resume", id=at, table=code, token=token) + packed(t="leave", id=next(ids))
-            for at, (code, token) in zip(ids, one_after_the_other, strict=False)
-        )
-    )
+        games.append([_resume(code, tokens[0]), _LEAVE])
+    await host.flood(itertools.cycle(games))
 
 
 async def bots(clients: list[Client]) -> None:
@@ -148,15 +131,75 @@ async def bots(clients: list[Client]) -> None:
     for _ in range(4):
         await host.ask("bot", level="citizen")
     host.send("start")
-    while True:
-        message = await host.received()
-        if message.get("t") != "events":
-            continue
-        if message.get("turn") is None:
-            return
-        if (legal := message.get("legal")) is not None:
-            first = (legal["fields"] & -legal["fields"]).bit_length() - 1
-            host.send("place", piece=legal["pieces"][0], field=FIELDS[first])
+    await play(host)
+
+
+async def settings(clients: list[Client]) -> None:
+    """Let the host change everything at a watched table before its game, while players come and go."""
+    host, *others = clients
+    code = (await host.ask("open", players=5, name="w" * 20))["table"]
+    for spectator in others[4:]:
+        await spectator.ask("watch", table=code)
+    changes: list[dict[str, Any]] = []
+    for policy in _POLICIES:
+        every = (
+            {"t": "title", "text": "w" * TITLE_LENGTH},
+            {"t": "absence", "policy": policy},
+            {"t": "starting", "seat": 1},
+            {"t": "title", "text": ""},
+            {"t": "private", "on": policy == _POLICIES[0]},
+        )
+        changes += [*({"t": "set", "setting": setting} for setting in every), {"t": "arrange"}]
+    await asyncio.gather(
+        host.flood(_one_by_one(changes)), _coming_and_going(others[:4], code), *_reading(others[4:])
+    )
+
+
+async def votes(clients: list[Client]) -> None:
+    """Let players of a watched game leave and return, vote and take votes back, under changing policies."""
+    host, *others = clients
+    code, tokens = await begun_game(clients, 5, absence=_POLICIES[3])
+    changes: list[dict[str, Any]] = []
+    for policy in _POLICIES:
+        changes += [
+            {"t": "set", "setting": {"t": "absence", "policy": policy}},
+            {"t": "stand-in", "seat": 3},
+            {"t": "vote", "seat": 4, "agree": policy == _POLICIES[0]},
+        ]
+    voting = [{"t": "vote", "seat": seat, "agree": agree} for seat in (3, 4) for agree in (True, False)]
+    away = zip(others[2:4], tokens[3:], strict=True)
+    await asyncio.gather(
+        host.flood(_one_by_one(changes)),
+        *(player.flood(_one_by_one(voting)) for player in others[:2]),
+        *(flood([player], _LEAVE, _resume(code, token)) for player, token in away),
+        *_reading(others[4:]),
+    )
+
+
+async def rematches(clients: list[Client]) -> None:
+    """Let the players of a finished game go to the next table, leave it, come back and go on again."""
+    code, tokens = await gathered(clients, starting=0)
+    clients[0].send("start")
+    await asyncio.gather(*map(play, clients))
+    going_on: list[dict[str, Any]] = [{"t": "rematch"}, {"t": "record"}, _LEAVE]
+    await asyncio.gather(
+        *(
+            client.flood(_one_by_one([*going_on, _resume(code, token)]))
+            for client, token in zip(clients, tokens, strict=True)
+        )
+    )
+
+
+def _one_by_one(messages: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any]]]:
+    return itertools.cycle((each,) for each in messages)
+
+
+def _resume(code: str, token: str) -> dict[str, Any]:
+    return {"t": "resume", "table": code, "token": token}
+
+
+def _reading(clients: list[Client]) -> Iterator[Any]:
+    return (client.read_all() for client in clients)
 
 
 _FEW_TABLES: Final = ("--max-tables", "20", "--tables-per-minute", "1000000")
@@ -186,4 +229,7 @@ MODES: Final = (
         connections=2,
         options=_FEW_TABLES,
     ),
+    Mode("settings", "hosts who change everything at full tables", Groups(settings, _VISITORS)),
+    Mode("votes", "players who leave, return and vote at full tables", Groups(votes, _VISITORS)),
+    Mode("rematches", "players who go on from finished games and come back", Groups(rematches, 2)),
 )
