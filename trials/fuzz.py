@@ -19,7 +19,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 import atheris
 import msgpack
@@ -39,35 +39,19 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from engine.pieces import Seat
     from engine.redaction import redacted, redacted_legal, snapshot
     from engine.view import eyes_of
-    from protocol.absence import GameClock
     from protocol.codec import BadMessage, decode_client, decode_server, encode
     from protocol.events import event_map, legal_message, snapshot_message
     from protocol.messages import (
-        Announced,
-        Asked,
         ClientMessage,
         Events,
-        LobbyRemark,
-        Online,
-        PauseSummary,
-        PersonOnline,
-        Record,
         Refused,
-        Reseated,
-        Said,
-        SaidInLobby,
         Seated,
         SeatSummary,
         ServerMessage,
-        Shown,
-        SpectatorSummary,
-        Standing,
-        Stopping,
-        Studied,
+        Snapshot,
         Tables,
         TableState,
         TableSummary,
-        Welcome,
     )
     from protocol.pages import MoveChoice, PlayerHand
     from simulation.people.random_messages import KINDS, RandomMessages
@@ -81,6 +65,7 @@ _SIZES: Final = ((80, 24), (120, 40))
 _KEYS: Final = (*"hjklcrtv?nmfs12345:", "tab", "enter", "escape", "right", "pageup", "space", "f1")
 _SEQUENCES: Final = 40
 _FRAMES_AT_MOST: Final = 8
+_OF_A_KIND: Final = 3
 
 
 def read_by_server(frame: bytes) -> None:
@@ -198,39 +183,15 @@ def _check_refusal(error: BadMessage) -> None:
 
 def from_clients() -> Iterator[ClientMessage]:
     """Yield the messages to start from."""
-    messages = RandomMessages(random.Random(1), {"table": ["KRTV"]})
-    return map(messages.of, KINDS)
+    return map(RandomMessages(random.Random(1), ["KRTV"]).of, KINDS)
 
 
 def without_game() -> Iterator[ServerMessage]:
     """Yield messages to start from that are no part of a game."""
-    yield Welcome(1, "palatinus/1", ["random", "greedy"], lobby=True)
-    yield Online([PersonOnline("Anna"), PersonOnline("Bruno", "watching", "KRTV")], 7)
-    yield SaidInLobby([LobbyRemark(7, "Anna", "hello")])
-    yield Tables(1, [TableSummary("AAAA", "Anna", 4, 2, "gathering")])
-    bots = [SeatSummary("greedy-1", here=True, level="greedy")] * 2
-    choices = [SeatSummary("Anna", here=True, people="A", ready=True, chosen=True), SeatSummary(people="S")]
-    standings = [SeatSummary("Anna", here=True, standing=Standing(3, 2, 99)), SeatSummary("Bruno", kept=True)]
-    for seats in (bots, choices, standings):
-        yield TableState("AAAA", "gathering", seats, 0, private=True, quiet=True, absence=GameClock(600))
-    seats, vacant = (
-        [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)],
-        SeatSummary(vacant=True),
-    )
-    watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
-    yield TableState("AAAA", "playing", [seats[0], vacant], 0, pause_asked=[1], watching=watching)
-    yield TableState("AAAA", "playing", seats, 0, paused=PauseSummary(1, 20, 580), hints=True)
-    asked = Asked("take-back", [1], refused=0)
-    yield TableState("AAAA", "playing", seats, 0, asked=asked, may_ask=["pause", "take-back"])
-    shown, studied = Shown(7, spectator=2), Studied("KRTW", 7, 1)
-    yield TableState(
-        "AAAA", "over", [vacant] * 2, 1, watching=watching, title="Friday", shown=shown, study=True
-    )
-    yield TableState("AAAA", "over", seats, 0, starting=1, ended=True, studied=studied, next="ABCD")
-    yield from (Reseated(1), Said("hm", 2), Said("hm", spectator=2), Announced("Down at ten."))
-    yield from (Stopping(60), Stopping(), Record(8, ["palatinus record 1"]))
-    yield Refused("removed", "You were removed.", about={"table": "KRTV"})
-    yield from (Refused("field-taken", "C4 is taken.", 7, "R4.1"), Refused("table-closed", ""))
+    messages = RandomMessages(random.Random(1), ["KRTV"])
+    for kind in get_args(ServerMessage):
+        if kind not in {Events, Snapshot}:
+            yield from (messages.of(kind) for _ in range(_OF_A_KIND))
 
 
 def from_servers() -> Iterator[ServerMessage]:

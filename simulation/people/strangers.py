@@ -112,7 +112,7 @@ class Stranger:
         self._port = port
         self._rng = rng
         self._counts = counts
-        self._messages = RandomMessages(rng, {"table": _OTHER_TABLES})
+        self._messages = RandomMessages(rng, _OTHER_TABLES)
 
     async def break_rules(self) -> None:
         """Go on until cancelled."""
