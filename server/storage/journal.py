@@ -112,12 +112,9 @@ class Journal(ABC):
     async def storing(self) -> bool:
         """Return whether entries can be stored, by trying it if nothing was stored within the last second."""
 
-    def append(self, code: str, first: int, entries: Sequence[Entry]) -> Storing:
-        return self._queue.append(((code, first, entries),))
-
-    def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> Storing:
-        """Store the entries that end a game, and that its record is due; `ended` is in seconds since 1970."""
-        return self._queue.append(((code, first, entries),), ((code, ended),))
+    def append(self, code: str, first: int, entries: Sequence[Entry], ended: int | None = None) -> Storing:
+        """Store entries, and if a game `ended`, in seconds since 1970, that its record is due."""
+        return self._queue.append(((code, first, entries),), () if ended is None else ((code, ended),))
 
     def append_together(self, parts: Sequence[Part]) -> Storing:
         """Store entries of several tables, all or none."""
@@ -257,8 +254,6 @@ class NoJournal(Journal):
         return True
 
     async def append(self, *_entries: Any) -> None: ...
-
-    async def append_last(self, *_entries: Any) -> None: ...
 
     async def append_together(self, *_entries: Any) -> None: ...
 

@@ -63,7 +63,7 @@ def _open_table(code: str) -> Step:
 _STEPS: Final = (
     *map(_open_table, ("ONCE", "THEN", "LAST", "GONE", "HURT")),
     Step(lambda journal: journal.append("ONCE", 4, _entries(2)), "ONCE", "in use, 6"),
-    Step(lambda journal: journal.append_last("THEN", 4, _entries(1), 1_000), "THEN", "in use, 5"),
+    Step(lambda journal: journal.append("THEN", 4, _entries(1), 1_000), "THEN", "in use, 5"),
     Step(lambda journal: journal.record_written("THEN"), "THEN", "in use, 5"),
     Step(lambda journal: journal.archive("THEN", _GAME), "THEN", "archived, 5"),
     Step(lambda journal: journal.archive("LAST", _GAME), "LAST", "archived, 4"),

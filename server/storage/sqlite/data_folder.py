@@ -91,11 +91,7 @@ class DataFolder(OwnersTables):
     def _change(self, _codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         self._check_files()
         try:
-            with (
-                contextlib.closing(open_journal(self._path)) as database,
-                contextlib.closing(Ledger(database, self.data)) as ledger,
-            ):
-                return ledger.change(make())
+            return _change(self.data, make())
         except (OSError, sqlite3.Error) as error:
             raise JournalError(
                 "the journal could not be written: {reason}", reason=reason_of(error)
@@ -106,17 +102,20 @@ class DataFolder(OwnersTables):
 
 def make_folder(data: Path, content: Everything) -> None:
     """Store all tables in a folder that has no journal; raises JournalError."""
-    path = data / FILE_NAME
     with lock_folder(data):
         if any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is a journal in {folder} already. Choose another --data", folder=data)
         try:
-            with (
-                contextlib.closing(open_journal(path)) as database,
-                contextlib.closing(Ledger(database, data)) as ledger,
-            ):
-                ledger.change(operations.insert(content))
+            _change(data, operations.insert(content))
         except (OSError, sqlite3.Error) as error:
             for made in data.glob(f"{FILE_NAME}*"):
                 made.unlink(missing_ok=True)
-            raise unusable(path, error) from error
+            raise unusable(data / FILE_NAME, error) from error
+
+
+def _change(data: Path, operation: Operation[Outcome]) -> Outcome:
+    with (
+        contextlib.closing(open_journal(data / FILE_NAME)) as database,
+        contextlib.closing(Ledger(database, data)) as ledger,
+    ):
+        return ledger.change(operation)

@@ -57,11 +57,8 @@ class ShownJournal:
     records_due: dict[str, int]
 
     def place(self, code: str) -> TablePlace | None:
-        if code in self.set_aside:
-            return TablePlace.SET_ASIDE
-        if code in self.in_use:
-            return TablePlace.IN_USE
-        return TablePlace.ARCHIVED if code in self.archived else None
+        found = self.set_aside.get(code) or self.in_use.get(code) or self.archived.get(code)
+        return None if found is None else found.standing.place
 
     @property
     def listed(self) -> bool:

@@ -135,10 +135,8 @@ async def accept(
     if isinstance(entry, Played) and seat in state.on_holiday:
         entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
     with span("store"):
-        if ended is not None and context.lobby.config.records is not None and not state.study:
-            await context.lobby.journal.append_last(context.code, state.entry_count, entries, ended)
-        else:
-            await context.lobby.journal.append(context.code, state.entry_count, entries)
+        recorded = ended if context.lobby.config.records is not None and not state.study else None
+        await context.lobby.journal.append(context.code, state.entry_count, entries, recorded)
     asked = state.asked
     had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
     game = state.fold_move(entry, happened)

@@ -93,7 +93,7 @@ async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
                 raise NotStoredNow("the database is restarted")
             await stored[name](*arguments)
 
-        for name in ("append_together", "append", "append_last"):
+        for name in ("append_together", "append"):
             stored[name] = getattr(journal, name)
             setattr(journal, name, partial(fails, name))
         chosen = options(server, players=2, seats=2, random_layout=True, seed=1)

@@ -95,7 +95,7 @@ async def test_what_cannot_be_sent_is_in_no_line(database: str, caplog: pytest.L
     value = 2**70
     async with journal_at(database) as journal:
         with pytest.raises(NotStored) as refused:
-            await journal.append_last("ONCE", 0, [OPENED], value)
+            await journal.append("ONCE", 0, [OPENED], value)
         assert "DataError" in str(refused.value)
         assert str(value)[:9] not in logged(caplog) + str(refused.value)
         await journal.append("NEXT", 0, [OPENED])

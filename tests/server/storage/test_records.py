@@ -136,8 +136,8 @@ def test_an_archived_game_that_cannot_be_read_costs_one_record(tmp_path: Path) -
     async def write_missing() -> None:
         journal = SqliteJournal(tmp_path / "data")
         async with Tasks() as tasks:
-            await journal.append_last("BADD", 0, [seated, Played(0, StartGame(1), [{"t": "new"}]), ended], 5)
-            await journal.append_last("GOOD", 0, [seated, ended], 6)
+            await journal.append("BADD", 0, [seated, Played(0, StartGame(1), [{"t": "new"}]), ended], 5)
+            await journal.append("GOOD", 0, [seated, ended], 6)
             for code in ("BADD", "GOOD"):
                 await journal.archive(code, ArchivedGame("", played=True))
             await Records(tmp_path, None, journal, tasks, ManualClock()).write_missing()

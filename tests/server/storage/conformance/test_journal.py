@@ -202,8 +202,8 @@ async def test_the_journal_knows_whose_records_are_due(store: Store) -> None:
     """From the last move until the record is written, a restart included."""
     async with store.opened() as journal:
         await journal.append("ONCE", 0, ENTRIES[:3])
-        await journal.append_last("ONCE", 3, ENTRIES[3:], 1_000)
-        await journal.append_last("THEN", 0, ENTRIES, 900)
+        await journal.append("ONCE", 3, ENTRIES[3:], 1_000)
+        await journal.append("THEN", 0, ENTRIES, 900)
         await journal.archive("THEN", NOT_PLAYED)
     async with store.opened() as journal:
         assert await journal.records_due() == [("THEN", 900), ("ONCE", 1_000)]
@@ -291,7 +291,7 @@ async def test_a_damaged_archived_table_is_set_aside(store: Store, damage: str) 
 async def test_a_journal_that_keeps_nothing_takes_everything() -> None:
     journal = NoJournal()
     await journal.append("ONCE", 0, ENTRIES)
-    await journal.append_last("ONCE", 4, ENTRIES, 1)
+    await journal.append("ONCE", 4, ENTRIES, 1)
     await journal.append_together([("THEN", 0, ENTRIES)])
     await journal.archive("ONCE", NOT_PLAYED)
     assert not journal.keeps_games

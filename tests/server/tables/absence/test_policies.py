@@ -85,7 +85,7 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
         table = table_of(server, peers)
         journal, attempts = table._context.lobby.journal, asyncio.Queue[int]()
 
-        async def failing(_code: str, _first: int, entries: Sequence[Entry]) -> None:
+        async def failing(_code: str, _first: int, entries: Sequence[Entry], *_ended: object) -> None:
             attempts.put_nowait(len(entries))
             raise JournalError("the disk is full")
 
@@ -114,11 +114,11 @@ async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path)
         journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
         append = journal.append
 
-        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+        async def failing(code: str, first: int, entries: Sequence[Entry], *ended: int | None) -> None:
             if isinstance(entries[0], StoodIn):
                 tried.set()
                 raise JournalError("the disk is full")
-            await append(code, first, entries)
+            await append(code, first, entries, *ended)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(journal, "append", failing)
