@@ -74,7 +74,7 @@ _OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
 class GuestConnection(asyncssh.SSHServerConnection):
     """A guest's ssh connection. asyncssh only announces which signatures it wants, and takes others too.
 
-    `admit` counts it and returns whether it may stay, `leave` is called when it has ended.
+    `admit` counts it and returns whether it may stay; `leave` is called when it ends, perhaps again.
     """
 
     def __init__(
@@ -88,7 +88,6 @@ class GuestConnection(asyncssh.SSHServerConnection):
         super().__init__(asyncio.get_running_loop(), options)
         self.remote: RemoteEnd = UNKNOWN
         self._admit, self._leave = admit, leave
-        self._counted = False
         self._network: asyncio.Transport
         self._incoming = RateLimiter(limits.incoming_bytes, limits.incoming_rate)
         self._other = RateLimiter(limits.other_bytes, limits.other_rate)
@@ -100,8 +99,7 @@ class GuestConnection(asyncssh.SSHServerConnection):
         self._network = cast("asyncio.Transport", transport)
         self.remote = remote_of(transport)
         self._address = transport.get_extra_info("sockname")[:2]
-        self._counted = self._admit(self)
-        if self._counted:
+        if self._admit(self):
             super().connection_made(cast("asyncio.Transport", _Network(self, self._network)))
         else:
             self._network.abort()
@@ -126,7 +124,7 @@ class GuestConnection(asyncssh.SSHServerConnection):
         if self._reading_again is not None:
             self._reading_again.cancel()
         super().connection_lost(exc)
-        self._stop_counting()
+        self._leave(self)
 
     def use(self, size: int) -> None:
         """Record that a message of so many bytes is one that guests may send as often as they like."""
@@ -139,7 +137,7 @@ class GuestConnection(asyncssh.SSHServerConnection):
 
     def abort(self) -> None:
         """End the connection at once; its place is free."""
-        self._stop_counting()
+        self._leave(self)
         self._network.abort()
 
     async def end(self, seconds: float) -> None:
@@ -150,11 +148,6 @@ class GuestConnection(asyncssh.SSHServerConnection):
         except TimeoutError:
             self.close()
         self.abort()
-
-    def _stop_counting(self) -> None:
-        if self._counted:
-            self._counted = False
-            self._leave(self)
 
     def _read_again(self) -> None:
         self._reading_again = None

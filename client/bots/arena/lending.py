@@ -56,7 +56,6 @@ class LentSeat:
         self._lost: Exception | None = None  # why the server is no longer heard
         self._legal = False
         self._clock: asyncio.TimerHandle | None = None  # while the player thinks
-        self._began = 0.0
 
     # -- the league's own requests ------------------------------------------------------------------
 
@@ -208,15 +207,14 @@ class LentSeat:
     # -- how long a move takes ----------------------------------------------------------------------
 
     def _start_clock(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._began = loop.time()
-        self._clock = loop.call_later(self._limit, self._time_is_up)
+        self._clock = asyncio.get_running_loop().call_later(self._limit, self._time_is_up)
 
     def _stop_clock(self) -> None:
         if self._clock is not None:
             self._clock.cancel()
+            began = self._clock.when() - self._limit
+            self.times.append(asyncio.get_running_loop().time() - began)
             self._clock = None
-            self.times.append(asyncio.get_running_loop().time() - self._began)
 
     def _time_is_up(self) -> None:
         late = too_slow(self.name, self._limit)

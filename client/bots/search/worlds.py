@@ -267,15 +267,9 @@ class Worlds:
             yield math.prod(each[way] for each, way in zip(weights, chosen, strict=True)), self._world(chosen)
 
     def draw(self, rng: random.Random) -> PossibleWorld:
-        ways = []
-        for cumulative in self.cumulative:
-            way = 0
-            if len(cumulative) > 1:
-                point = rng.random() * cumulative[-1]
-                while cumulative[way] <= point:
-                    way += 1
-            ways.append(way)
-        chosen = tuple(ways)
+        chosen = tuple(
+            [bisect.bisect(each, rng.random() * each[-1]) if len(each) > 1 else 0 for each in self.cumulative]
+        )
         world = self._built.get(chosen)
         if world is None:
             world = self._built[chosen] = self._world(chosen)
