@@ -220,7 +220,7 @@ class Login(asyncssh.SSHServer):
 
 
 def options(
-    key: asyncssh.SSHKey, factory: Callable[[], Login], *, keepalive: float, keepalives: int
+    key: asyncssh.SSHKey, factory: Callable[[], Login], limits: GuestLimits
 ) -> asyncssh.SSHServerConnectionOptions:
     """Return asyncssh's options: no forwarding, no files, no compression, nothing read from this computer."""
     return asyncssh.SSHServerConnectionOptions(
@@ -244,7 +244,7 @@ def options(
         window=16 * 1024,
         max_pktsize=8 * 1024,
         login_timeout=0,  # the gateway has its own, until the screen is there
-        keepalive_interval=keepalive,
-        keepalive_count_max=keepalives,
+        keepalive_interval=limits.keepalive_seconds,
+        keepalive_count_max=limits.keepalives,
         utf8_decode_errors="replace",
     )

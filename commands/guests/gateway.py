@@ -100,12 +100,7 @@ class Gateway:
     ) -> None:
         self.farewell = N_("The host has stopped letting guests in.")
         self._book, self._server, self._limits = book, server, limits
-        self._options = options(
-            key,
-            partial(Login, self._terminal),
-            keepalive=limits.keepalive_seconds,
-            keepalives=limits.keepalives,
-        )
+        self._options = options(key, partial(Login, self._terminal), limits)
         self._connections: set[GuestConnection] = set()
         self._arrivals = PerMinuteLimit(limits.arrivals_per_minute)
         self._arrivals_from = PerMinuteLimit(limits.arrivals_per_address)
