@@ -159,7 +159,7 @@ class AbsencePolicy:
         free = sorted(self._overdue - self.state.bot_seats)
         if isinstance(self.state.absence, ByBot):
             return free
-        return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self._people_here))]
+        return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self.people_here))]
 
     def plays_for(self, seat: Seat) -> bool:
         """Return whether the stand-in plays for the seat while its player is away."""
@@ -231,7 +231,7 @@ class AbsencePolicy:
             return summary
         if seat not in self._overdue or isinstance(state.absence, ByBot):
             return replace(summary, seconds_left=self._seconds_left(seat))
-        needed = votes_needed(len(self._people_here))
+        needed = votes_needed(len(self.people_here))
         return replace(summary, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
 
     # -- internals ----------------------------------------------------------------------------------
@@ -242,7 +242,8 @@ class AbsencePolicy:
         return state.game if state.stage == "playing" and state.paused is None else None
 
     @property
-    def _people_here(self) -> set[Seat]:
+    def people_here(self) -> set[Seat]:
+        """Return the seats of the players who are here, without programs."""
         return self.seated.keys() - self.state.programs
 
     @property
@@ -254,7 +255,7 @@ class AbsencePolicy:
     def _anybody_waits(self) -> bool:
         """Return whether anybody is here to play against: a person, unless all players are programs."""
         programs_only = len(self.state.programs) == len(self.state.players)
-        return bool(self.seated if programs_only else self._people_here)
+        return bool(self.seated if programs_only else self.people_here)
 
     def _substitute(self) -> Substitute | None:
         """Return why the turn is the stand-in's from its beginning, None if it is not."""
@@ -293,7 +294,9 @@ class AbsencePolicy:
         """Start the stand-in's choice. It moves after a drawn time: thinking time might reveal its hand."""
         player = self.state.players[_on_turn(game)]
         level = None if player is None else player.level
-        thought = self.stand_in.thinks(game, level, self.state.opened.origin, self.state.earlier_games)
+        names = self.state.names
+        series = [view for seated, view in self.state.earlier if seated == names]
+        thought = self.stand_in.thinks(game, level, self.state.opened.origin, series)
         pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
         self._prepare(SubstituteMove(len(game.events), by, thought), pause)
 
@@ -320,7 +323,7 @@ class AbsencePolicy:
 
     def _among_people(self, by: str) -> bool:
         """Return whether several people see when the stand-in moves."""
-        return by == "bot" and len(self._people_here) > 1
+        return by == "bot" and len(self.people_here) > 1
 
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
@@ -348,7 +351,7 @@ class AbsencePolicy:
 
     def _votes(self, seat: Seat) -> set[Seat]:
         """Return which of those here agree that a bot plays for the seat."""
-        return self.state.votes.get(seat, set()) & self._people_here
+        return self.state.votes.get(seat, set()) & self.people_here
 
 
 def _on_turn(game: Game) -> Seat:

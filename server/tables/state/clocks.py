@@ -27,7 +27,7 @@ class Clocks:
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
         """Charge the seat for its turn since its clock was last stopped."""
-        if self._has_clock:
+        if self.counts:
             self._used[seat] += milliseconds
         if isinstance(self.policy, LongClock):
             over = self._turn + milliseconds - 1000 * self.policy.seconds
@@ -38,7 +38,7 @@ class Clocks:
         """Return what all seats have used, and the seat in its turn, if that is stopped after so long."""
         used = list(self._used)
         reserve = list(self._reserve) if any(self._reserve) else []
-        if not self._has_clock:
+        if not self.counts:
             return Clocked(used, self._turn, reserve)
         used[seat] += milliseconds
         return Clocked(used, self._turn + milliseconds, reserve)
@@ -60,11 +60,6 @@ class Clocks:
         policy = self.policy
         allowed = self.allowance(seat) or 0
         return isinstance(policy, _CLOCKS) and allowed > 1000 * _AMPLE * policy.seconds
-
-    @property
-    def counts(self) -> bool:
-        """Return whether players have clocks that are theirs: a limit is nobody's."""
-        return self._has_clock
 
     def set(self, stopped: Clocked) -> None:
         self._used, self._turn = list(stopped.used), stopped.turn
@@ -92,13 +87,13 @@ class Clocks:
     def _use(self, policy: Absence) -> None:
         self.policy = policy
         # Looked up, because each move asks several times.
-        self._has_clock = isinstance(policy, _CLOCKS)
+        self.counts = isinstance(policy, _CLOCKS)  # whether players have clocks: a limit is nobody's
         self._for_game = policy.seconds if isinstance(policy, GameClock) else None
 
     @property
     def runs(self) -> bool:
         """Return whether turns have a clock or a limit now."""
-        return self._has_clock or self.limit is not None
+        return self.counts or self.limit is not None
 
     @property
     def limit(self) -> int | None:
@@ -106,7 +101,7 @@ class Clocks:
 
         A change of the clock restarts it in the current turn, and shortens no other turn of the round.
         """
-        if self._has_clock:
+        if self.counts:
             return None
         if self._next is not None and isinstance(self._next, _CLOCKS):
             return max(_LEAST_LIMIT, self._next.seconds, self._limited or 0)

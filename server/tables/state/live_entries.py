@@ -13,7 +13,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
 
     Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
     is ready until that is over, settings until they are changed, and all else for good. An absence policy
-    counts unless it is changed in the same turn, because a clock begins and ends with a round.
+    counts unless it is changed in the same turn, because a clock begins and ends with a round. Of a holiday
+    that somebody else's coming has cut short, no day counts.
     """
     others: list[int] = []
     live: dict[tuple[object, ...], int] = {}  # of entries that later ones replace or end, by what they say
@@ -29,11 +30,17 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case stored.Taken(seat) | stored.Kept(seat) | stored.BotSeated(seat):
                 live[stored.Taken, seat] = number
                 end(seat, stored.PeopleChosen, stored.NoticesTo, stored.Noticed, stored.PlanMade)
+                end(seat, stored.OnHoliday)
             case stored.Freed(seat):
                 end(seat, stored.Taken, stored.PeopleChosen, stored.SaidReady)
-                end(seat, stored.NoticesTo, stored.Noticed)
+                end(seat, stored.NoticesTo, stored.Noticed, stored.OnHoliday)
                 if host == seat:
                     live.pop((stored.Hosted,), None)
+            case stored.OnHoliday(seat, _, on):
+                if on:
+                    live[stored.OnHoliday, seat] = number
+                elif (begun := live.pop((stored.OnHoliday, seat), None)) is not None:
+                    others += [begun, number]
             case stored.Hosted(seat):
                 live[stored.Hosted,], host = number, seat
             case (

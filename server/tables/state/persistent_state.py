@@ -205,12 +205,6 @@ class PersistentState:
         self.earlier = [*before.earlier, (before.names, before.game.view)][-_REMEMBERED:]
 
     @property
-    def earlier_games(self) -> list[View]:
-        """Return how the last games ended in which the same players had these seats."""
-        names = self.names
-        return [view for seated, view in self.earlier if seated == names]
-
-    @property
     def played(self) -> bool:
         """Return whether the game was really played: every player has moved, rather than a stand-in.
 
@@ -320,17 +314,13 @@ class PersistentState:
         since = self.on_holiday.get(seat)
         return None if since is None else since + _DAY * self.holidays_left(seat)
 
-    @property
-    def may_ask(self) -> list[Wish]:
-        """Return what players can ask for in the running game."""
-        if self.stage != "playing":
-            return []
-        return ["pause", "take-back", "more-time"] if self.clocks.counts else ["pause", "take-back"]
-
     def table_state(self, code: str) -> messages.TableState:
         """Return who sits where at the table, as far as it is stored: nobody is here."""
         gathering, playing = self.stage == "gathering", self.stage == "playing"
         peoples = self.peoples if gathering else [None] * len(self.players)
+        may_ask: list[Wish] = (
+            ["pause", "take-back", "more-time"] if self.clocks.counts else ["pause", "take-back"]
+        )
         seats = [
             messages.SeatSummary(people=people)
             if player is None
@@ -371,7 +361,7 @@ class PersistentState:
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
             asked=self.asked,
-            may_ask=self.may_ask,
+            may_ask=may_ask if playing else [],
             holidays=self.holidays,
             study=self.study,
         )
@@ -395,15 +385,14 @@ class PersistentState:
             case stored.OfStudy():
                 self.study = True
             case stored.Taken(seat, name, token_hash, program, standing, vacant):
-                self.on_holiday.pop(Seat(seat), None)
-                self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
+                self._seat(seat, Player(name, token_hash, program, standing=standing, vacant=vacant))
                 self.asked = None  # it may have been somebody else who asked or agreed
             case stored.Kept(seat, name, token_hash, program, standing):
-                self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
+                self._seat(seat, Player(name, token_hash, program, kept=True, standing=standing))
             case stored.BotSeated(seat, level, name, standing):
-                self.players[seat] = Player(name, "", program=True, standing=standing, level=level)
+                self._seat(seat, Player(name, "", program=True, standing=standing, level=level))
             case stored.Freed(seat):
-                self.players[seat] = None
+                self._seat(seat, None)
                 self.ready.discard(Seat(seat))
                 if self._host == seat:
                     self._host = None
@@ -446,17 +435,30 @@ class PersistentState:
                     self.on_holiday[Seat(seat)] = at
                 elif (since := self.on_holiday.pop(Seat(seat), None)) is not None:
                     self._days_off[Seat(seat)] += max(1, math.ceil((at - since) / _DAY))
-            case (
-                stored.PeopleChosen(seat)
-                | stored.NoticesTo(seat)
-                | stored.Noticed(seat)
-                | stored.TokenRevoked(seat)
-                | stored.PlanMade(seat)
-            ):
-                if (player := self.players[seat]) is not None:
-                    _fold_player(player, entry)
+            case stored.PeopleChosen(seat, people):
+                self._holder(seat).people = people
+            case stored.NoticesTo(seat, address):
+                self._holder(seat).notices = entry if address else None
+            case stored.Noticed(seat, events, short, pauses):
+                holder = self._holder(seat)
+                holder.noticed, holder.resumed = (events, short), pauses
+            case stored.PlanMade(seat, str(piece), str(field)):
+                self._holder(seat).plan = Place(Seat(seat), Piece(piece), Field(field))
+            case stored.PlanMade(seat):
+                self._holder(seat).plan = None
+            case stored.TokenRevoked(seat):
+                holder = self._holder(seat)
+                holder.token_hash, holder.program, holder.notices, holder.plan = "", True, None, None
             case stored.Forgotten():
                 self.forgotten = True
+
+    def _seat(self, seat: int, player: Player | None) -> None:
+        self.players[seat] = player
+        self.on_holiday.pop(Seat(seat), None)
+
+    def _holder(self, seat: int) -> Player:
+        """Return who holds the seat; if nobody does, what is stored about them counts for nothing."""
+        return self.players[seat] or Player("", "")
 
     def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> Game:
         """Take in a move whose events are at hand already; return the game, which may have begun with it."""
@@ -516,25 +518,6 @@ class PersistentState:
             case settings.AbsenceSetting(policy):
                 self.absence = kept(policy)
                 self.clocks.change_policy(policy, in_game=self._game is not None)
-
-
-def _fold_player(
-    player: Player,
-    entry: stored.PeopleChosen | stored.NoticesTo | stored.Noticed | stored.TokenRevoked | stored.PlanMade,
-) -> None:
-    match entry:
-        case stored.PlanMade(seat, str(piece), str(field)):
-            player.plan = Place(Seat(seat), Piece(piece), Field(field))
-        case stored.PlanMade():
-            player.plan = None
-        case stored.PeopleChosen(_, people):
-            player.people = people
-        case stored.NoticesTo(_, address):
-            player.notices = entry if address else None
-        case stored.Noticed(_, events, short, pauses):
-            player.noticed, player.resumed = (events, short), pauses
-        case stored.TokenRevoked():
-            player.token_hash, player.program, player.notices, player.plan = "", True, None, None
 
 
 def _chance(seed: Bytes32, happened: Iterable[Event]) -> Chance:

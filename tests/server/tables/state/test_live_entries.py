@@ -52,6 +52,14 @@ seat_entries = st.one_of(
 
 @given(st.lists(seat_entries, max_size=60))
 @example([stored.Voted(3, 1, agree=True), stored.Voted(3, 1, agree=False)])
+@example(
+    [
+        stored.Taken(0, "A", "h"),
+        stored.OnHoliday(0, 0, on=True),
+        stored.Taken(0, "A", "h"),
+        stored.Kept(0, "A", "h"),
+    ]
+)
 def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> None:
     """Players join, leave, vote and change their minds in any order."""
     entries = [stored.Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
