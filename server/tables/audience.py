@@ -117,16 +117,10 @@ class Audience:
         seat = session.seat
         return Shown(step, seat) if seat is not None and self.seated.get(seat) is session else None
 
-    def broadcast(self, message: ServerMessage) -> None:
-        """Send everyone the same message."""
+    def broadcast(self, message: ServerMessage, *, to_players: bool = True) -> None:
+        """Send everyone the same message, or only every spectator."""
         frame = build_frame(message)
-        for session in self:
-            session.post(frame)
-
-    def broadcast_to_spectators(self, message: ServerMessage) -> None:
-        """Send every spectator the same message, and no seat anything."""
-        frame = build_frame(message)
-        for session in self.spectators:
+        for session in self if to_players else self.spectators:
             session.post(frame)
 
     def publish(

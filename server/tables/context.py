@@ -235,17 +235,12 @@ class TableContext:
         return max(0.0, (self.state.holiday_until(seat) or 0.0) - time.time())
 
     @property
-    def people_here(self) -> set[Seat]:
-        """Return the seats of the players who are here, without programs."""
-        return self.audience.seated.keys() - self.state.programs
-
-    @property
     def asked(self) -> Asked | None:
         """Return what a player asks the others for, a brief pause only while that player is here."""
         asked = self.state.asked
         if asked is None or asked.what != "pause" or asked.until is not None:
             return asked
-        here = [seat for seat in asked.seats if seat in self.people_here]
+        here = [seat for seat in asked.seats if seat in self.policy.people_here]
         return replace(asked, seats=here) if here[:1] == asked.seats[:1] else None
 
     def catch_up(self, session: Session, after: int) -> None:

@@ -163,10 +163,7 @@ async def _say(context: TableContext, session: Session, message: messages.Say) -
     to_players = spectator is None or not (state.quiet and state.stage == "playing")
     to_spectators = not state.no_spectators
     said = context.talk.add(said, name, to_players=to_players, to_spectators=to_spectators)
-    if to_players:
-        context.audience.broadcast(said)
-    else:
-        context.audience.broadcast_to_spectators(said)
+    context.audience.broadcast(said, to_players=to_players)
 
 
 async def _say_ready(context: TableContext, session: Session, message: messages.SayReady) -> None:

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
-from engine.draws import Bytes32
 from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import LongClock, for_older_clients, letter_seconds
@@ -102,15 +101,15 @@ class Table:
     ) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         if isinstance(message, MOVES):
-            done = self._do(lambda context: requests.answer(context, session, message))
+            done = self.do(lambda context: requests.answer(context, session, message))
             return traced_move(done, type(message).__name__, None if self.state.private else self.code)
         match message:
             case messages.Rematch():
-                return self._do(lambda context: requests.play_again(context, session, message), leased=True)
+                return self.do(lambda context: requests.play_again(context, session, message), leased=True)
             case messages.GetRecord():
-                return self._do(lambda context: requests.send_record(context, session, message), leased=True)
+                return self.do(lambda context: requests.send_record(context, session, message), leased=True)
             case _:
-                return self._do(lambda context: requests.answer(context, session, message))
+                return self.do(lambda context: requests.answer(context, session, message))
 
     async def enter(
         self, session: Session, message: messages.JoinTable | messages.Resume | messages.Watch
@@ -127,11 +126,11 @@ class Table:
                 case messages.Watch():
                     await seat_admission.watch(context, session, message)
 
-        await self._do(admit, leased=True)
+        await self.do(admit, leased=True)
 
     async def disconnect(self, session: Session) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self._do(lambda context: seat_admission.disconnect(context, session), urgent=True)
+            await self.do(lambda context: seat_admission.disconnect(context, session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -189,25 +188,18 @@ class Table:
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self._do(lambda context: seat_admission.arrive(context, session, id, player), leased=True)
+        await self.do(lambda context: seat_admission.arrive(context, session, id, player), leased=True)
 
     async def close(self, reason: str | None) -> None:
         """Close the table for good, and give everybody the `reason`, if any.
 
         Raises Refusal or JournalError and changes nothing.
         """
-        await self._do(lambda _: self._close(reason), urgent=True)
+        await self.do(lambda _: self._close(reason), urgent=True)
 
     async def remove_player(self, seat: Seat) -> bool:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
-        return await self._do(lambda context: seat_admission.remove_player(context, seat), urgent=True)
-
-    async def begin_of_evening(self, seed: Bytes32 | None) -> None:
-        """Begin the game for the evening, with the draws of its round if that has a seed for all its tables.
-
-        Raises Refusal or JournalError.
-        """
-        await self._do(lambda context: game_start.begin_of_evening(context, seed), urgent=True)
+        return await self.do(lambda context: seat_admission.remove_player(context, seat), urgent=True)
 
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
@@ -218,7 +210,7 @@ class Table:
     async def shorten_if_long(self) -> None:
         """Drop the table's obsolete entries from the journal; raises JournalError."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime
-            await self._do(TableContext.shorten_if_long, urgent=True)
+            await self.do(TableContext.shorten_if_long, urgent=True)
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         """Hand the table to another server with `give`, and send everybody there, if that succeeds."""
@@ -236,7 +228,7 @@ class Table:
 
         while not self._ended:
             await notices.finish(self._context)
-            if await self._do(unless_sending, urgent=True):
+            if await self.do(unless_sending, urgent=True):
                 return
 
     def give_up(self) -> None:
@@ -263,7 +255,7 @@ class Table:
 
     # -- one thing at a time ------------------------------------------------------------------------
 
-    async def _do(
+    async def do(
         self, work: Callable[[TableContext], Awaitable[T]], *, urgent: bool = False, leased: bool = False
     ) -> T:
         """Do `work` in its turn: no other work is under way, and the table has not ended.
@@ -307,7 +299,7 @@ class Table:
     async def _do_due(self, due: Due, *about: Any) -> None:
         work = self._archive if due is Due.UNATTENDED else _WORK[due]
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self._do(lambda context: work(context, *about), urgent=True)
+            await self.do(lambda context: work(context, *about), urgent=True)
 
     # -- the end ------------------------------------------------------------------------------------
 

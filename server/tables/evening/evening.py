@@ -45,6 +45,7 @@ from server.tables.evening.rounds import (
     standings,
     tables_now,
 )
+from server.tables.game.game_start import begin_of_evening
 from server.tables.names import alike, check_name
 from server.tables.owner import TableOwner
 from server.tables.registry.table_registry import TableRegistry
@@ -413,7 +414,7 @@ class Evening:
         if len(absent) == len(drawn.people):
             await table.close(None)
         else:
-            await table.begin_of_evening(seed)
+            await table.do(lambda context: begin_of_evening(context, seed), urgent=True)
 
     def _in_round(self) -> bool:
         """Return whether a round is under way: some of its tables play, and its time is not up."""

@@ -107,7 +107,7 @@ def _is_agreed(context: TableContext, asked: Asked) -> bool:
     if asked.what != "pause" or asked.until is not None:
         return state.people <= agree
     has_clock = isinstance(state.absence, MoveClock | GameClock)
-    return not has_clock or state.host in agree or context.people_here <= agree
+    return not has_clock or state.host in agree or context.policy.people_here <= agree
 
 
 async def _disagree(context: TableContext, own: Seat, what: Wish) -> None:

@@ -259,7 +259,7 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
     if state.stage == "over":
         raise Refusal(Code.GAME_FINISHED, table=code)
     free = [seat for seat, player in enumerate(state.players) if player is None or player.vacant]
-    free.sort(key=lambda seat: not _had(context, seat, newcomer.name))
+    free.sort(key=lambda seat: not alike(state.names[seat], newcomer.name))
     bots = [] if state.game is not None or newcomer.program else sorted(state.bots)
     if not free and not bots:
         raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)
@@ -273,11 +273,6 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
         entries.append(stored.Returned(Seat(seat)))
     await context.store(*entries)
     return Seat(seat)
-
-
-def _had(context: TableContext, seat: int, name: str) -> bool:
-    player = context.state.players[seat]
-    return player is not None and alike(player.name, name)
 
 
 def _check_free(context: TableContext, name: str, seat: int | None = None) -> None:
