@@ -130,14 +130,6 @@ def test_a_damaged_record_is_one_line(command: list[str], tmp_path: Path, compla
     assert "nothing.txt: there is no" in complain(name, tmp_path / "nothing.txt", *options)
 
 
-@pytest.mark.parametrize(
-    "words", [["play"], ["learn"], ["join", "ws://127.0.0.1:1"], ["replay", str(RECORD)], []]
-)
-def test_what_is_played_in_a_terminal_says_so_elsewhere(complain: Complain, words: list[str]) -> None:
-    """One line, before anything is started."""
-    assert "this needs a terminal" in complain(*words)
-
-
 def test_a_terminal_that_shows_no_screen_gets_a_sentence(
     monkeypatch: pytest.MonkeyPatch, complain: Complain
 ) -> None:
@@ -267,6 +259,11 @@ _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus impo
         (["qqqq"], "there is no command 'qqqq' (see palatinus --help)"),
         (["tables", "exprt"], "there is no command 'exprt': do you mean export?"),
         (["help", "plya"], "do you mean play?"),
+        *(([word], "this needs a terminal") for word in ("play", "learn")),
+        *(
+            (words, "this needs a terminal")
+            for words in (["join", "ws://127.0.0.1:1"], ["replay", str(RECORD)], [])
+        ),
         (["history", "replay", "1"], "replay is a command of its own: write palatinus replay GAME"),
         (["history", str(ROOT)], f"{ROOT} is a folder: write --records {ROOT}"),
         (["bot", "ws://here", "--games", "two"], "'two' is not a number above zero"),

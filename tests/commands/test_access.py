@@ -125,7 +125,7 @@ async def test_the_hosts_of_a_cluster_are_confirmed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any of its hosts; a player who says no plays on all the same."""
-    monkeypatch.setattr(Running, "_other_addresses", lambda _: ["ws://other.example:7733"])
+    monkeypatch.setattr(Running, "other_addresses", lambda _: ["ws://other.example:7733"])
     environment = {"XDG_STATE_HOME": str(tmp_path)}
 
     def joined(port: int, *answers: str) -> None:

@@ -228,26 +228,13 @@ def kept_seat_files(tmp_path: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def served(*options: str, port: str = "0") -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    """Run a server and yield its address; in the end it is killed, as in a crash."""
-    command = [sys.executable, str(ROOT / "palatinus.py"), "serve", "--host", "127.0.0.1", "--port", port]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            address = next(found[0] for line in process.stdout if (found := re.search(r"ws://\S+", line)))
-            yield address, process
-        finally:
-            process.kill()
-
-
-@contextlib.contextmanager
-def bot_table(address: str) -> Iterator[str]:
-    """Let a bot open a table for two, and yield the table's code."""
-    command = [sys.executable, str(ROOT / "palatinus.py"), "bot", address, "--random-layout", "--seed", "1"]
+def program(*words: str | Path, says: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """Run a program, and yield what it says first of this form; in the end it is killed, as in a crash."""
+    command = [sys.executable, ROOT / "palatinus.py", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield process.stdout.readline().split()[1]
+            yield next(found[0] for line in process.stdout if (found := re.search(says, line))), process
         finally:
             process.kill()
 
@@ -273,9 +260,12 @@ def check_resumed(terminal: Terminal, before: tuple[list[str], list[str]]) -> No
 @pytest.mark.slow
 def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_path: Path) -> None:
     """By the table's code, from the lobby, and after a crash of the server."""
-    data = ("--data", str(tmp_path / "data"))
-    with served(*data) as (address, server), bot_table(address) as table:
-        named = ("--name", "Ann")
+    serve = ("serve", "--host", "127.0.0.1", "--data", tmp_path / "data", "--port")
+    bot, named = ("--random-layout", "--seed", "1"), ("--name", "Ann")
+    with (
+        program(*serve, "0", says=r"ws://\S+") as (address, server),
+        program("bot", address, *bot, says="(?<=Table )[A-Z]+") as (table, _bot),
+    ):
         with Terminal("join", address, table, *named, environment=environment) as first:
             wait_for_turn(first)
             place_first_piece(first)
@@ -308,7 +298,7 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
         server.send_signal(signal.SIGKILL)
         server.wait()
         with (
-            served(*data, port=address.rpartition(":")[2]),
+            program(*serve, address.rpartition(":")[2], says=r"ws://\S+"),
             Terminal("join", address, table, *named, environment=environment) as fourth,
         ):
             fourth.shows(r"You are back in your seat, as Ann\.")

@@ -15,6 +15,7 @@ from engine.record import replayed
 from protocol.codes import Code
 from protocol.messages import Announced, Refused, Resume, Stopping
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.commands.serving.test_tables import damage, last_but_one_changed
 from tests.program import ran
 from tests.server.peer import Peer, connected, full_table, game, play_on
 from tests.server.process import serving
@@ -207,19 +208,6 @@ async def stopped_with_three_games(data: Path) -> tuple[list[Peer], list[Peer], 
         server.process.terminate()
         assert (await server.ended())[0] == 0
     return first, second, third
-
-
-def damage(data: Path, *statements: str) -> None:
-    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database, database:
-        for statement in statements:
-            database.execute(statement)
-
-
-def last_but_one_changed(code: str) -> str:
-    return (
-        f"UPDATE entry SET body = replace(body, '0', '1') WHERE code = '{code}' AND number ="  # noqa: S608
-        f" (SELECT max(number) - 1 FROM entry WHERE code = '{code}')"
-    )
 
 
 async def test_damaged_tables_are_told_salvaged_restored_and_removed(data: Path, tmp_path: Path) -> None:

@@ -183,14 +183,18 @@ async def test_what_cannot_be_used_is_told_in_one_line(
     assert told("salvage", "--to", str(tmp_path), code=1) == ("No game was found.\n", "")
 
 
-def damaged_entry(tmp_path: Path, code: str) -> None:
-    """Change the text of a table's last entry but one."""
-    with contextlib.closing(sqlite3.connect(tmp_path / "data" / FILE_NAME)) as database:
-        (last,) = database.execute("SELECT max(number) FROM entry WHERE code = ?", (code,)).fetchone()
-        database.execute(
-            "UPDATE entry SET body = replace(body, '0', '1') WHERE code = ? AND number = ?", (code, last - 1)
-        )
-        database.commit()
+def last_but_one_changed(code: str) -> str:
+    """Return the statement that changes the text of a table's last entry but one, in either database."""
+    return (
+        f"UPDATE entry SET body = replace(body, '0', '1') WHERE code = '{code}' AND number ="  # noqa: S608
+        f" (SELECT max(number) - 1 FROM entry WHERE code = '{code}')"
+    )
+
+
+def damage(data: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database, database:
+        for statement in statements:
+            database.execute(statement)
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -203,7 +207,7 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
     """The host learns up to which move it is whole, gets its record, and puts it back into play there."""
     code, over = tables["playing"][0].code, tables["over"][0].code
     assert told("check") == ("4 tables are intact.\n", "")
-    damaged_entry(tmp_path, code)
+    damage(tmp_path / "data", last_but_one_changed(code))
     before = files_in(tmp_path / "data")
     line = f"Table {code}: damaged after move 7. Damaged or missing entries: 2.\n"
     out, _ = told("check", code=1)
@@ -258,7 +262,7 @@ async def test_copies_that_a_repair_has_kept_are_salvaged_too(
 ) -> None:
     """What was removed from the journal since can still be had from them."""
     code = tables["playing"][0].code
-    damaged_entry(tmp_path, code)
+    damage(tmp_path / "data", last_but_one_changed(code))
     async with running(Config(data=tmp_path / "data")):
         pass
     assert told("remove", "--yes", code) == ("", "")

@@ -15,7 +15,7 @@ from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import lease
 from server.storage.postgresql.database_tables import DatabaseTables, fill_database
 from server.storage.sqlite.data_folder import DataFolder
-from tests.commands.serving.test_tables import Tables
+from tests.commands.serving.test_tables import Tables, last_but_one_changed
 from tests.commands.serving.test_tables import tables as tables_in_folder
 from tests.conftest import Run
 from tests.server.peer import eventually
@@ -46,22 +46,13 @@ async def told(
     return partial(asyncio.to_thread, run, "tables", "--database", database)
 
 
-async def damage(database: str, code: str) -> None:
-    """Change the text of a table's last entry but one, or of an archived table."""
-    await PostgresStore(database).execute(
-        f"UPDATE entry SET body = replace(body, '0', '1') WHERE code = '{code}'"  # noqa: S608 - a code
-        f" AND number = (SELECT max(number) - 1 FROM entry WHERE code = '{code}');"
-        f"UPDATE archive SET entries = substr(entries, 1, 400) WHERE code = '{code}'"
-    )
-
-
 async def test_damaged_tables_are_told_salvaged_and_restored(
     tables: Tables, told: Told, tmp_path: Path, database: str
 ) -> None:
     """Up to which move they are whole, as records, and back into play there; whole ones are left alone."""
     code, over = tables["playing"][0].code, tables["over"][0].code
     assert await told("check") == ("4 tables are intact.\n", "")
-    await damage(database, code)
+    await PostgresStore(database).execute(last_but_one_changed(code))
     line = f"Table {code}: damaged after move 7. Damaged or missing entries: 2.\n"
     out, _ = await told("check", code=1)
     assert out == f"Damaged: tables are damaged: 1.\n{line}3 tables are intact.\n"
@@ -103,10 +94,12 @@ async def test_a_table_of_which_nothing_is_left_is_lost(tables: Tables, told: To
 async def test_what_a_running_server_has_is_not_changed(tables: Tables, told: Told, database: str) -> None:
     """It is named; what is archived or set aside may be changed, and a restored table is taken up."""
     codes = {kind: peers[0].code for kind, peers in tables.items()}
-    await damage(database, codes["ended"])
+    await PostgresStore(database).execute(last_but_one_changed(codes["ended"]))
     config = Config(database=database, node="first", lease_seconds=3.0)
     async with running(config) as server, resumed(server.port, *tables["playing"]) as players:
-        await damage(database, codes["playing"])  # of which the server does not know
+        await PostgresStore(database).execute(
+            last_but_one_changed(codes["playing"])
+        )  # of which the server does not know
         for words in (("remove", "--yes", codes["over"], codes["gathering"]), ("restore", codes["playing"])):
             err = (await told(*words, code=2))[1]
             assert f"table {words[-1]} is at the node first. Close it with" in err
