@@ -10,9 +10,10 @@ RECORDS = Path(__file__).parents[2] / "engine" / "records"
 NAMES = {0: "Anna", 1: "Bruno", 2: "Carla", 3: "Dario", 4: "Elena"}
 
 
-def recording_of(players: int) -> Recording:
+def recording_of(players: int, names: dict[int, str] = NAMES) -> Recording:
+    """Return the kept record of a game of so many players."""
     text = (RECORDS / f"{players}-players.txt").read_text(encoding="utf-8")
-    return Recording.of(replayed(text).events, NAMES)
+    return Recording.of(replayed(text).events, names)
 
 
 def analysis_of(recording: Recording, judged: int | None = None) -> Analysis:

@@ -10,14 +10,13 @@ from prompt_toolkit.styles import Attrs
 from prompt_toolkit.utils import get_cwidth
 
 from client.player.terminal import Colouring, Colours, Theme
-from client.records import Recording
 from client.ui.draw.board import _BOXES, _DOTTED, FAINT, NONE, STRONG
 from client.ui.export.moment import as_svg
 from client.ui.frame import Frame
 from client.ui.screens.screen import drawn
 from client.ui.terminal.painter import style_for
 from client.ui.texts.glyphs import UNICODE
-from engine.record import replayed
+from tests.client.ui.analysed import recording_of
 from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.pty_terminal import ROOT
 from tests.client.ui.seen import SCREENS
@@ -32,8 +31,7 @@ def screen() -> str:
 
 
 def board() -> str:
-    text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
-    recording = Recording.of(replayed(text).events, {0: "Ann", 1: "Bob", 2: "Cosima"})
+    recording = recording_of(3, {0: "Ann", 1: "Bob", 2: "Cosima"})
     return as_svg(recording, 30, recording.all_eyes)
 
 

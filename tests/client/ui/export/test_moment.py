@@ -15,23 +15,19 @@ from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text
 from client.ui.texts.advice import explain
 from engine.board import Tile
+from engine.components import DEALS
 from engine.events import Placed, SeenEvent
 from engine.final import scored_line
 from engine.game import Game
 from engine.pieces import Kind, Piece, Seat
-from engine.record import replayed
 from engine.view import eyes_of
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.games import all_eyes, games
 
 ROOT = Path(__file__).parents[4]
-RECORDS = sorted((ROOT / "tests" / "engine" / "records").glob("*.txt"))
+BOB = {0: "Ann & <Bob>"}
 SVG = "{http://www.w3.org/2000/svg}"
 FORMS = (as_svg, as_text, as_json)
-
-
-def recorded_in(path: Path) -> Recording:
-    return Recording.of(replayed(path.read_text(encoding="utf-8")).events, {0: "Ann & <Bob>"})
 
 
 def with_other_wolf_kind(event: SeenEvent) -> SeenEvent:
@@ -53,14 +49,14 @@ def test_every_moment_can_be_exported(game: Game) -> None:
         assert len(as_text(recording, recording.end, eyes).splitlines()) == 19
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_exports_are_the_same_if_only_hidden_kinds_differ(path: Path) -> None:
+@pytest.mark.parametrize("players", DEALS)
+def test_exports_are_the_same_if_only_hidden_kinds_differ(players: int) -> None:
     """R4.2: before the scoring, the kinds of others' wolves change no byte, nor is another's hand there."""
-    recording = recorded_in(path)
+    recording = recording_of(players, BOB)
     stop, eyes = recording.moves, eyes_of(Seat(0))
     swapped = [with_other_wolf_kind(event) for event in recording.events[: recording.counts[stop]]]
     assert swapped != list(recording.events[: recording.counts[stop]])
-    other = Recording.of(swapped, {0: "Ann & <Bob>"})
+    other = Recording.of(swapped, BOB)
     for form in FORMS:
         assert form(recording, stop, eyes) == form(other, stop, eyes)
     exported = json.loads(as_json(recording, stop, eyes))
@@ -79,7 +75,7 @@ def texts(svg: ET.Element, tag: str = "text") -> list[str]:
 
 def test_a_picture_says_with_signs_what_its_colours_say() -> None:
     """Names are only text; the end has points and winners."""
-    recording = recorded_in(RECORDS[1])
+    recording = recording_of(3, BOB)
     svg = parsed(as_svg(recording, 30, recording.all_eyes))
     placed = recording.view(30, recording.all_eyes).placed
     assert {"Ann & <Bob> ◄", *map(str, placed.values())} <= set(texts(svg))
@@ -91,7 +87,7 @@ def test_a_picture_says_with_signs_what_its_colours_say() -> None:
 
 
 def test_the_text_export_is_the_board_of_the_screen() -> None:
-    recording = recorded_in(RECORDS[1])
+    recording = recording_of(3, BOB)
     text = as_text(recording, 30, recording.all_eyes)
     assert text.count("•") == 1
     assert "(A=5)" in text
@@ -101,7 +97,7 @@ def test_the_text_export_is_the_board_of_the_screen() -> None:
 
 def test_json_has_the_documented_keys_and_the_scoring() -> None:
     """docs/record.md names every key in order, and `score` prints the same scoring."""
-    recording = recorded_in(RECORDS[1])
+    recording = recording_of(3, BOB)
     exported = json.loads(as_json(recording, recording.end, recording.all_eyes))
     document = (ROOT / "docs" / "record.md").read_text(encoding="utf-8")
     section = document.partition("## As JSON")[2].partition("\n## ")[0]

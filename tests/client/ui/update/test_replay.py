@@ -1,7 +1,6 @@
 """A record on the screen: keys, typed commands, what each seat's eyes are shown, and everybody's chances."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,7 +23,7 @@ from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
-from engine.record import names_in, replayed
+from engine.record import names_in
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
 from tests.client.ui import seen
@@ -32,20 +31,15 @@ from tests.client.ui.analysed import analysis_of
 from tests.client.ui.analysed import recording_of as record_of
 from tests.games import all_eyes, games, played
 
-RECORDS = Path(__file__).parents[3] / "engine" / "records"
+RECORDED = record_of(3, dict(enumerate(seen.NAMES)))
 
 
 def recording_of(game: Game) -> Recording:
     return Recording.of(game.events, dict(enumerate(seen.NAMES[: game.view.seats])))
 
 
-def recording_from_file(players: int = 3) -> Recording:
-    text = (RECORDS / f"{players}-players.txt").read_text(encoding="utf-8")
-    return Recording.of(replayed(text).events, dict(enumerate(seen.NAMES)))
-
-
 def start(recording: Recording | None = None) -> Ui:
-    recording = recording or recording_from_file()
+    recording = recording or RECORDED
     return replay.open_record(recording, 0, recording.all_eyes)
 
 
@@ -114,9 +108,7 @@ def test_keys_go_forward_and_back() -> None:
     assert shown_stop(after(ui, "right", " ", "enter", "left")) == 2
     assert shown_stop(after(ui, "down", "pagedown", "up")) == 3
     assert shown_stop(after(ui, *["down"] * 14)) == 42
-    assert replay.seen_in(after(ui, *["down"] * 14)).view == recording_from_file().view(
-        42, recording_from_file().all_eyes
-    )
+    assert replay.seen_in(after(ui, *["down"] * 14)).view == RECORDED.view(42, RECORDED.all_eyes)
 
 
 def test_the_scoring_of_a_record_is_walked_through() -> None:
@@ -151,7 +143,7 @@ def test_a_running_game_ends_with_its_last_move() -> None:
 def test_keys_change_the_eyes() -> None:
     """Tab goes through all of them; a number, `a` and `w` choose directly."""
     ui = after(start(), *seen.typed("30"))
-    recording = recording_from_file()
+    recording = RECORDED
     every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in range(3)), SPECTATOR]
     for eyes in [*every[1:], every[0]]:
         ui = after(ui, "tab")
@@ -165,7 +157,7 @@ def test_keys_change_the_eyes() -> None:
 
 def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     """As long as it is not over there, and only where it was chosen from the past games."""
-    recording = recording_from_file()
+    recording = RECORDED
     there = after(start(recording), *["right"] * 9)
     assert "start screen" in seen.notice_of(after(there, "b"))
     there = replace(there, capabilities=Capabilities(plays_on=True))
