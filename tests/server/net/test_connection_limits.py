@@ -56,17 +56,13 @@ async def test_plain_http_is_answered_with_how_to_play(caplog: pytest.LogCapture
     """A client that is not a game client learns what this server is and how to play."""
     async with undisturbed_server(caplog) as (server, _):
         for method, rest in (
-            ("GET", "\r\n"),
-            ("GET", "User-Agent: Mozilla/5.0\r\nAccept: */*\r\n\r\n"),
-            ("OPTIONS", "\r\n"),
-            ("POST", "Content-Length: 0\r\n\r\n"),
+            *(("GET", "\r\n"), ("GET", "User-Agent: Mozilla/5.0\r\nAccept: */*\r\n\r\n")),
+            *(("OPTIONS", "\r\n"), ("POST", "Content-Length: 0\r\n\r\n")),
             ("POST", "Content-Length: 5\r\n\r\nhello"),
             ("POST", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
-            ("GET", "Upgrade: h2c\r\n\r\n"),
-            ("GET", "Upgrade: h2c\r\nUpgrade: h2c\r\n\r\n"),
+            *(("GET", "Upgrade: h2c\r\n\r\n"), ("GET", "Upgrade: h2c\r\nUpgrade: h2c\r\n\r\n")),
             ("GET", "Connection: keep-alive\r\nConnection: close\r\n\r\n"),
-            ("GET", "X-Forwarded-Proto: https\r\n\r\n"),
-            ("HEAD", "\r\n"),
+            *(("GET", "X-Forwarded-Proto: https\r\n\r\n"), ("HEAD", "\r\n")),
         ):
             answer = await exchange(server.port, f"{method} / HTTP/1.1\r\nHost: here\r\n{rest}".encode())
             assert answer.startswith((b"HTTP/1.1 426 ", b"HTTP/1.1 400 "))

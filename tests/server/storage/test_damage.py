@@ -97,12 +97,8 @@ async def test_no_damage_to_several_files_is_silent(attempts: range, case: Case,
 @pytest.mark.parametrize(
     ("emptied", "missing"),
     [
-        ((), (LOG_NAME,)),
-        ((LOG_NAME,), ()),
-        ((FILE_NAME,), ()),
-        ((FILE_NAME, LOG_NAME), ()),
-        ((), (FILE_NAME, LOG_NAME)),
-        ((FILE_NAME,), (LIST_NAME,)),
+        *(((), (LOG_NAME,)), ((LOG_NAME,), ()), ((FILE_NAME,), ()), ((FILE_NAME, LOG_NAME), ())),
+        *(((), (FILE_NAME, LOG_NAME)), ((FILE_NAME,), (LIST_NAME,))),
     ],
 )
 async def test_no_damage_to_a_new_journal_passes_in_silence(

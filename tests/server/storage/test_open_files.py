@@ -132,17 +132,6 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
             check_views(table_of(again, back), back)
 
 
-async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody moves, and nobody asks for the health page."""
-    monkeypatch.setattr("server.storage.sqlite.journal._SECONDS_BETWEEN_LOOKS", 0.01)
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2):
-        delete(LOG)(tmp_path)
-        await eventually(lambda: bool(told(caplog)))
-        assert LOG in told(caplog)[0]
-
-
 @pytest.mark.parametrize("alone", [False, True], ids=["the folder", "the file"])
 async def test_the_same_file_is_put_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, alone: bool
@@ -169,8 +158,10 @@ async def test_the_same_file_is_put_back(
         await play_on(back, random.Random(3), moves=2)
 
 
-async def test_a_deleted_log_costs_no_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that was told reaches the main file, for a server that is killed before it stops."""
+async def test_a_deleted_log_costs_no_move(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noticed while nobody moves, and all that was told reaches the main file, in case of a kill."""
     monkeypatch.setattr("server.storage.sqlite.journal._SECONDS_BETWEEN_LOOKS", 0.01)
     data, killed = tmp_path / "data", tmp_path / "killed"
     async with running(Config(data=data)) as server, game(server.port, 2) as peers:
@@ -179,6 +170,7 @@ async def test_a_deleted_log_costs_no_move(tmp_path: Path, monkeypatch: pytest.M
         before = (data / FILE_NAME).stat().st_mtime_ns
         delete(LOG)(data)
         await eventually(lambda: (data / FILE_NAME).stat().st_mtime_ns != before and not checkpoints._at_work)
+        assert LOG in told(caplog)[0]
         shutil.copytree(data, killed)
     async with running(Config(data=killed)) as again, resumed(again.port, *peers) as back:
         check_views(table_of(again, back), back)

@@ -53,11 +53,8 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
             table.enter(session, messages.JoinTable(1, table.code, "Anna")),
             table.enter(session, messages.Resume(1, table.code, peers[0].token)),
             table.enter(session, messages.Watch(1, table.code)),
-            table.handle(session, messages.Rematch(1)),
-            table.handle(session, messages.GetRecord(1)),
-            table.arrive(session, 1, Player("Anna", "")),
-            table.close(None),
-            table.remove_player(Seat(0)),
+            *(table.handle(session, messages.Rematch(1)), table.handle(session, messages.GetRecord(1))),
+            *(table.arrive(session, 1, Player("Anna", "")), table.close(None), table.remove_player(Seat(0))),
         ):
             with pytest.raises(Refusal):
                 await refused

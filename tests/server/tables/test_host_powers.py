@@ -45,13 +45,8 @@ from tests.server.tables.hosted import (
 )
 
 SETTINGS: tuple[Setting, ...] = (
-    Title("Friday"),
-    Private(on=True),
-    Spectators(allowed=False),
-    Hints(on=True),
-    Quiet(on=True),
-    Starting(1),
-    AbsenceSetting(ByBot(60)),
+    *(Title("Friday"), Private(on=True), Spectators(allowed=False), Hints(on=True), Quiet(on=True)),
+    *(Starting(1), AbsenceSetting(ByBot(60))),
 )
 
 

@@ -262,6 +262,7 @@ async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
 async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:
     async with gathered(2) as (called, _server, peers):
         host, guest = peers
+        assert [each.notices for each in host.told(messages.Welcome)] == [["url"]]
         refused = await host.refused(messages.ConfirmCall, "000000")
         assert refused.code == Code.NO_CODE
         await host.done(messages.CallMe, called.url)
@@ -335,8 +336,3 @@ async def test_a_player_is_called_by_e_mail() -> None:
             assert f"palatinus join ws://127.0.0.1:{server.port} {guest.code}" in text
             assert "To: ann@example.org" in receiver.heads[1]
             assert re.search(r"Message-ID: <[0-9a-f]{32}@example.org>\r\n", receiver.heads[1])
-
-
-async def test_clients_are_told_what_kinds_of_addresses_they_can_leave() -> None:
-    async with gathered(2) as (_called, _server, peers):
-        assert [each.notices for each in peers[0].told(messages.Welcome)] == [["url"]]

@@ -103,26 +103,18 @@ async def test_before_the_game() -> None:
         await check_refused(
             peers,
             0,
-            (Lay(0, 1, 0), Code.NOT_STARTED),
-            (PlacePiece(0, "Em", "A1"), Code.NOT_STARTED),
-            (AskPause(0, on=True), Code.NOT_STARTED),
-            (EndGame(0), Code.NOT_STARTED),
-            (GetRecord(0), Code.NOT_OVER),
-            (Rematch(0), Code.NOT_OVER),
-            (SeatBot(0, "random"), Code.TABLE_FULL),
-            (Remove(0, 0), Code.NOT_YOURSELF),
-            (Remove(0, 4), Code.NO_SUCH_SEAT),
-            (HandOver(0, 2), Code.NOT_A_PERSON),
-            (HandOver(0, 3), Code.NOT_A_PERSON),
-            (Arrange(0, (0, 0, 1, 2)), Code.BAD_MESSAGE),
-            (Arrange(0, (0, 1)), Code.BAD_MESSAGE),
-            (Arrange(0, (0, 1, 2, 4)), Code.BAD_MESSAGE),
+            *((Lay(0, 1, 0), Code.NOT_STARTED), (PlacePiece(0, "Em", "A1"), Code.NOT_STARTED)),
+            *((AskPause(0, on=True), Code.NOT_STARTED), (EndGame(0), Code.NOT_STARTED)),
+            *((GetRecord(0), Code.NOT_OVER), (Rematch(0), Code.NOT_OVER)),
+            *((SeatBot(0, "random"), Code.TABLE_FULL), (Remove(0, 0), Code.NOT_YOURSELF)),
+            *((Remove(0, 4), Code.NO_SUCH_SEAT), (HandOver(0, 2), Code.NOT_A_PERSON)),
+            *((HandOver(0, 3), Code.NOT_A_PERSON), (Arrange(0, (0, 0, 1, 2)), Code.BAD_MESSAGE)),
+            *((Arrange(0, (0, 1)), Code.BAD_MESSAGE), (Arrange(0, (0, 1, 2, 4)), Code.BAD_MESSAGE)),
             (ChangeSetting(0, Starting(4)), Code.NO_SUCH_SEAT),
             (ChangeSetting(0, Title("\x1b[2J")), Code.NAME_UNPRINTABLE),
             (ChangeSetting(0, Title(" x")), Code.NAME_BLANK),
             (ChangeSetting(0, Title("Fr\u0456day")), Code.NAME_MIXED_ALPHABETS),
-            (ChangeSeat(0, 1), Code.NO_FREE_SEAT),
-            (Say(0, "\x1b]0;title\x07"), Code.TEXT_UNPRINTABLE),
+            *((ChangeSeat(0, 1), Code.NO_FREE_SEAT), (Say(0, "\x1b]0;title\x07"), Code.TEXT_UNPRINTABLE)),
         )
         await check_refused(
             [peers[0], stranger],
@@ -142,20 +134,17 @@ async def test_at_a_table_with_a_free_seat() -> None:
     async with running(CONFIG) as server, full_table(server.port, 4, bots={3: "random"}) as peers:
         host, second, third = peers
         await third.done(Leave)
-        rows: list[tuple[ClientMessage, str]] = [
-            (ChangeSeat(0, 0), Code.SEAT_TAKEN),
-            (ChangeSeat(0, 1), Code.NOT_YOURSELF),
-            (ChangeSeat(0, 4), Code.NO_SUCH_SEAT),
-        ]
-        await check_refused(peers, 1, *rows)
-        rows = [
-            (Remove(0, 2), Code.NOBODY_THERE),
-            (SeatBot(0, "best"), Code.NO_SUCH_LEVEL),
-            (SeatBot(0, "random", 0), Code.SEAT_TAKEN),
-            (SeatBot(0, "random", 3), Code.SEAT_TAKEN),
+        codes = (Code.SEAT_TAKEN, Code.NOT_YOURSELF, Code.NO_SUCH_SEAT)
+        await check_refused(
+            peers, 1, *((ChangeSeat(0, to), code) for to, code in zip((0, 1, 4), codes, strict=True))
+        )
+        await check_refused(
+            peers,
+            0,
+            *((Remove(0, 2), Code.NOBODY_THERE), (SeatBot(0, "best"), Code.NO_SUCH_LEVEL)),
+            *((SeatBot(0, "random", seat), Code.SEAT_TAKEN) for seat in (0, 3)),
             (SeatBot(0, "random", 4), Code.NO_SUCH_SEAT),
-        ]
-        await check_refused(peers, 0, *rows)
+        )
         refused = await third.refused(JoinTable, host.code, "Third", 1)
         assert (refused.code, refused.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2, 3"})
         table = table_of(server, peers)

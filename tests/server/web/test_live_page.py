@@ -108,12 +108,14 @@ async def test_a_table_on_its_way_to_another_server_is_waited_for(database: str)
 
 
 async def test_a_table_has_no_more_browsers_than_spectators() -> None:
-    """One too many learns so, and to come back later."""
+    """One too many learns so, and to come back later; one that sends a message is disconnected."""
     async with watched_game(spectators=1) as (server, peers, first):
         await first.receive()
         async with viewer(server.port, f"/watch/{peers[0].code}") as second:
             assert await second.closed() == 1013
             assert "spectators" in second.parts["now"]
+        await first.socket.send("hello")
+        assert await first.closed() == 1008
 
 
 async def test_a_server_that_cannot_say_how_a_table_stands_sends_browsers_away_for_now(
@@ -161,13 +163,6 @@ async def test_each_reader_has_a_language() -> None:
             await eventually(lambda: len(table_of(server, peers).audience.spectators) == 3)
             go.set()
             assert (await italian.receive())["now"] != (await dutch.receive())["now"]
-
-
-async def test_a_page_has_nothing_to_say() -> None:
-    """A browser that sends a message is disconnected."""
-    async with watched_game() as (_, _, page):
-        await page.socket.send("hello")
-        assert await page.closed() == 1008
 
 
 async def test_a_browser_that_does_not_read_delays_nobody_and_sees_the_latest() -> None:

@@ -193,7 +193,7 @@ async def test_the_game_goes_on_by_itself() -> None:
 
 
 async def test_pauses_are_counted_for_good() -> None:
-    """Whoever agrees to another's loses none."""
+    """Whoever agrees to another's loses none; and the host may end a paused game."""
     async with served() as server, game(server.port, 2) as peers:
         for _ in range(PAUSES):
             await pause(peers[1])
@@ -203,14 +203,8 @@ async def test_pauses_are_counted_for_good() -> None:
         await pause(peers[0])
         await paused_by(peers[1], 0)
         assert table_of(server, peers).state.pauses == {0: 1, 1: PAUSES}
-
-
-async def test_a_paused_game_is_ended_by_its_host() -> None:
-    async with served() as server, game(server.port, 2) as peers:
-        await pause(peers[1])
         await peers[0].done(messages.EndGame)
-        state = await state_where(peers[1], lambda state: state.ended)
-        assert state.paused is None
+        assert (await state_where(peers[1], lambda state: state.ended)).paused is None
         assert await peers[1].refusal(messages.AskPause, on=True) == "game-over"
 
 

@@ -145,6 +145,7 @@ async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
         assert await says(anna, "anybody?") == "said"
         assert [each.text for each in await heard(anna, 2)] == ["hello 🦊", "anybody?"]
         assert await says(bruno, "from the table") == "at-a-table"
+        assert (await says(anna, "a\x1b[2J")).startswith("text-")
         await bruno.nothing_but_pong()
         await bruno.done(Leave)
         known = await heard(bruno, 2)
@@ -256,14 +257,6 @@ async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -
     async with fast_server(lobby_names_per_address=1) as server, connected(server.port) as anna:
         await anna.done(EnterLobby, "Anna")
         assert await anna.refusal(EnterLobby, "Bruno") == "too-much-chat"
-
-
-async def test_what_might_deceive_a_reader_is_not_said() -> None:
-    async with in_lobby("Anna") as (server, stack, (anna,)):
-        assert (await says(anna, "a\x1b[2J")).startswith("text-")
-        nameless = await stack.enter_async_context(connected(server.port))
-        assert await says(nameless, "hello") == "not-in-lobby"
-        await anna.nothing_but_pong()
 
 
 async def test_a_running_server_can_begin_to_do_without() -> None:
