@@ -7,7 +7,7 @@ import http
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from websockets.asyncio.server import ServerConnection
@@ -53,7 +53,7 @@ class RefusedFor(enum.StrEnum):
     STOPPING = "stopping"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Open:
     """What is known of an open connection.
 
@@ -62,10 +62,11 @@ class _Open:
     """
 
     transport: asyncio.Transport
-    address: AddressConnections
-    refusal: RefusedFor | None
+    remote: RemoteEnd
     proxies: TrustedProxies | None = None  # if it comes from one that names its clients by X-Forwarded-For
     forwarded: bool = False
+    refusal: RefusedFor | None = None
+    address: AddressConnections = field(init=False)
 
 
 class ConnectionLimits:
@@ -108,15 +109,15 @@ class ConnectionLimits:
         if trusted := proxies.trusts(remote.address):
             # A proxy's own connections are its clients', and counted for them as soon as it has named them.
             networks, most = networks[:1], self.limits.connections
-        named_later = proxies if trusted and not proxies.header else None
-        return self._count(connection, transport, remote, networks=networks, most=most, proxies=named_later)
+        known = _Open(transport, remote, proxies if trusted and not proxies.header else None)
+        return self._count(connection, known, networks, most)
 
     def admit_client(self, connection: SharingConnection, remote: RemoteEnd) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `admit` does."""
         known = self._open.pop(connection)
         self._uncount(connection, known)
-        networks, most = remote.counted_as, self.limits.connections_per_address
-        return self._count(connection, known.transport, remote, networks=networks, most=most, forwarded=True)
+        known = _Open(known.transport, remote, forwarded=True)
+        return self._count(connection, known, remote.counted_as, self.limits.connections_per_address)
 
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
         """Call what reads a request or a PROXY header: a few in each turn of the loop, network by network."""
@@ -146,33 +147,22 @@ class ConnectionLimits:
         self._ended = 0
         asyncio.get_running_loop().run_in_executor(None, give_memory_back)
 
-    def _count(
-        self,
-        connection: SharingConnection,
-        transport: asyncio.Transport,
-        remote: RemoteEnd,
-        *,
-        networks: Networks,
-        most: int,
-        proxies: TrustedProxies | None = None,
-        forwarded: bool = False,
-    ) -> bool:
-        address = self._address(networks, most)
+    def _count(self, connection: SharingConnection, known: _Open, networks: Networks, most: int) -> bool:
+        address = known.address = self._address(networks, most)
         self._make_room(address)
-        refusal = None
         if any(len(each) >= each.most for each in address.and_around()):
-            refusal = RefusedFor.ADDRESS_FULL
+            known.refusal = RefusedFor.ADDRESS_FULL
         elif self._is_full:
-            refusal = RefusedFor.FULL
-        if refusal is None:
+            known.refusal = RefusedFor.FULL
+        if known.refusal is None:
             address.add(connection)
         elif self._told[address.name] >= _REFUSALS_PER_ADDRESS or self._told.total() >= _REFUSALS:
-            self.refused[refusal] += 1
+            self.refused[known.refusal] += 1
             return False
         else:
             self._told[address.name] += 1
-        self._open[connection] = _Open(transport, address, refusal, proxies, forwarded)
-        connection.remote, connection.address = remote, address
+        self._open[connection] = known
+        connection.remote, connection.address = known.remote, address
         return True
 
     def _uncount(self, connection: SharingConnection, known: _Open) -> None:
