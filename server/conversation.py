@@ -158,13 +158,13 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
     async def _next_message(self) -> messages.ClientMessage:
-        session, most = self.session, self.server.config.limits.lobby_idle_seconds
+        session = self.session
         while True:
             if session.table is not None:
                 frame = await session.connection.recv()
             else:
                 try:
-                    async with asyncio.timeout(most):
+                    async with asyncio.timeout(self.server.config.limits.lobby_idle_seconds):
                         frame = await session.connection.recv()
                 except TimeoutError:
                     raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None

@@ -72,8 +72,10 @@ class PageSession(Session):
         transport.write(frame)
         return True
 
-    def end(self, code: CloseCode) -> None:
-        """Start the closing handshake without waiting for it."""
+    def end(self, code: CloseCode, parts: Parts = _NOTHING) -> None:
+        """Show the last parts of a page, if any, and start the closing handshake without waiting for it."""
+        if parts:
+            self.show(page_frame(parts))
         self._clients.tasks.start(self.connection.close(code), "closing a connection")
 
 
@@ -260,6 +262,4 @@ class LivePage:
         self.remove(session)
         if session.closing:  # it was told where to go, or to come again
             return
-        if code is CloseCode.NORMAL_CLOSURE:
-            session.show(page_frame(self.gone(viewer.language)))
-        session.end(code)
+        session.end(code, self.gone(viewer.language) if code is CloseCode.NORMAL_CLOSURE else _NOTHING)

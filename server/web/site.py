@@ -30,7 +30,7 @@ from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
 from server.web import routes
-from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession, page_frame
+from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
 from server.web.subjects import PlayedTable, TableList, Television, WatchedTable
 
 log = logging.getLogger(__name__)
@@ -201,8 +201,7 @@ class Site:
                 return False
         except Refusal as refusal:
             if refusal.code is Code.SPECTATORS_FULL:
-                session.show(page_frame(self.pages.full(language)))
-                session.end(CloseCode.TRY_AGAIN_LATER)
+                session.end(CloseCode.TRY_AGAIN_LATER, self.pages.full(language))
                 return False
         except JournalError as error:  # another server may have the table
             self.server.counts.journal_failed(error)
@@ -211,8 +210,7 @@ class Site:
         if again and self.lobby.public.shared:
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False
-        session.show(page_frame(self.pages.nothing(language)))
-        session.end(CloseCode.NORMAL_CLOSURE)
+        session.end(CloseCode.NORMAL_CLOSURE, self.pages.nothing(language))
         return False
 
     @contextlib.contextmanager

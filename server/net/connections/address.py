@@ -11,12 +11,12 @@ import asyncio
 import heapq
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol
 
 from websockets.asyncio.server import ServerConnection
 
-from server.config import Limits
 from server.net.addresses import UNKNOWN
 
 _FOR_RETURNS: Final = 16  # of an address's connections: for players who come back to their seats
@@ -61,18 +61,16 @@ class FairRate:
     place = 0
     seated = False
 
-    def __init__(
-        self, burst: float, rate: float, loop: asyncio.AbstractEventLoop, around: "FairRate | None" = None
-    ) -> None:
+    def __init__(self, burst: float, rate: float, around: "FairRate | None" = None) -> None:
         self._around = around
         self._in_line = False  # with others around
         if around is not None:
             around.add(self)
         self._burst = burst
         self._rate = rate
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
         self._left = burst
-        self._counted_at = loop.time()
+        self._counted_at = self._loop.time()
         self._present = 0  # the place of the latest frame read
         self._numbers = itertools.count()
         self._queue: list[tuple[int, int, int, Sharing]] = []  # by place, cost and age
@@ -138,33 +136,25 @@ class FairRate:
             self._wait()
 
 
+@dataclass(eq=False, repr=False)
 class AddressConnections:
     """The open connections from one address, at most `most`, those with a seat apart.
 
     Or those from a network, with the addresses or networks `inside` it by their names; `beside` are those
-    that it is among, while it has connections. A network may send `multiple` times what an address may.
+    that it is among, while it has connections.
     """
 
-    def __init__(
-        self,
-        name: str,
-        beside: dict[str, "AddressConnections"],
-        around: "AddressConnections | None",
-        *,
-        most: int,
-        limits: Limits,
-        multiple: float,
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        burst, rate = multiple * limits.burst_per_address, multiple * limits.rate_per_address
-        self.frames: FairRate = FairRate(
-            burst, rate, self._loop, around.frames if around is not None else None
-        )
-        self.most = most
+    name: str
+    beside: dict[str, "AddressConnections"]
+    around: "AddressConnections | None"
+    most: int
+    frames: FairRate
+
+    def __post_init__(self) -> None:
         self.inside: dict[str, AddressConnections] = {}
         self.seats_taken = self.without_seat = 0  # by connections
-        self.name, self.beside, self._around = name, beside, around
-        self.seats = max(most - _FOR_RETURNS, round(most * _LEAST_PART_FOR_SEATS))
+        self.seats = max(self.most - _FOR_RETURNS, round(self.most * _LEAST_PART_FOR_SEATS))
+        self._now = asyncio.get_running_loop().time
         # In both the longest there comes first, with the time since when.
         self._seated: dict[SharingConnection, float] = {}
         self._others: dict[SharingConnection, float] = {}
@@ -175,11 +165,11 @@ class AddressConnections:
     def and_around(self) -> Iterator["AddressConnections"]:
         """Yield this and the networks around it, the widest last."""
         yield self
-        if self._around is not None:
-            yield from self._around.and_around()
+        if self.around is not None:
+            yield from self.around.and_around()
 
     def add(self, connection: SharingConnection) -> None:
-        self._others[connection] = self._loop.time()
+        self._others[connection] = self._now()
         self._count(without_seat=1)
         self.frames.add(connection)
 
@@ -194,7 +184,7 @@ class AddressConnections:
         before, after = (self._others, self._seated) if seated else (self._seated, self._others)
         if before.pop(connection, None) is None:
             return  # it has been cut, or had a seat before
-        after[connection] = self._loop.time()
+        after[connection] = self._now()
         connection.seated = seated
         change = 1 if seated else -1
         self._count(seats_taken=change, without_seat=-change)
@@ -217,7 +207,7 @@ class AddressConnections:
         It has no seat, unless players have come back to more seats than the address may have at once. If not
         `at_once`, it has had its time to sit down.
         """
-        since = self._loop.time() - (0.0 if at_once else _SECONDS_TO_SIT_DOWN)
+        since = self._now() - (0.0 if at_once else _SECONDS_TO_SIT_DOWN)
         beyond = islice(self._seated.items(), self.seats, None)
         for connection, came in (*islice(self._others.items(), 1), *islice(beyond, 1)):
             if came <= since:

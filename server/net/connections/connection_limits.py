@@ -20,7 +20,7 @@ from server.limits.networks import Networks, shares
 from server.limits.turns import Turns
 from server.monitoring.logs import about
 from server.net.addresses import RemoteEnd, remote_of
-from server.net.connections.address import AddressConnections, SharingConnection
+from server.net.connections.address import AddressConnections, FairRate, SharingConnection
 from server.net.connections.plain_http import (
     Page,
     PageRequest,
@@ -181,9 +181,12 @@ class ConnectionLimits:
         address: AddressConnections | None = None
         for network, share in reversed(shares(networks, most, self.limits.connections)):
             beside = self._widest if address is None else address.inside
-            address = beside.get(network) or AddressConnections(
-                network, beside, address, most=share, limits=self.limits, multiple=share / most
-            )
+            if (found := beside.get(network)) is None:
+                times = share / most  # what one address may send
+                burst, rate = times * self.limits.burst_per_address, times * self.limits.rate_per_address
+                frames = FairRate(burst, rate, None if address is None else address.frames)
+                found = AddressConnections(network, beside, address, share, frames)
+            address = found
         assert address is not None  # noqa: S101 - it counts as something
         return address
 

@@ -40,7 +40,7 @@ async def turns_taken(turns: list[str], frames: int) -> None:
 
 def crowded_rate(*, seated: bool = False) -> tuple[FairRate, list[str]]:
     """Return a rate at which a crowd stands in line, and the turns that are taken."""
-    rate, turns = FairRate(1, 20_000.0, asyncio.get_running_loop()), list[str]()
+    rate, turns = FairRate(1, 20_000.0), list[str]()
     crowd(rate, turns, seated=seated)
     return rate, turns
 
@@ -102,7 +102,7 @@ async def test_new_connections_one_after_another_keep_nobody_waiting() -> None:
 
 async def test_who_used_all_that_was_left_is_not_ahead_afterwards() -> None:
     """What was read while nobody had to wait counts too."""
-    rate = FairRate(50, 20_000.0, asyncio.get_running_loop())
+    rate = FairRate(50, 20_000.0)
     turns: list[str] = []
     hasty = Waiting("hasty", rate, turns, greedy=False, seated=False)
     for _ in range(50):
@@ -115,9 +115,8 @@ async def test_who_used_all_that_was_left_is_not_ahead_afterwards() -> None:
 
 async def test_networks_inside_one_take_turns_for_its_rate() -> None:
     """Forty connections of one of them have as many turns as two of another, and none is left out."""
-    loop = asyncio.get_running_loop()
-    around = FairRate(1, 20_000.0, loop)
-    crowded, other = (FairRate(100, 20_000.0, loop, around) for _ in range(2))
+    around = FairRate(1, 20_000.0)
+    crowded, other = (FairRate(100, 20_000.0, around) for _ in range(2))
     turns: list[str] = []
     crowd(crowded, turns)
     for name in ("first", "second"):
@@ -131,7 +130,7 @@ async def test_networks_inside_one_take_turns_for_its_rate() -> None:
 
 async def test_a_connection_that_ends_leaves_the_line() -> None:
     """Its turn is the next one's."""
-    rate = FairRate(1, 200.0, asyncio.get_running_loop())
+    rate = FairRate(1, 200.0)
     turns: list[str] = []
     first, gone, last = (
         Waiting(name, rate, turns, greedy=False, seated=False) for name in ("first", "gone", "last")
