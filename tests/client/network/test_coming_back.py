@@ -106,7 +106,7 @@ async def test_a_server_that_sends_everybody_away_is_left_in_peace(
 ) -> None:
     """However far a client gets before the connection ends again, each pause is longer than the last."""
     timeouts = dataclasses.replace(FAST_RETRIES, first_pause=0.001, longest_pause=TIMEOUT)
-    attempts = 7
+    attempts = 4
 
     async def hostile(peer: Peer) -> None:
         if until is not None:

@@ -1,6 +1,5 @@
 """The ways to a cluster: whichever of its servers lives is found, and none is run in circles for."""
 
-import contextlib
 import functools
 from http import HTTPStatus
 
@@ -161,28 +160,6 @@ def test_a_server_that_is_of_no_use_is_left_out() -> None:
         found.turn(useless)
     with pytest.raises(ConnectFailed, match="taken over"):
         ways(SECOND, THIRD).turn(ConnectFailed("taken over", final=True))
-
-
-async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
-    """Neither the one that it was given nor the one that it was sent to is there any more."""
-
-    async with contextlib.AsyncExitStack() as staying, scripted(return_and_pong) as third_url:
-
-        async def second(peer: Peer) -> None:
-            await seat_returner(peer, NOWHERE, third_url)
-
-        async with scripted(second) as second_url:
-
-            async def first(peer: Peer) -> None:
-                await seat_joiner(peer)
-                await peer.send(Moved(second_url))
-
-            async with scripted(first) as url:
-                connection = await staying.enter_async_context(open_connection(url, timeouts=FAST_RETRIES))
-                await connection.ask(JoinTable(NEW, "ABCD", "ann"))
-                await next_update(connection, Back)
-        await next_update(connection, Back)
-        await connection.ask(Ping(NEW))
 
 
 async def test_a_player_who_is_sent_on_stays_a_player() -> None:

@@ -177,10 +177,6 @@ class Terminal:
         self._screen.reset()
         self._child.setwinsize(lines, columns)
 
-    def wipe(self) -> None:
-        """Clear the emulated screen, as if another program had written on it."""
-        self._screen.reset()
-
     def end(self, number: signal.Signals) -> None:
         """Send a signal to everything that runs in the terminal, and wait until it has ended."""
         os.killpg(self._child.pid, number)

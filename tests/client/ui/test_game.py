@@ -37,33 +37,6 @@ from tests.games import played
 from tests.server.manual_clock import FastClock
 
 
-async def test_from_the_lobby_to_a_table_and_back(keys: keyboard.Keyboard) -> None:
-    """Enter joins the chosen table, a typed text is sent as chat, and Esc leaves the table."""
-
-    async def act(peer: Peer) -> None:
-        await keyboard.greet_with_a_table(keys, peer)
-        keys.press("\r")
-        join = await peer.answer(
-            messages.JoinTable, messages.Seated(NEW, "KXQT", 1, "secret"), keyboard.gathering("Bob", "Ann")
-        )
-        assert (join.table, join.name) == ("KXQT", "Ann")
-        await keys.until(keyboard.is_idle)
-        keys.press("thello\r")
-        say = await peer.answer(messages.Say, messages.Done(NEW))
-        assert say.text == "hello"
-        await keys.until(keyboard.is_idle)
-        keys.press("\x1b")
-        await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
-        keys.press("y")
-        await peer.answer(messages.Leave, messages.Done(NEW))
-        await peer.answer(messages.ListTables, messages.Tables(NEW, []))
-        await keys.until(lambda ui, _: not keyboard.tables_in(ui))
-        keys.press("q")
-
-    async with scripted(act) as url:
-        assert await run(Options(url, "Ann")) == 0
-
-
 async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyboard) -> None:
     """`palatinus play` opens a table, seats bots, and starts the game without a key."""
     seated_bots: list[tuple[str, int]] = []
@@ -100,21 +73,6 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard)
         assert watch.table == "ABCD"
         await keys.until(keyboard.is_idle)
         await keyboard.quit_table(keys, peer)
-
-    async with scripted(act) as url:
-        assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
-
-
-async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard) -> None:
-    """The log says why, and the list of tables is asked for as ever."""
-
-    async def act(peer: Peer) -> None:
-        await keyboard.seat(peer)
-        await keys.until(lambda _, model: model.table == "KXQT")
-        await peer.send(messages.Refused("table-closed", "It is closed.", about={"table": "KXQT"}))
-        await keys.until(lambda ui, _: "Table KXQT is closed." in ui.log)
-        await keyboard.list_again(keys, peer)
-        keys.press("q")
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0

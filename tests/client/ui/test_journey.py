@@ -342,21 +342,6 @@ def test_suspended_and_resumed(
         assert terminal.ended()[0] == 0
 
 
-def test_redrawn(environment: dict[str, str]) -> None:
-    """Ctrl-L and a new size draw the whole screen again."""
-    with Terminal("learn", environment=environment) as terminal:
-        terminal.shows(r"1 of \d+")
-        page = terminal.text
-        terminal.wipe()
-        terminal.press("ctrl-l")
-        terminal.until(lambda text: text == page, "page as it was")
-        terminal.resize(100, 30)
-        terminal.shows(r"1 of \d+")
-        terminal.resize(80, 24)
-        terminal.until(lambda text: text == page, "page as it was")
-        terminal.quit()
-
-
 def bells(terminal: Terminal) -> int:
     """Return how often the terminal has been rung: no other sequence of the client ends with that byte."""
     return terminal.raw.count(b"\a")

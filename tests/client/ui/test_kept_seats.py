@@ -80,21 +80,6 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
     assert len(kept_seat_files(tmp_path)) == 1
 
 
-async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path: Path) -> None:
-    """Its player comes back to the result, under the name that the seat was taken with."""
-    game = played(GameOptions(2, random_layout=True), 1)
-
-    async def act(peer: Peer) -> None:
-        view = snapshot(game.view, eyes_of(Seat(1)))
-        await seat(peer, gathering("Cosima", "Ann"), snapshot_message(view, len(game.events), None))
-        await keys.until(lambda ui, _: isinstance(ui.page, Result) and not kept_seat_files(tmp_path))
-        await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
-        await quit_table(keys, peer)
-
-    async with scripted(act) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-
-
 @pytest.mark.parametrize(
     ("folder", "sentence"), [("file/seats", "cannot be saved for later"), ("seats", "is ignored")]
 )
@@ -193,7 +178,7 @@ async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard
         view = snapshot(game.view, eyes_of(Seat(1)))
         await seat(peer, table, snapshot_message(view, len(game.events), None))
         fair = DrawsCheck(view.start.draws, own=True)
-        await keys.until(lambda _, model: model.draws.check() == fair)
+        await keys.until(lambda ui, model: ui.name == "Ann" and model.draws.check() == fair)
         await quit_table(keys, peer)
 
     async with scripted(show, finish) as url:

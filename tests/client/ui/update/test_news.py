@@ -209,9 +209,12 @@ def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
 
 
 def test_a_player_who_is_sent_away_is_told_why() -> None:
-    refused = Refused("removed-by-server", "", about={"table": "KXQT"})
-    ui = after_update(Ui("Ann"), TableClosed(refused), TableModel())
-    assert ui.log == ("The host of the server removed you from table KXQT.",)
+    for code, told in (
+        ("removed-by-server", "The host of the server removed you from table KXQT."),
+        ("table-closed", "Table KXQT is closed."),
+    ):
+        refused = Refused(code, "", about={"table": "KXQT"})
+        assert after_update(Ui("Ann"), TableClosed(refused), TableModel()).log == (told,)
 
 
 def test_the_result_names_players_at_the_next_table() -> None:
