@@ -89,11 +89,6 @@ class Choice:
     letters: bool = False  # games over days
     needs: str | None = None  # with all that this broken server needs to be found
 
-    def smaller(self, *, without: int | None = None, calm: bool = False) -> "Choice":
-        """Return the same with something left out."""
-        left_out = self.without if without is None else self.without | {without}
-        return replace(self, without=left_out, calm=self.calm or calm)
-
     def command(self) -> str:
         """Return what a terminal takes to do it again."""
         words = ["python -m simulation --seeds 1 --first", str(self.seed)]

@@ -9,6 +9,7 @@ import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -48,7 +49,7 @@ def outcomes(
                 if time.monotonic() > began + _MOST_SECONDS:
                     del running[ours]
                     process.kill()
-                    yield choice, _failed(f"no end after {_MOST_SECONDS:g} s of real time")
+                    yield choice, Outcome(failure=f"no end after {_MOST_SECONDS:g} s of real time")
     finally:
         for process, _, _ in running.values():
             process.kill()
@@ -57,11 +58,12 @@ def outcomes(
 def shrunk(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
     """Return the same simulation without faults that its failure does not need."""
     wanted = _kinds(outcome)
-    calm = choice.smaller(calm=True)
+    calm = replace(choice, calm=True)
     if any(_kinds(found) & wanted for _, found in outcomes([calm], jobs)):
         choice = calm
     while True:
-        fewer = [choice.smaller(without=fault.number) for fault in plan_of(choice).faults]
+        left_out = (choice.without | {fault.number} for fault in plan_of(choice).faults)
+        fewer = [replace(choice, without=each) for each in left_out]
         failing = [tried for tried, found in outcomes(fewer, jobs) if _kinds(found) & wanted]
         if not failing:
             return choice
@@ -87,15 +89,11 @@ def _received(ours: Connection, process: ForkProcess) -> Outcome:
         outcome: Outcome = ours.recv()
     except EOFError:
         process.join()
-        return _failed(f"its process ended with {process.exitcode}")
+        return Outcome(failure=f"its process ended with {process.exitcode}")
     finally:
         ours.close()
     process.join()
     return outcome
-
-
-def _failed(why: str) -> Outcome:
-    return Outcome(failure=why)
 
 
 def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
@@ -106,7 +104,7 @@ def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
             world = Week if choice.letters else World
             outcome = world(plan_of(choice), folder, Trace(file)).run()
     except Exception:  # noqa: BLE001 - whatever it is, the seed that it happened with is printed
-        outcome = _failed(traceback.format_exc())
+        outcome = Outcome(failure=traceback.format_exc())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     outcome.cpu = real_cpu()

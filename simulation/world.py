@@ -23,7 +23,7 @@ from server.errors import JournalError
 from server.storage import operations
 from server.storage.entries import EVENING, Entry
 from server.storage.postgresql.rows import carry_out
-from simulation.database.server import DatabaseServer, connection_to
+from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import Tables
 from simulation.machine.disk import Disks
@@ -369,8 +369,8 @@ class World:
         if self.database is None:
             return await journal_in(self._folder / "data")
         self.database.weather = Weather(torn=0.0, stalled=0.0)
-        async with connection_to(self.database) as connection:
-            return stored_in(await carry_out(connection, operations.everything()))
+        connection = await self.database.connect("", server_settings={"synchronous_commit": "on"})
+        return stored_in(await carry_out(connection, operations.everything()))
 
     # -- the verdict ------------------------------------------------------------------------------------
 

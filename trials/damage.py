@@ -21,6 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
@@ -144,44 +145,38 @@ async def games_in(data: Path) -> tuple[dict[str, tuple[Entry, ...]], set[str]]:
 # -- damage ------------------------------------------------------------------------------------------
 
 
-def flipped(name: str, bits: int) -> Damage:
+def changed(name: str, change: Callable[[bytearray, random.Random], None]) -> Damage:
+    """Return what changes the content of a file."""
+
     def damage(data: Path, _earlier: Path, chance: random.Random) -> None:
         content = bytearray((data / name).read_bytes())
-        for _ in range(bits):
-            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        change(content, chance)
         (data / name).write_bytes(content)
 
     return damage
 
 
-def cut(name: str) -> Damage:
-    def damage(data: Path, _earlier: Path, chance: random.Random) -> None:
-        content = (data / name).read_bytes()
-        (data / name).write_bytes(content[: chance.randrange(len(content))])
-
-    return damage
+def flipped(bits: int, content: bytearray, chance: random.Random) -> None:
+    for _ in range(bits):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
 
 
-def zeroed(name: str, block: int) -> Damage:
-    def damage(data: Path, _earlier: Path, chance: random.Random) -> None:
-        content = bytearray((data / name).read_bytes())
-        start = chance.randrange(0, len(content), block)
-        end = min(len(content), start + block * chance.randint(1, 3))
-        content[start:end] = bytes(end - start)
-        (data / name).write_bytes(content)
+def cut(content: bytearray, chance: random.Random) -> None:
+    del content[chance.randrange(len(content)) :]
 
-    return damage
+
+def zeroed(block: int, content: bytearray, chance: random.Random) -> None:
+    start = chance.randrange(0, len(content), block)
+    end = min(len(content), start + block * chance.randint(1, 3))
+    content[start:end] = bytes(end - start)
+
+
+def emptied(content: bytearray, _chance: random.Random) -> None:
+    content.clear()
 
 
 def deleted(name: str) -> Damage:
-    def damage(data: Path, _earlier: Path, _chance: random.Random) -> None:
-        (data / name).unlink()
-
-    return damage
-
-
-def emptied(data: Path, _earlier: Path, _chance: random.Random) -> None:
-    (data / FILE_NAME).write_bytes(b"")
+    return lambda data, _earlier, _chance: (data / name).unlink()
 
 
 def of_earlier(*names: str) -> Damage:
@@ -203,24 +198,24 @@ def rows_swapped(data: Path, _earlier: Path, chance: random.Random) -> None:
 
 
 DAMAGES: Final[Mapping[str, Damage]] = {
-    "log: one bit flipped": flipped(LOG_NAME, 1),
-    "log: 20 bits flipped": flipped(LOG_NAME, 20),
-    "log: cut": cut(LOG_NAME),
-    "log: zeroed": zeroed(LOG_NAME, 4096),
+    "log: one bit flipped": changed(LOG_NAME, partial(flipped, 1)),
+    "log: 20 bits flipped": changed(LOG_NAME, partial(flipped, 20)),
+    "log: cut": changed(LOG_NAME, cut),
+    "log: zeroed": changed(LOG_NAME, partial(zeroed, 4096)),
     "log: deleted": deleted(LOG_NAME),
     "log: of another day": of_earlier(LOG_NAME),
-    "main file: one bit flipped": flipped(FILE_NAME, 1),
-    "main file: 200 bits flipped": flipped(FILE_NAME, 200),
-    "main file: cut": cut(FILE_NAME),
-    "main file: pages zeroed": zeroed(FILE_NAME, 4096),
+    "main file: one bit flipped": changed(FILE_NAME, partial(flipped, 1)),
+    "main file: 200 bits flipped": changed(FILE_NAME, partial(flipped, 200)),
+    "main file: cut": changed(FILE_NAME, cut),
+    "main file: pages zeroed": changed(FILE_NAME, partial(zeroed, 4096)),
     "main file: deleted": deleted(FILE_NAME),
-    "main file: emptied": emptied,
+    "main file: emptied": changed(FILE_NAME, emptied),
     "main file: of another day": of_earlier(FILE_NAME),
     "main file and log: of another day": of_earlier(FILE_NAME, LOG_NAME),
     "main file: rows swapped": rows_swapped,
-    "commit list: one bit flipped": flipped(LIST_NAME, 1),
-    "commit list: cut": cut(LIST_NAME),
-    "commit list: zeroed": zeroed(LIST_NAME, 512),
+    "commit list: one bit flipped": changed(LIST_NAME, partial(flipped, 1)),
+    "commit list: cut": changed(LIST_NAME, cut),
+    "commit list: zeroed": changed(LIST_NAME, partial(zeroed, 512)),
     "commit list: deleted": deleted(LIST_NAME),
     "commit list: of another day": of_earlier(LIST_NAME),
 }

@@ -5,12 +5,11 @@ has arrived, or after it was carried out; then one side may learn of it late.
 """
 
 import asyncio
-import contextlib
 import errno
 import os
 import random
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -531,13 +530,3 @@ class DatabaseServer:
 
 def _waits(table: Row) -> bool:
     return table.get("place") == "=" and (table["term"] is None or table["offered"] is not None)
-
-
-@contextlib.asynccontextmanager
-async def connection_to(database: DatabaseServer) -> AsyncIterator[DatabaseConnection]:
-    """Lend a connection."""
-    connection = await database.connect("", server_settings={"synchronous_commit": "on"})
-    try:
-        yield connection
-    finally:
-        connection.terminate()

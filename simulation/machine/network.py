@@ -141,14 +141,8 @@ class Stream(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return max(0, self.out.bytes_waiting - _SENT_AHEAD)
 
-    def get_write_buffer_limits(self) -> tuple[int, int]:
-        return 16 * 1024, 64 * 1024
-
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
-
-    def is_reading(self) -> bool:
-        return self._reading
 
     def pause_reading(self) -> None:
         self._reading = False

@@ -136,17 +136,13 @@ class Correspondent(Player):
             until = int(time.time() + rng.uniform(_HOUR, _LONGEST_PAUSE))
             request = AskPause(NEW, on=True, until=until)
         if request is not None:
-            with contextlib.suppress(ConnectFailed, RequestRefused):
-                await self.connection.ask(request)
-                self.counts["pauses asked for or answered"] += 1
+            await self.try_to(request, "pauses asked for or answered")
 
     async def _take_a_holiday(self) -> None:
         """Take a holiday now and then, and end it early at times."""
         request = at_table.holiday_request(self.connection.model)
         if request is not None and self.rng.random() < (_HOLIDAYS if request.on else _COMES_BACK):
-            with contextlib.suppress(ConnectFailed, RequestRefused):
-                await self.connection.ask(request)
-                self.counts["holidays begun or ended by hand"] += 1
+            await self.try_to(request, "holidays begun or ended by hand")
 
     async def _plan(self) -> None:
         """Plan the next move, which may not fit any more when its turn comes; or plan nothing any more."""

@@ -136,7 +136,7 @@ class Player(Visitor):
         if self.deeds is not None:
             self.deeds.company.people.discard(str(self.name))
         if end is End.OVER and self.rng.random() < _ASKS_FOR_THE_RECORD:
-            await self._ask_for_the_record()
+            await self.try_to(GetRecord(NEW), "records asked for")
         if end is End.OVER and self.rng.random() < _LEADS:
             await self._lead()
         return end
@@ -188,11 +188,6 @@ class Player(Visitor):
             await self.connection.ask(Resume(NEW, self.table, self.token))
         await self.connection.ask(Rematch(NEW))
         self.counts["rematches"] += 1
-
-    async def _ask_for_the_record(self) -> None:
-        with contextlib.suppress(ConnectFailed, RequestRefused):
-            await self.connection.ask(GetRecord(NEW))
-            self.counts["records asked for"] += 1
 
     async def _lead(self) -> None:
         """Lead the others through the finished game, unless somebody else does; open a study for nobody."""

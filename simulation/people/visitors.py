@@ -15,7 +15,7 @@ from client.tables.table import Closed, TableClosed, TableModel, TableUpdate, Up
 from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import SENT_AWAY, Code
-from protocol.messages import NEW, ListTables, Say, ServerMessage, TableState, Watch
+from protocol.messages import NEW, AtTable, GetRecord, ListTables, Say, ServerMessage, TableState, Watch
 from simulation.people.postbox import Postbox
 
 # Of a client, and of the listener that it came to: a connection's two, for one port can have several.
@@ -195,9 +195,13 @@ class Visitor:
         if self.rng.random() >= self.way.talk or self.connection.model.table is None:
             return
         self.said += 1
+        await self.try_to(Say(NEW, f"{self.connection.model.table} {who} {self.said}"), "messages said")
+
+    async def try_to(self, request: AtTable | GetRecord, count: str) -> None:
+        """Ask for something once, and count it if that was answered with yes."""
         with contextlib.suppress(ConnectFailed, RequestRefused):
-            await self.connection.ask(Say(NEW, f"{self.connection.model.table} {who} {self.said}"))
-            self.counts["messages said"] += 1
+            await self.connection.ask(request)
+            self.counts[count] += 1
 
 
 @dataclass(slots=True)
