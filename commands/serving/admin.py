@@ -17,20 +17,8 @@ from client.ui.export.tables import client_lines, evening_lines, node_lines, sta
 from client.ui.texts.times import clock_time
 from commands.arguments import data_folder, table_code
 from commands.parsing import add_command
+from commands.serving import running_server
 from commands.serving.options import checked_plan, serve_options
-from commands.serving.running_server import (
-    Gathered,
-    ServedTables,
-    add_node,
-    add_record,
-    add_server,
-    ask_server,
-    back_up,
-    of_node,
-    of_nodes,
-    socket_in,
-    write_record,
-)
 from protocol import admin
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import Evening
@@ -53,7 +41,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
         action = add_command(actions, name, meaning, functools.partial(_run, act))
         _add_where(action, data=argparse.SUPPRESS, as_json=argparse.SUPPRESS)
         if node:
-            add_node(action)
+            running_server.add_node(action)
         if code:
             action.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
         return action
@@ -71,7 +59,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     backup = add("backup", _backup, _("copy the journal while the server runs"))
     meaning = _("file to write; an existing file is overwritten")
     backup.add_argument("file", type=Path, metavar="FILE", help=meaning)
-    add_record(add("export", _export, _("write a game's record"), code=True))
+    running_server.add_record(add("export", _export, _("write a game's record"), code=True))
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
     meaning = _("30s, 10m or 2h; off cancels the drain (default: %(default)s)")
     drain.add_argument("time", nargs="?", type=_span, default="10m", metavar="TIME", help=meaning)
@@ -87,7 +75,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
 
 
 def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
-    add_server(command, default=data)
+    running_server.add_server(command, default=data)
     meaning = _("print the server's answer as JSON")
     command.add_argument("--json", action="store_true", default=as_json, help=meaning)
 
@@ -107,9 +95,9 @@ def _seconds(text: str) -> int | None:
 
 
 def _run(act: Act, arguments: argparse.Namespace) -> int:
-    path = arguments.admin_socket or socket_in(arguments.data or data_folder())
+    path = arguments.admin_socket or running_server.socket_in(arguments.data or data_folder())
     report, lines = act(path, arguments)
-    gathered = report if isinstance(report, Gathered) else Gathered((), report)
+    gathered = report if isinstance(report, running_server.Gathered) else running_server.Gathered((), report)
     if arguments.json:
         lines = [msgspec.json.encode(gathered.reports).decode()]
     for line in lines:
@@ -120,29 +108,31 @@ def _run(act: Act, arguments: argparse.Namespace) -> int:
 
 
 def _send(request: admin.Request, path: Path) -> None:
-    ask_server(path, request, type(None))
+    running_server.ask_server(path, request, type(None))
 
 
 # -- what there is to see -------------------------------------------------------------------------
 
 
 def _status(path: Path, arguments: argparse.Namespace) -> Answer:
-    report = of_node(path, admin.ShowStatus(), admin.StatusReport, arguments.node)
+    report = running_server.of_node(path, admin.ShowStatus(), admin.StatusReport, arguments.node)
     return report, status_lines(report)
 
 
 def _nodes(path: Path, _arguments: argparse.Namespace) -> Answer:
-    found = of_nodes(path, admin.ShowStatus(), admin.StatusReport, None)
+    found = running_server.of_nodes(path, admin.ShowStatus(), admin.StatusReport, None)
     return found, node_lines(found.nodes)
 
 
 def _tables(path: Path, arguments: argparse.Namespace) -> Answer:
-    found = of_nodes(path, admin.ListTables(), list[admin.TableReport], arguments.node).flat()
+    found = running_server.of_nodes(path, admin.ListTables(), list[admin.TableReport], arguments.node).flat()
     return found, table_lines(found.reports)
 
 
 def _who(path: Path, arguments: argparse.Namespace) -> Answer:
-    found = of_nodes(path, admin.ListClients(), list[admin.ClientReport], arguments.node).flat()
+    found = running_server.of_nodes(
+        path, admin.ListClients(), list[admin.ClientReport], arguments.node
+    ).flat()
     return found, client_lines(found.reports)
 
 
@@ -150,12 +140,12 @@ def _who(path: Path, arguments: argparse.Namespace) -> Answer:
 
 
 def _announce(path: Path, arguments: argparse.Namespace) -> Answer:
-    found = of_nodes(
+    found = running_server.of_nodes(
         path, admin.SendAnnouncement(_check_text(arguments.text)), admin.ToldReport, arguments.node
     )
     clients = sum(report.clients for report in found.reports)
     form = counted("{n} client was told.", "{n} clients were told.", clients)
-    return Gathered(found.nodes, admin.ToldReport(clients)), [form.format(n=clients)]
+    return running_server.Gathered(found.nodes, admin.ToldReport(clients)), [form.format(n=clients)]
 
 
 def _check_text(text: str) -> str:
@@ -185,7 +175,7 @@ def _seat(path: Path, code: str, player: str) -> int:
     """Return the seat that its number or its player's name stands for; raises WrongUse."""
     if len(player) == 1 and player in "12345":
         return int(player) - 1
-    everywhere = of_nodes(path, admin.ListTables(), list[admin.TableReport], None).flat()
+    everywhere = running_server.of_nodes(path, admin.ListTables(), list[admin.TableReport], None).flat()
     tables = {table.table: table for table in everywhere.reports}
     if code not in tables:
         raise WrongUse(_("there is no table {code}").format(code=code))
@@ -196,19 +186,19 @@ def _seat(path: Path, code: str, player: str) -> int:
 
 
 def _backup(path: Path, arguments: argparse.Namespace) -> Answer:
-    report = back_up(path, arguments.file)
+    report = running_server.back_up(path, arguments.file)
     return report, [_("{file}: {size} bytes, complete.").format(file=arguments.file, size=report.size)]
 
 
 def _export(path: Path, arguments: argparse.Namespace) -> Answer:
-    report = ServedTables(path, path.parent).with_game(arguments.code)
-    file = write_record(report.table, whole_events(report.events), arguments.file)
+    report = running_server.ServedTables(path, path.parent).with_game(arguments.code)
+    file = running_server.write_record(report.table, whole_events(report.events), arguments.file)
     return {"table": report.table, "file": None if file is None else str(file)}, ()
 
 
 def _drain(path: Path, arguments: argparse.Namespace) -> Answer:
     seconds = None if arguments.time == _OFF else _seconds(arguments.time)
-    report = of_node(path, admin.SetDrain(seconds), admin.DrainReport, arguments.node)
+    report = running_server.of_node(path, admin.SetDrain(seconds), admin.DrainReport, arguments.node)
     text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
     if report.stops_in is None:
         text = _("The server keeps running.")
@@ -230,10 +220,10 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
             _send(admin.DrawRound(), path)
         case "close":
             _send(admin.CloseEvening(), path)
-    report = ask_server(path, admin.ShowEvening(), Evening)
+    report = running_server.ask_server(path, admin.ShowEvening(), Evening)
     return report, evening_lines(report)
 
 
 def _log_level(path: Path, arguments: argparse.Namespace) -> Answer:
-    of_node(path, admin.SetLogLevel(arguments.level), type(None), arguments.node)
+    running_server.of_node(path, admin.SetLogLevel(arguments.level), type(None), arguments.node)
     return None, [_("The server logs events of level {level} and above.").format(level=arguments.level)]

@@ -23,17 +23,8 @@ from client.typed_text import describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
 from commands.guests.process import GatewayProcess, announcement, need_asyncssh
 from commands.levels import with_bots
+from commands.serving import options
 from commands.serving.notices import postman
-from commands.serving.options import (
-    ServeOptions,
-    Setting,
-    add_serve_options,
-    checked_plan,
-    options_in,
-    settings,
-    show_default,
-    toml_lines,
-)
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from protocol.admin import EveningPlan
@@ -47,7 +38,7 @@ from server.process import Renewal, serve
 from server.storage.records import MOST_KEPT
 
 
-def check(chosen: ServeOptions) -> None:
+def check(chosen: options.ServeOptions) -> None:
     if chosen.password_file is None and (os.environ.get(PASSWORD_VARIABLE) == ""):
         text = _("{variable} is empty: put the password in it, or unset it")
         raise WrongUse(text.format(variable=PASSWORD_VARIABLE))
@@ -64,7 +55,7 @@ def check(chosen: ServeOptions) -> None:
         raise WrongUse(_("--admin with --memory needs --admin-socket: there is no data folder to listen in"))
 
 
-def server_config(chosen: ServeOptions) -> Config:
+def server_config(chosen: options.ServeOptions) -> Config:
     """Return the configuration; raises WrongUse if a password cannot be read."""
     data = None if chosen.memory else chosen.data
     records, most_records = chosen.records, None
@@ -99,14 +90,14 @@ def server_config(chosen: ServeOptions) -> Config:
     return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
 
-def pages(chosen: ServeOptions, ssh_port: int | None = None) -> Pages:
+def pages(chosen: options.ServeOptions, ssh_port: int | None = None) -> Pages:
     """Return what draws the pages for browsers, which say at which port there is ssh."""
     from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
 
     return WebPages(ssh_port=ssh_port, plays=chosen.web != "watch")
 
 
-def evening_plan(chosen: ServeOptions) -> EveningPlan | None:
+def evening_plan(chosen: options.ServeOptions) -> EveningPlan | None:
     """Return the evening to be held, if there is one; raises WrongUse if there cannot be."""
     if chosen.evening is None:
         return None
@@ -115,12 +106,12 @@ def evening_plan(chosen: ServeOptions) -> EveningPlan | None:
     if chosen.evening_bots is not None and not chosen.bots:
         raise WrongUse(_("--evening-bots needs bots: leave out --no-bots"))
     rounds, minutes = chosen.evening_rounds or 0, chosen.evening_minutes
-    return checked_plan(
+    return options.checked_plan(
         EveningPlan(chosen.evening, rounds, minutes, chosen.evening_same_draws, chosen.evening_bots)
     )
 
 
-def _announced_as(chosen: ServeOptions) -> Announce | None:
+def _announced_as(chosen: options.ServeOptions) -> Announce | None:
     """Return how the server is announced: not if only this computer reaches it, unless it is asked for."""
     wanted = not only_here(chosen.host) if chosen.announce is None else chosen.announce
     if not wanted or switched_off():
@@ -128,7 +119,7 @@ def _announced_as(chosen: ServeOptions) -> Announce | None:
     return Announce(chosen.name or default_name())
 
 
-def _admin_socket(chosen: ServeOptions) -> Path | None:
+def _admin_socket(chosen: options.ServeOptions) -> Path | None:
     """Return where to listen for `palatinus admin`: without a data folder, nowhere unless told where."""
     if chosen.admin is False:
         return None
@@ -137,7 +128,7 @@ def _admin_socket(chosen: ServeOptions) -> Path | None:
     return None if chosen.memory or chosen.data is None else chosen.data / SOCKET_NAME
 
 
-def _limits(chosen: ServeOptions) -> Limits:
+def _limits(chosen: options.ServeOptions) -> Limits:
     usual = Limits()
     # Whoever lets more connections come from one address has a proxy, or many people behind it.
     more = max(1.0, chosen.connections_per_address / usual.connections_per_address)
@@ -232,10 +223,12 @@ _RENEWED: Final = frozenset(
 
 
 def add_serve(serve: argparse.ArgumentParser) -> None:
-    add_serve_options(serve)
+    options.add_serve_options(serve)
     file = serve.add_mutually_exclusive_group()
     meaning = _("read options from this TOML file (default: %(default)s, if it exists)")
-    show_default(file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file())
+    options.show_default(
+        file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file()
+    )
     file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
     meaning = _("print the options in use as a TOML file, and exit")
     serve.add_argument("--print-config", action="store_true", help=meaning)
@@ -244,11 +237,11 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     file = _file(arguments)
-    found = settings(arguments, file)
-    chosen = options_in(found)
+    found = options.settings(arguments, file)
+    chosen = options.options_in(found)
     check(chosen)
     if arguments.print_config:
-        print("\n".join(toml_lines(found)))
+        print("\n".join(options.toml_lines(found)))
         return 0
     config = server_config(chosen)
     if not arguments.announced:
@@ -261,8 +254,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     def read_again() -> Renewal:
         try:
-            now = settings(arguments, _file(arguments))
-            chosen = options_in(now)
+            now = options.settings(arguments, _file(arguments))
+            chosen = options.options_in(now)
             check(chosen)
             return Renewal(server_config(chosen), chosen.verbose, _waiting(found, now))
         except WrongUse as error:
@@ -292,7 +285,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _waiting(before: Sequence[Setting], now: Sequence[Setting]) -> tuple[str, ...]:
+def _waiting(before: Sequence[options.Setting], now: Sequence[options.Setting]) -> tuple[str, ...]:
     return tuple(
         new.option.key
         for old, new in zip(before, now, strict=True)
@@ -317,7 +310,7 @@ def _usual_file() -> Path:
     return platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml"
 
 
-def _gateway(chosen: ServeOptions, ssh: int) -> GatewayProcess:
+def _gateway(chosen: options.ServeOptions, ssh: int) -> GatewayProcess:
     """Return the process for guests over ssh; raises WrongUse if it cannot be."""
     need_asyncssh()
     if chosen.memory:

@@ -21,15 +21,7 @@ from typing import Final, TypeAlias
 
 from anyio import CapacityLimiter
 
-from client.bots.brain import (
-    Brain,
-    BrainFailed,
-    Forfeit,
-    brain_after,
-    brain_failure,
-    checked_command,
-    forbidden_choice,
-)
+from client.bots import brain
 from client.bots.brains import brain_named
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.language import _, current_language, speaking
@@ -145,7 +137,7 @@ class SeatOutcome:
     moves: int
     seconds: float
     longest: float
-    forfeit: Forfeit | None = None
+    forfeit: brain.Forfeit | None = None
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -160,7 +152,7 @@ class PlayerFailure:
     """What a player did to forfeit a game, for people, and where in its code."""
 
     entrant: Entrant
-    kind: Forfeit
+    kind: brain.Forfeit
     text: str
     trace: str
 
@@ -180,7 +172,7 @@ class ArenaPlayer:
     """A brain in a seat, with its own source of chance and the time that its moves have taken."""
 
     name: str
-    choose: Brain
+    choose: brain.Brain
     rng: random.Random
     limit: float | None = None  # the longest that a move may take, in seconds
     times: list[float] = field(default_factory=list)
@@ -194,11 +186,11 @@ class ArenaPlayer:
         except _TimeUp:
             returned = None
         except (Exception, SystemExit) as error:  # whatever the brain's own code raises
-            raise brain_failure(self.name, self.choose, error) from error
+            raise brain.brain_failure(self.name, self.choose, error) from error
         if self.limit is not None and time.perf_counter() - began > self.limit:
             raise too_slow(self.name, self.limit)
         self.times.append(time.process_time() - processor)
-        return checked_command(self.name, returned)
+        return brain.checked_command(self.name, returned)
 
 
 class _TimeUp(BaseException):
@@ -224,10 +216,10 @@ def _interrupted_after(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def too_slow(name: str, seconds: float) -> BrainFailed:
+def too_slow(name: str, seconds: float) -> brain.BrainFailed:
     """Return what ends the game of a player that took longer than so many seconds for a move."""
     text = _("{name} took longer than {seconds} s for a move.")
-    return BrainFailed(text.format(name=name, seconds=f"{seconds:g}"), Forfeit.LATE)
+    return brain.BrainFailed(text.format(name=name, seconds=f"{seconds:g}"), brain.Forfeit.LATE)
 
 
 def start_game(players: int, rng: random.Random, *, random_layout: bool = False, starting: int = 0) -> Game:
@@ -249,11 +241,11 @@ def play_to_end(game: Game, players: Sequence[ArenaPlayer]) -> GameEnded:
                 game.apply(command)
             except IllegalCommand as error:
                 reason = _(error.text).format(**error.about)
-                raise forbidden_choice(player.name, command, reason) from error
+                raise brain.forbidden_choice(player.name, command, reason) from error
         for seat, player in zip(map(Seat, range(len(players))), players, strict=True):
             view = snapshot(game.view, eyes_of(seat))
-            player.choose = brain_after(player.name, player.choose, view)
-    except BrainFailed as error:
+            player.choose = brain.brain_after(player.name, player.choose, view)
+    except brain.BrainFailed as error:
         error.seat = seat
         raise
     result = game.view.result
@@ -286,7 +278,7 @@ def _play(
     result, failed = None, None
     try:
         result = play_to_end(game, players)
-    except BrainFailed as error:
+    except brain.BrainFailed as error:
         failed = error
     record = recorded(game.events, seat_names([player.name for player in players])) if records else None
     times = [player.times for player in players]
@@ -298,7 +290,7 @@ def outcome_of(  # noqa: PLR0917 - a game has these
     seating: Seating,
     times: Sequence[Sequence[float]],
     result: GameEnded | None,
-    failed: BrainFailed | None,
+    failed: brain.BrainFailed | None,
     starting: int = 0,
     record: str | None = None,
 ) -> GameOutcome:
@@ -334,7 +326,7 @@ def seat_names(names: Sequence[str]) -> list[str]:
 
 
 @cache
-def _choice(name: str) -> Brain:
+def _choice(name: str) -> brain.Brain:
     return brain_named(name).choose
 
 
