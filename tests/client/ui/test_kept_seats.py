@@ -9,10 +9,10 @@ import pytest
 from client.player.seats import Seats
 from client.tables.draws import DrawsCheck
 from client.ui import requests
-from client.ui.asking import SeatKeeper
 from client.ui.game import run
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.scoring import Result
+from client.ui.seat_keeper import SeatKeeper
 from client.ui.state import Ui
 from client.ui.visit import Options
 from engine.draws import NO_SHARE, Share, commitment_to, pledge_of

@@ -1,0 +1,93 @@
+"""Keeps the player's seat for another time."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from client.language import N_, _, describe_reason
+from client.player.seats import HeldSeat, Seats
+from client.tables.draws import Call
+from protocol.limits import TOKENS_SHOWN
+from protocol.messages import Seated
+
+_NOT_READ: Final = N_("The seats saved on this computer cannot be read ({error}).")
+_NOT_KEPT: Final = N_("Your seat cannot be saved for later ({error}): stay until the game is over.")
+
+
+class SeatKeeper:
+    """Keeps the client's seat in `seats`, if given, and reports failures to the player.
+
+    `reminder`, if given, is shown for every seat that is kept.
+    """
+
+    def __init__(self, seats: Seats | None, tell: Callable[[str], None], reminder: str = "") -> None:
+        self._seats, self._tell, self._reminder = seats, tell, reminder
+        self._held: HeldSeat | None = None
+        self._told: set[str] = set()
+
+    @property
+    def keeps(self) -> bool:
+        return self._held is not None
+
+    def tables(self) -> frozenset[str]:
+        with self._reporting(_NOT_READ):
+            return frozenset() if self._seats is None else self._seats.tables()
+        return frozenset()
+
+    def tokens(self, name: str) -> tuple[str, ...]:
+        """Return the tokens of kept seats under `name`, which prove that it is the player's own."""
+        with self._reporting(_NOT_READ):  # with one of the client's own
+            return () if self._seats is None else self._seats.tokens(name, TOKENS_SHOWN - 1)
+        return ()
+
+    def take(self, table: str, name: str) -> HeldSeat | None:
+        """Return the seat kept at `table`, now taken; None if there is none."""
+        with self._reporting(_NOT_READ):
+            self._held = None if self._seats is None else self._seats.take(table, name)
+            return self._held
+        return None
+
+    def keep(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
+        if self._seats is None or seated.token is None:
+            return
+        with self._reporting(_NOT_KEPT, again=True):
+            self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, cluster)
+            if self._reminder:
+                self._tell(self._reminder)
+
+    def keep_call(self, call: Call | None) -> None:
+        """Keep the share that the client has shown with the seat, so that it can be looked for later."""
+        held = self._held
+        if self._seats is None or held is None or call is None or call.shown is None or call == held.call:
+            return
+        with self._reporting(_NOT_KEPT):
+            self._seats.keep_call(held, call)
+
+    def release(self) -> None:
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+
+    def forget(self) -> None:
+        if self._held is not None and self._seats is not None:
+            with self._reporting(_NOT_READ):
+                self._seats.forget(self._held)
+        self.release()
+
+    @contextlib.contextmanager
+    def _reporting(self, form: str, *, again: bool = False) -> Iterator[None]:
+        """Report each file that cannot be read once; a folder that cannot be used too, unless `again`."""
+        sentences = []
+        try:
+            yield
+        except OSError as error:
+            sentences.append(_(form).format(error=describe_reason(error)))
+            if again:
+                self._told.discard(sentences[0])
+        damaged = () if self._seats is None else self._seats.damaged
+        form = _("A seat saved on this computer cannot be read and is ignored: {path}")
+        sentences += [form.format(path=path) for path in damaged]
+        for sentence in sentences:
+            if sentence not in self._told:
+                self._told.add(sentence)
+                self._tell(sentence)
