@@ -153,6 +153,10 @@ def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:
     return [line(row, style) for text in texts for row in wrapped(text, width) or [""]]
 
 
+def indented(text: str, width: int, style: str = "") -> list[Line]:
+    return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]
+
+
 def people_style(people: People) -> str:
     return f"class:people-{people.value.lower()}"
 

@@ -221,7 +221,7 @@ class Client(Activity):
             self.show(self.ui.with_notice(failure, refusal=True))
 
     def _call_player(self) -> None:
-        now = occasions(self.model)
+        now = [*occasions(self.model)]
         before = frozenset(each for each in self._occasions if now and each.table == now[0].table)
         new = [each for each in now if each not in before]
         self._occasions = before.union(now)

@@ -24,7 +24,6 @@ from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
-from client.ui.screens.screen import prompt_of
 from client.ui.session import Activity
 from client.ui.state import Overlay, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
@@ -147,7 +146,7 @@ class LineShell:
         asked = "" if ui.overlay is None else ui.overlay.question(ui)
         outage = "" if ui.lost is None else ui.lost.reason
         notice = "" if ui.notice is None else ui.notice.text
-        name = "" if ui.entry is None else prompt_of(ui.entry)
+        name = "" if ui.entry is None else _(ui.entry.prompt.value)
         log = () if isinstance(ui.page, Replay) else ui.log  # a record tells its own moves
         new = tuple(each for each in words if each not in log)
         now = Told(log, remarks, new, tuple(filter(None, (outage, notice, asked, name))))
@@ -237,7 +236,7 @@ class LineShell:
             top.ui = replace(ui, entry=TypedLine())
             top.act(InsertText(text))  # no more than can be typed
             top.act(Act.CONFIRM)
-            if top.ui.entry is not None and top.ui.entry.asks is None:  # it was not understood
+            if top.ui.entry is not None and top.ui.entry.command:  # it was not understood
                 top.show(replace(top.ui, entry=None))
             if top.ui.overlay is not None:  # what is asked for again is told again
                 self._told[top] = self._told.get(top, Told())._replace(words=())

@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
 
+from client.language import N_
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Block, Line, ends, line
 from client.ui.keys import Act, Action, Key, spectators_keys
@@ -206,30 +207,29 @@ _NEW_TABLE: Final = Open(3)
 
 
 class LinePrompt(enum.Enum):
-    """What a typed line answers."""
+    """What a typed line is, or answers: the text before it."""
 
-    NAME = enum.auto()
-    TITLE = enum.auto()
-    EVENING = enum.auto()
-    ADDRESS = enum.auto()
+    COMMAND = ":"
+    SAY = N_("say:")
+    SAY_IN_LOBBY = N_("say in the lobby:")
+    NAME = N_("your name:")
+    TITLE = N_("name of the table:")
+    EVENING = N_("name of the evening:")
+    ADDRESS = N_("the host's address:")
 
 
 @dataclass(frozen=True, slots=True)
 class TypedLine:
-    """A line being typed: a command, or with `chat` a message to the table, with `lobby` one to the lobby, or
-    the answer to what a page `asks`. `at` is the cursor, `back` counts the steps back in the history.
-    """
+    """A line being typed. `at` is the cursor, `back` counts the steps back in the history."""
 
-    chat: bool = False
-    lobby: bool = False
-    asks: LinePrompt | None = None
+    prompt: LinePrompt = LinePrompt.COMMAND
     text: str = ""
     at: int = 0
     back: int = 0
 
     @property
     def command(self) -> bool:
-        return not self.chat and self.asks is None
+        return self.prompt is LinePrompt.COMMAND
 
     def filled(self, before: str, after: str = "") -> Self:
         """Return the line with these texts before and after the cursor."""

@@ -101,14 +101,14 @@ def ways_on(ui: Ui, entry: TypedLine, model: TableModel) -> tuple[str, ...]:
 
 def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
     text = entry.text.strip()
-    if not text and entry.asks not in {LinePrompt.TITLE, LinePrompt.EVENING}:
+    if not text and entry.prompt not in {LinePrompt.TITLE, LinePrompt.EVENING}:
         return replace(ui, entry=None, retry=None), None
     closed = replace(ui, entry=None)
-    if entry.asks is not None:
-        return start.accept_answer(closed, entry.asks, text)
-    if entry.chat:
-        said = SayInLobby(NEW, text) if entry.lobby else Say(NEW, text)
+    if entry.prompt in {LinePrompt.SAY, LinePrompt.SAY_IN_LOBBY}:
+        said = SayInLobby(NEW, text) if entry.prompt is LinePrompt.SAY_IN_LOBBY else Say(NEW, text)
         return replace(closed, talk=replace(ui.talk, unread=0)), said
+    if not entry.command:
+        return start.accept_answer(closed, entry.prompt, text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
     record = replay_in(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)

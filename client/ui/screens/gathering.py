@@ -17,6 +17,7 @@ from client.ui.frame import (
     Line,
     beside,
     chips,
+    indented,
     line,
     paragraphs,
     side_by_side,
@@ -161,10 +162,10 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         watching = _("spectators: {names}").format(names=named or state.spectators)
         lines += [beside(line("    "), text) for text in paragraphs([watching], width - 6, "class:faint")]
         lines.append(EMPTY)
-    lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
+    lines += indented(_waits_for(state, model), width)
     if special := list(set_up(state)):
         so = _("At this table: {settings}.").format(settings=parted(special))
-        lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
+        lines += indented(so, width, "class:faint")
     if not ui.capabilities.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table, width, host=model.seat == state.host)
     return Block(tuple(lines))

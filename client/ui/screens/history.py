@@ -11,7 +11,7 @@ from client.records import PastGame, standings
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
-from client.ui.frame import EMPTY, Block, Row, beside, block_of, cut, line, padded, paragraphs
+from client.ui.frame import EMPTY, Block, Row, block_of, cut, indented, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.state import Notice, Outcome, Pane, Ui, those
 from client.ui.texts.games import describe_points, list_standings
@@ -102,13 +102,12 @@ class HistoryPage(ListScreen):
         for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
         heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
         rows: list[Row] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-        own = paragraphs([self.own] if self.own else [], width - 4, "class:faint")
+        own = indented(self.own, width, "class:faint") if self.own else []
         for at in lines_around(chosen, len(games), pane.height - _OTHERS - len(own)):
             words = _row(games[at], for_codes, width - 2)
             rows.append((choice(words, pane.glyphs, width, chosen=at == chosen), ChooseLine(at)))
         rows.append((EMPTY, None))
-        best = paragraphs([_best(games)], width - 4, "class:faint")
-        rows += [(beside(line("  "), content), None) for content in (*best, *own)]
+        rows += [(content, None) for content in (*indented(_best(games), width, "class:faint"), *own)]
         return block_of(rows, width)
 
 

@@ -139,7 +139,7 @@ class LobbyPage(ServerScreen):
             case Act.REFRESH:
                 return ui, ListTables(NEW)
             case Act.NAME:
-                return replace(ui, entry=TypedLine(asks=LinePrompt.NAME).filled(ui.name)), None
+                return replace(ui, entry=TypedLine(LinePrompt.NAME).filled(ui.name)), None
             case Act.REVIEW if ui.capabilities.lists_games:
                 return ui, requests.Errand.LOOK_BACK
             case Act.LEAVE:

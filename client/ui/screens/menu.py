@@ -250,7 +250,7 @@ def _main(
         return MenuLine(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
     named = _("name of the table: {title}").format(title=state.title or _("(no name)"))
-    yield MenuLine(named, may(TypedLine(asks=LinePrompt.TITLE).filled(state.title)))
+    yield MenuLine(named, may(TypedLine(LinePrompt.TITLE).filled(state.title)))
     yield from (switch_line(PRIVATE), switch_line(SPECTATORS), switch_line(HINTS))
     if state.stage != "over":
         yield MenuLine(describe_policy(state.policy), may(MenuPage.ABSENCE))

@@ -81,7 +81,6 @@ from engine.events import (
     WolfPlaced,
     WolvesRevealed,
 )
-from engine.pieces import Seat
 from engine.view import Phase
 from protocol.codes import Code
 from protocol.messages import Announced, Evening, Online, SaidInLobby, Stopping, TableState, TableSummary
@@ -214,7 +213,7 @@ def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = No
 
 def with_name_refusal(ui: Ui, text: str, request: Open | Join | WatchTable | None) -> Ui:
     """Return `ui` with a line for another name, under which the request is made again, if there is one."""
-    entry = TypedLine(asks=LinePrompt.NAME).filled(ui.name)
+    entry = TypedLine(LinePrompt.NAME).filled(ui.name)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=entry, sent=None, retry=request)
 
 
@@ -387,34 +386,31 @@ class Occasion(Struct, frozen=True):
     sentence: str
 
 
-def occasions(model: TableModel) -> tuple[Occasion, ...]:
-    """Return the reasons to alert the player now, most important first; none for a spectator."""
-    table = model.table
-    if table is None or model.seat is None or model.state is None:
-        return ()
-    reasons = _reasons(model, model.seat, model.state)
-    return tuple(Occasion(table, what, sentence) for what, sentence in reasons)
-
-
-def _reasons(model: TableModel, seat: Seat, state: TableState) -> Iterator[tuple[str, str]]:
-    if (view := model.view) is None:
+def occasions(model: TableModel) -> Iterator[Occasion]:
+    """Yield the reasons to alert the player now, most important first; none for a spectator."""
+    table, seat, state, view = model.table, model.seat, model.state, model.view
+    if table is None or seat is None or state is None:
+        return
+    if view is None:
         here = all(each.name is not None and not each.kept for each in state.seats)
         if here and seat == state.host:
-            yield "everybody", _("Everybody is here: you can start the game.")
+            yield Occasion(table, "everybody", _("Everybody is here: you can start the game."))
         return
     if view.phase is Phase.OVER:
         again = [each.again for each in state.seats]
         if any(again) and not again[seat]:
-            yield "again", games.describe_rematch(state, seat)
-        yield "over", _("All pieces are placed: the scoring begins.")
+            yield Occasion(table, "again", games.describe_rematch(state, seat))
+        yield Occasion(table, "over", _("All pieces are placed: the scoring begins."))
         return
     if view.turn == seat:
         laid = sum(tile is not None for tile in view.tiles)
-        yield f"turn {laid} {len(view.placed)}", games.describe_turn(model, names_at(model))
+        yield Occasion(table, f"turn {laid} {len(view.placed)}", games.describe_turn(model, names_at(model)))
     if (vote := next_vote(model)) is not None and vote.agree:
         name = names_at(model)[vote.seat]
-        yield f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
+        yield Occasion(
+            table, f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
+        )
     asked = open_request(state)
     if asked is not None and seat not in asked.seats:
-        yield f"{asked.what} {asked.seats[0]}", describe_asked(asked, names_at(model), view)
-    yield "begun", _("The game has begun.")
+        yield Occasion(table, f"{asked.what} {asked.seats[0]}", describe_asked(asked, names_at(model), view))
+    yield Occasion(table, "begun", _("The game has begun."))

@@ -154,7 +154,8 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         ):
             return stays, None
         case Act.CHAT:
-            return replace(ui, entry=TypedLine(chat=True, lobby=isinstance(ui.page, LobbyPage))), None
+            in_lobby = isinstance(ui.page, LobbyPage)
+            return replace(ui, entry=TypedLine(LinePrompt.SAY_IN_LOBBY if in_lobby else LinePrompt.SAY)), None
         case Act.TALK:
             return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
         case Act.VOTE:
@@ -198,7 +199,7 @@ def _without_lobby_chat(ui: Ui) -> Ui | None:
     if not ui.capabilities.lobby:
         return ui.with_notice(_("This server has no chat in the lobby."))
     if ui.company is not None and ui.company.fault:
-        entry = TypedLine(asks=LinePrompt.NAME).filled(ui.name)
+        entry = TypedLine(LinePrompt.NAME).filled(ui.name)
         return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
     return None
 

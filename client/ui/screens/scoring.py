@@ -32,8 +32,8 @@ from client.ui.frame import (
     ends,
     first_rows,
     fitted,
+    indented,
     line,
-    paragraphs,
     people_style,
     stacked,
     width_of,
@@ -45,18 +45,9 @@ from client.ui.state import Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
+from engine import events
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
-from engine.events import (
-    Captured,
-    DecidedBy,
-    GameEnded,
-    HillScored,
-    Influence,
-    ScoringEvent,
-    SoldierFled,
-    Tally,
-)
 from engine.pieces import Seat
 from engine.scoring import points_won
 from engine.view import View
@@ -248,9 +239,9 @@ def step_after(page: Screen, action: Action, view: View) -> int | None:
             return None
 
 
-def hill_of(event: ScoringEvent) -> Tile | None:
+def hill_of(event: events.ScoringEvent) -> Tile | None:
     """Return the hill that is being scored; None before the first and after the last."""
-    return event.hill if isinstance(event, SoldierFled | Captured | HillScored) else None
+    return event.hill if isinstance(event, events.SoldierFled | events.Captured | events.HillScored) else None
 
 
 def last_step(view: View) -> int:
@@ -260,7 +251,7 @@ def last_step(view: View) -> int:
 def steps(view: View) -> tuple["WalkStep", ...]:
     found: list[WalkStep] = []
     for index, event in enumerate(view.scoring):
-        if isinstance(event, HillScored):
+        if isinstance(event, events.HillScored):
             found.extend(WalkStep(index, part) for part in range(len(event.pieces)))
         found.append(WalkStep(index, None))
     return tuple(found)
@@ -276,7 +267,7 @@ class WalkStep(Struct, frozen=True):
 def sentence(view: View, number: int, names: Sequence[str]) -> str:
     step = steps(view)[number]
     event = view.scoring[step.event]
-    if isinstance(event, HillScored) and step.part is not None:
+    if isinstance(event, events.HillScored) and step.part is not None:
         return games.describe_influence(event.pieces[step.part], names)
     return games.describe_event(event, names)
 
@@ -288,14 +279,14 @@ class Scene(Struct, frozen=True):
     last one being `counting`; `points` are each seat's points so far.
     """
 
-    event: ScoringEvent
+    event: events.ScoringEvent
     board: View
     marks: Marks
     sentence: str
     hill: Tile | None
-    acts: tuple[SoldierFled | Captured, ...]
-    counted: tuple[Influence, ...]
-    counting: Influence | None
+    acts: tuple[events.SoldierFled | events.Captured, ...]
+    counted: tuple[events.Influence, ...]
+    counting: events.Influence | None
     points: tuple[int, ...]
 
 
@@ -305,12 +296,16 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     hill = hill_of(event)
     earlier = view.scoring[: step.event]
     acts = tuple(
-        act for act in (*earlier, event) if isinstance(act, SoldierFled | Captured) and act.hill == hill
+        act
+        for act in (*earlier, event)
+        if isinstance(act, events.SoldierFled | events.Captured) and act.hill == hill
     )
     # A hill's soldiers act at once: each of them sees the board as it was before all of them (R5.4).
-    acting = isinstance(event, SoldierFled | Captured)
+    acting = isinstance(event, events.SoldierFled | events.Captured)
     counted = (
-        event.pieces[: None if step.part is None else step.part + 1] if isinstance(event, HillScored) else ()
+        event.pieces[: None if step.part is None else step.part + 1]
+        if isinstance(event, events.HillScored)
+        else ()
     )
     finished = (*earlier, event) if step.part is None else earlier
     board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
@@ -329,26 +324,28 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     )
 
 
-def _marks(view: View, event: ScoringEvent, step: WalkStep, finished: Sequence[ScoringEvent]) -> Marks:
+def _marks(
+    view: View, event: events.ScoringEvent, step: WalkStep, finished: Sequence[events.ScoringEvent]
+) -> Marks:
     marks = Marks(
         won={
             each.hill: view.start.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
             for each in finished
-            if isinstance(each, HillScored)
+            if isinstance(each, events.HillScored)
         }
     )
     hexes = view.layout.hexes
     match event:
-        case SoldierFled():
+        case events.SoldierFled():
             return replace(marks, cursor=hexes[event.field])
-        case Captured():
+        case events.Captured():
             captives = frozenset((*event.taken, *event.shared))
             return replace(marks, cursor=hexes[event.field], captives=captives)
-        case HillScored() if step.part is not None:
+        case events.HillScored() if step.part is not None:
             piece = event.pieces[step.part]
             notes = {field: f"+{amount}" for field, amount in games.amounts(piece).items()}
             return replace(marks, cursor=hexes[piece.field], notes=notes)
-        case HillScored():
+        case events.HillScored():
             return replace(marks, cursor=view.layout.hills[event.hill])
         case _:
             return marks
@@ -400,9 +397,9 @@ class ScoringPanel(Struct, frozen=True):
         rows += [(self._points(Seat(seat)), None) for seat in range(self.pane.view.seats)]
         return block_of([*rows, BLANK, (line(number, "class:faint"), None)], self.pane.width)
 
-    def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
+    def _act(self, act: events.SoldierFled | events.Captured, *, current: bool) -> Iterable[Line]:
         """Return what a soldier does; captives that do not fit go on the next line."""
-        if isinstance(act, SoldierFled):
+        if isinstance(act, events.SoldierFled):
             text = _("flees ({merchants} m, {farmers} f)")
             words = text.format(merchants=len(act.merchants), farmers=len(act.farmers))
         else:
@@ -413,7 +410,7 @@ class ScoringPanel(Struct, frozen=True):
         style, rows = "class:mine" if current else "", wrapped(words, self.pane.width - width_of(who))
         return (beside(indent if at else who, line(row, style)) for at, row in enumerate(rows))
 
-    def _influence(self, piece: Influence, *, current: bool) -> Line:
+    def _influence(self, piece: events.Influence, *, current: bool) -> Line:
         sign = pointer(self.pane.glyphs, shown=current)
         left = beside(sign, line(f"{piece.field} "), self._piece_on(piece.field))
         amount = games.sum_of([term.amount for term in piece.terms])
@@ -421,7 +418,11 @@ class ScoringPanel(Struct, frozen=True):
 
     def _points(self, seat: Seat) -> Line:
         scene = self.scene
-        leads = isinstance(scene.event, HillScored) and scene.counting is None and seat in scene.event.leaders
+        leads = (
+            isinstance(scene.event, events.HillScored)
+            and scene.counting is None
+            and seat in scene.event.leaders
+        )
         style = "class:mine" if leads else ""
         influence = sum(each.amount for each in scene.counted if each.seat == seat)
         people = chips(self.pane.view.start.peoples[seat])
@@ -463,21 +464,21 @@ def _describe_draws(model: TableModel) -> tuple[str, str]:
     return "", describe_draws(check, names_at(model), plays=model.seat is not None)
 
 
-def result_page(pane: Pane, ended: GameEnded) -> list[Line]:
+def result_page(pane: Pane, ended: events.GameEnded) -> list[Line]:
     """Return the result, the totals of several games, and what is known of the draws."""
     lines = result_lines(pane.view, ended, names_at(pane.model), pane.glyphs, pane.width)
     if standings := _standings(pane.model):
-        lines += [EMPTY, *_indented(standings, pane.width)]
+        lines += [EMPTY, *indented(standings, pane.width)]
     fault, draws = _describe_draws(pane.model)
     if fault:  # above all else, so that no window cuts it off
-        return [EMPTY, *_indented(fault, pane.width, "class:refusal"), *lines]
-    return [*lines, EMPTY, *_indented(draws, pane.width, "class:faint")] if draws else lines
+        return [EMPTY, *indented(fault, pane.width, "class:refusal"), *lines]
+    return [*lines, EMPTY, *indented(draws, pane.width, "class:faint")] if draws else lines
 
 
 def result_lines(
-    view: View, ended: GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
+    view: View, ended: events.GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
 ) -> list[Line]:
-    lines = [EMPTY, *_indented(games.describe_result(ended, names), width, "class:heading"), EMPTY]
+    lines = [EMPTY, *indented(games.describe_result(ended, names), width, "class:heading"), EMPTY]
     lines.append(_row(EMPTY, [_(word) for word, _width in COLUMNS], "class:faint"))
     order = in_order(ended)
     for seat in order:
@@ -486,18 +487,18 @@ def result_lines(
         who = beside(pointer(glyphs, shown=won), people, line(f" {names[seat]}", style))
         lines.append(_row(who, amounts_of(ended.tallies[seat]), style))
     laurels = (_laurels(ended, seat, names) for seat in order)
-    lines += [EMPTY, *(content for text in laurels if text for content in _indented(text, width))]
+    lines += [EMPTY, *(content for text in laurels if text for content in indented(text, width))]
     if tie := _tie(ended, names):
-        lines += [EMPTY, *_indented(tie, width)]
+        lines += [EMPTY, *indented(tie, width)]
     return lines
 
 
-def in_order(ended: GameEnded) -> list[Seat]:
+def in_order(ended: events.GameEnded) -> list[Seat]:
     best = sorted(enumerate(ended.tallies), key=lambda each: (-each[1].points, -each[1].items))
     return [Seat(seat) for seat, _tally in best]
 
 
-def amounts_of(tally: Tally) -> list[str]:
+def amounts_of(tally: events.Tally) -> list[str]:
     """Return every source of points as arithmetic: `1x2 = 2`, `3+4 = 7`."""
     twos = 2 * tally.twos
     return [
@@ -514,20 +515,16 @@ def _row(who: Line, words: Sequence[str], style: str) -> Line:
     return beside(fitted(who, _NAME), line("".join(cells), style))
 
 
-def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str]) -> str:
+def _laurels(ended: events.GameEnded, seat: Seat, names: Sequence[str]) -> str:
     words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in ended.tallies[seat].laurels)
     return _("{name} has {laurels}.").format(name=names[seat], laurels=words) if words else ""
 
 
-def _tie(ended: GameEnded, names: Sequence[str]) -> str:
+def _tie(ended: events.GameEnded, names: Sequence[str]) -> str:
     """Return the count that breaks a tie (R7.2); empty if there is none."""
-    if ended.decided_by is DecidedBy.POINTS:
+    if ended.decided_by is events.DecidedBy.POINTS:
         return ""
     best = max(tally.points for tally in ended.tallies)
     tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
     counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
     return _("The tie-break, captives, discs and laurels together: {counts}.").format(counts=counts)
-
-
-def _indented(text: str, width: int, style: str = "") -> list[Line]:
-    return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]

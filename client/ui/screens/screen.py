@@ -28,7 +28,7 @@ from client.ui.frame import (
 from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import at_table_page
-from client.ui.state import LinePrompt, Pane, TypedLine, Ui, closed_for_good, those
+from client.ui.state import Pane, TypedLine, Ui, closed_for_good, those
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, table_name
@@ -91,7 +91,7 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
 
 
 def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
-    prompt = line(cut(f" {prompt_of(entry)}", width - _LEAST_TYPED) + " ", "class:key")
+    prompt = line(cut(f" {_(entry.prompt.value)}", width - _LEAST_TYPED) + " ", "class:key")
     before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
         before = before[1:]
@@ -100,22 +100,6 @@ def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
     )
     ways = ways_on(ui, entry, model) if entry.command else ()
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
-
-
-def prompt_of(entry: TypedLine) -> str:
-    match entry.asks:
-        case LinePrompt.NAME:
-            return _("your name:")
-        case LinePrompt.TITLE:
-            return _("name of the table:")
-        case LinePrompt.EVENING:
-            return _("name of the evening:")
-        case LinePrompt.ADDRESS:
-            return _("the host's address:")
-        case None:
-            if entry.lobby:
-                return _("say in the lobby:")
-            return _("say:") if entry.chat else ":"
 
 
 _LEAST_TYPED: Final = 10  # cells of a line being typed that its question leaves, and one between them

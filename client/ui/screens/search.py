@@ -10,7 +10,7 @@ from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
-from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
+from client.ui.frame import EMPTY, Block, Row, block_of, indented, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import table_cells, table_in_words
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
@@ -68,9 +68,9 @@ class Search(ListScreen):
             return _at_line(ui, self, lines[there]), None
         match action:
             case Act.ADDRESS:
-                return replace(_at_line(ui, self, None), entry=TypedLine(asks=LinePrompt.ADDRESS)), None
+                return replace(_at_line(ui, self, None), entry=TypedLine(LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is None:
-                return replace(ui, entry=TypedLine(asks=LinePrompt.ADDRESS)), None
+                return replace(ui, entry=TypedLine(LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is not None:
                 url, table = self.chosen
                 return ui, requests.GoTo(url, table or None)
@@ -112,8 +112,7 @@ class Search(ListScreen):
             rows.append((EMPTY, None))
         rows.append(_row(address, pane.glyphs, width, chosen=self.chosen is None))
         rows.append((EMPTY, None))
-        said = paragraphs([_words(self)], width - 4, "class:faint")
-        rows += [(beside(line("  "), words), None) for words in said]
+        rows += [(words, None) for words in indented(_words(self), width, "class:faint")]
         return block_of(rows, width)
 
 

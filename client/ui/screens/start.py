@@ -51,26 +51,19 @@ _KEYS: Final = (
 
 
 class StartLine(enum.Enum):
-    """A choice on the start screen, other than the servers joined before: its title, and what it means."""
+    """A choice on the start screen, other than the servers joined before: title, meaning, errand."""
 
-    CONTINUE = N_("Continue"), ""
-    LEARN = N_("Learn the game"), N_("a guided first game; takes a few minutes")
-    PLAY = N_("Play against bots"), N_("right away, with nothing to set up")
-    HOST = N_("Host a game"), N_("on this computer, for others on your network")
-    JOIN = N_("Join a game"), N_("found on your network, or at an address")
-    PROBLEMS = N_("Problems"), N_("find the best move, in your games and in others")
-    HISTORY = N_("Past games"), N_("look through the games you have played or hosted")
-
-
-_ERRANDS: Final = {
-    StartLine.CONTINUE: requests.Errand.CONTINUE,
-    StartLine.LEARN: requests.Errand.LEARN,
-    StartLine.PLAY: requests.Errand.PLAY,
-    StartLine.HOST: requests.Errand.HOST,
-    StartLine.JOIN: requests.Errand.SEARCH,
-    StartLine.PROBLEMS: requests.Errand.SOLVE,
-    StartLine.HISTORY: requests.Errand.LOOK_BACK,
-}
+    CONTINUE = N_("Continue"), "", requests.Errand.CONTINUE
+    LEARN = N_("Learn the game"), N_("a guided first game; takes a few minutes"), requests.Errand.LEARN
+    PLAY = N_("Play against bots"), N_("right away, with nothing to set up"), requests.Errand.PLAY
+    HOST = N_("Host a game"), N_("on this computer, for others on your network"), requests.Errand.HOST
+    JOIN = N_("Join a game"), N_("found on your network, or at an address"), requests.Errand.SEARCH
+    PROBLEMS = N_("Problems"), N_("find the best move, in your games and in others"), requests.Errand.SOLVE
+    HISTORY = (
+        N_("Past games"),
+        N_("look through the games you have played or hosted"),
+        requests.Errand.LOOK_BACK,
+    )
 
 
 class LeftGame(Struct, frozen=True):
@@ -108,7 +101,7 @@ class Start(ListScreen):
         match action:
             case Act.CONFIRM | ChooseLine():
                 chosen = self.chosen
-                return ui, _ERRANDS[chosen] if isinstance(chosen, StartLine) else requests.GoTo(chosen)
+                return ui, chosen.value[2] if isinstance(chosen, StartLine) else requests.GoTo(chosen)
             case Pick(number):
                 return self._set(ui, StartLine.PLAY, players=number)
             case Act.LAYOUT:
@@ -123,7 +116,7 @@ class Start(ListScreen):
                 return self._set(ui, StartLine.HOST, ways_in=_after(now.ways_in, tuple(WaysIn)))
             case Act.HOLD_EVENING:
                 name = "" if now.evening is None else now.evening.name
-                return replace(ui, entry=TypedLine(asks=LinePrompt.EVENING).filled(name)), None
+                return replace(ui, entry=TypedLine(LinePrompt.EVENING).filled(name)), None
             case Act.ROUNDS if now.evening is not None:
                 rounds = (now.evening.rounds + 1) % (_MOST_ROUNDS + 1)
                 return self._set(ui, StartLine.HOST, evening=structs.replace(now.evening, rounds=rounds))
@@ -134,7 +127,7 @@ class Start(ListScreen):
             case Act.NOTICES:
                 return self._set(ui, self.chosen, notices=_after(now.notices, tuple(DesktopNotices)))
             case Act.NAME:
-                return replace(ui, entry=TypedLine(asks=LinePrompt.NAME).filled(ui.name)), None
+                return replace(ui, entry=TypedLine(LinePrompt.NAME).filled(ui.name)), None
             case _:
                 return ui, None
 
@@ -250,7 +243,7 @@ _MOST_ROUNDS: Final = 8  # that the key leads to; after them, as many as people 
 def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
     if not isinstance(chosen, StartLine):
         return _("Join again"), chosen
-    title, words = chosen.value
+    title, words, _errand = chosen.value
     if chosen is StartLine.CONTINUE and (left := start.left) is not None:
         bots = left.players - 1
         words = counted("your game of {when} against {n} bot", "your game of {when} against {n} bots", bots)

@@ -410,7 +410,7 @@ def test_what_is_typed_is_seen_however_long_its_question_is(language: str) -> No
     ui, model = placing()
     with speaking(language):
         for asks in LinePrompt:
-            entry = TypedLine(asks=asks).filled("the end")
+            entry = TypedLine(asks).filled("the end")
             assert "the end" in plain(drawn(replace(ui, entry=entry), model, UNICODE, 20, 8).lines[-1])
 
 

@@ -16,7 +16,7 @@ from client.ui.screens.news import at_table_page, with_refusal, with_suggestion
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
-from client.ui.state import Capabilities, TypedLine, Ui
+from client.ui.state import Capabilities, LinePrompt, TypedLine, Ui
 from engine.board import HILLS, Field
 from engine.errors import Fault
 from engine.events import LayTile, Place
@@ -470,7 +470,7 @@ def test_a_refused_line_can_be_corrected() -> None:
     corrected = with_refusal(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
     assert seen.line_of(corrected) == "m A1"
     assert with_refusal(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
-    said = replace(waiting, sent=TypedLine(chat=True).filled("hello"))
+    said = replace(waiting, sent=TypedLine(LinePrompt.SAY).filled("hello"))
     assert with_refusal(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
     late = seen.after(ui, model, *seen.typed("bot senator"), "enter")
     assert (late.entry, bool(seen.notice_of(late))) == (None, True)

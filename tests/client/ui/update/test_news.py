@@ -445,7 +445,7 @@ def test_every_own_turn_is_an_occasion_of_its_own() -> None:
     while not game.over:
         model = model_of(game, 1)
         if game.view.turn == 1:
-            seen.append(occasions(model)[0])
+            seen.append(next(occasions(model)))
             assert called_for(model)[0].startswith("Your turn: ")
             assert window_title(model).startswith("Your turn: ")
         else:
