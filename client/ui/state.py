@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
@@ -193,6 +193,30 @@ class Overlay(Screen):
     def question(self, ui: "Ui") -> str:
         """Return the question below the screen if nothing else is shown there, otherwise an empty string."""
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class GamePage(Screen):
+    """A page about a game, outside any server: `table` is the game as a table would show it."""
+
+    table: Screen = field(kw_only=True)
+    reads_on = True
+
+    def stage(self, model: TableModel) -> str:
+        return self.table.stage(model)
+
+    def body(self, pane: "Pane") -> Block:
+        return self.table.body(pane)
+
+    def small_body(self, pane: "Pane") -> Block:
+        return self.table.small_body(pane)
+
+    @property
+    def game(self) -> Screen:
+        return self.table
+
+    def with_game(self, game: Screen) -> Screen:
+        return replace(self, table=game)
 
 
 class Nowhere(Screen):

@@ -93,7 +93,7 @@ class Course(Activity):
         page = PAGES[number]
         self._set_up(page)
         assert self.model.view is not None  # noqa: S101 - the game has begun
-        lesson = Lesson(number, _moment(page, self.model.view))
+        lesson = Lesson(number, table=_moment(page, self.model.view))
         log = (f"{self._glyphs.pointer} {page.fill(page.task, self._glyphs)}",)
         self.show(self._after_arrival(Ui(name=self._name, page=lesson, log=log)))
 

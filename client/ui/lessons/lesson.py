@@ -21,7 +21,7 @@ from client.ui.lessons.pages import PAGES, LessonPage, PanelPart
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
-from client.ui.state import Outcome, Pane, Screen, Ui, those, with_game
+from client.ui.state import GamePage, Outcome, Pane, Ui, those, with_game
 from client.ui.texts.games import amounts
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from engine.view import View
@@ -50,17 +50,17 @@ _WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.P
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson(Screen):
+class Lesson(GamePage):
     """The lesson with this number, and its game; `done` when the pupil has reached its goal.
 
     In a small window, `top` is the first line of the text that is shown, or `BOARD` if the board is.
     """
 
     number: int
-    table: Screen
     done: bool = False
     top: int = 0
 
+    reads_on = False
     log_style = "class:info"  # it says what to do
 
     @property
@@ -120,9 +120,6 @@ class Lesson(Screen):
         if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
             return ui.with_notice(_("Nothing can be placed on this page: move the cursor.")), None
         return lesson.table.act(ui, action, model)
-
-    def stage(self, model: TableModel) -> str:
-        return self.table.stage(model)
 
     def place(self, pane: Pane) -> str:
         return _("Lesson {number} of {count}").format(number=self.number + 1, count=len(PAGES))
@@ -203,13 +200,6 @@ class Lesson(Screen):
         for paragraph in self.page.fill(self.page.text, glyphs).split("\n\n"):
             lines += [*(line(row) for row in wrapped(paragraph, width)), EMPTY]
         return [*lines, *_levels(width)] if self.page.shown is PanelPart.LEVELS else lines
-
-    @property
-    def game(self) -> Screen:
-        return self.table
-
-    def with_game(self, game: Screen) -> Screen:
-        return replace(self, table=game)
 
 
 _PAGES: Final[dict[Action, Request]] = {Act.PAGE_DOWN: TurnPage(1), Act.PAGE_UP: TurnPage(-1)}

@@ -8,11 +8,9 @@ from client.language import N_, _
 from client.records import Better, Problem
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.draw.page import table_block
-from client.ui.frame import Block
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
-from client.ui.state import Capabilities, Notice, Outcome, Pane, Screen, Ui
+from client.ui.state import Capabilities, GamePage, Notice, Outcome, Pane, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
 from engine.errors import Fault
 from engine.events import Place
@@ -38,15 +36,13 @@ _KEYS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemPage(Screen):
+class ProblemPage(GamePage):
     """Problem `number` of so many, and the table at that moment, as its player saw it."""
 
     problem: Problem
     number: int
     count: int
-    table: Screen
 
-    reads_on = True
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -61,28 +57,11 @@ class ProblemPage(Screen):
             case _:
                 return self.table.act(ui, action, model)
 
-    def stage(self, model: TableModel) -> str:
-        return self.table.stage(model)
-
     def place(self, pane: Pane) -> str:
         return _("Problem {number} of {count}").format(number=self.number, count=self.count)
 
-    def body(self, pane: Pane) -> Block:
-        assert isinstance(self.table, Playing)  # noqa: S101 - a problem is no other part of a game
-        return table_block(pane, (pane.view, self.table.marks(pane.model)), self.table.panel_block, "")
-
-    def small_body(self, pane: Pane) -> Block:
-        return self.table.small_body(pane)
-
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (_("Problem {number}.").format(number=self.number),)  # there may be more at any moment
-
-    @property
-    def game(self) -> Screen:
-        return self.table
-
-    def with_game(self, game: Screen) -> Screen:
-        return replace(self, table=game)
 
 
 _TABLE: Final = "problem"
@@ -107,7 +86,7 @@ def open_problem(problem: Problem, number: int, count: int) -> Ui:
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
     view = model_of(problem).view
     last = None if view is None else next(reversed(view.placed), None)
-    page = ProblemPage(problem, number, count, Playing(last=last))
+    page = ProblemPage(problem, number, count, table=Playing(last=last))
     return Ui(name, page=page, capabilities=Capabilities(hints=True), log=(task,))
 
 

@@ -45,7 +45,7 @@ from client.ui.keys import (
 )
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
-from client.ui.state import Outcome, Pane, Screen, TypedLine, Ui, those, with_game
+from client.ui.state import GamePage, Outcome, Pane, TypedLine, Ui, those, with_game
 from client.ui.texts.advice import explain, in_100
 from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, percent
 from client.ui.texts.glyphs import GlyphSet
@@ -115,7 +115,7 @@ class Companions:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay(Screen):
+class Replay(GamePage):
     """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game.
 
     It `can_analyse` if this program analyses games; `analysis` is what there is of that, and it is `judging`
@@ -125,7 +125,6 @@ class Replay(Screen):
     recording: Recording
     stop: int
     eyes: Eyes
-    table: Screen
     can_analyse: bool = False
     analysis: Analysis | None = None
     judging: bool = False
@@ -143,8 +142,6 @@ class Replay(Screen):
         """Return whether there is something left to analyse, and nothing at work on it."""
         started = self.judging or (self.analysis is not None and self.analysis.complete)
         return self.can_analyse and not started
-
-    reads_on = True
 
     own_keys = _KEYS
 
@@ -236,20 +233,13 @@ class Replay(Screen):
         company = describe_company(self.company)
         return (*(scored or ui.log[-1:]), ", ".join(where), *([f"{company}."] if company else ()))
 
-    @property
-    def game(self) -> Screen:
-        return self.table
-
-    def with_game(self, game: Screen) -> Screen:
-        return replace(self, table=game)
-
 
 TABLE: Final = "record"
 
 
 def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
     """Return the UI state when a record is opened at that stop; only a finished game is analysed."""
-    page = Replay(recording, stop, eyes, Playing(), can_analyse=can_analyse and recording.over)
+    page = Replay(recording, stop, eyes, table=Playing(), can_analyse=can_analyse and recording.over)
     return _at(Ui(name=""), page)
 
 
