@@ -481,7 +481,7 @@ class Client(Activity):
         if model.view is not None and model.past:
             names, eyes = dict(enumerate(names_at(model))), model.view.eyes
             recording = Recording.of(model.past, names, eyes)
-            self._program.open(Replaying(recording, recording.end, eyes, None, analysed=False))
+            self._program.open(Replaying(recording, recording.end, eyes, None))
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Keep the record of the finished game at the table with `keep`; report what goes wrong."""

@@ -130,35 +130,28 @@ async def choose(ui: Ui, device: Device | None = None) -> tuple[Ui, Request]:
     return replace(choosing.ui, notice=None), choosing.request
 
 
-async def run(
-    recording: Recording,
-    stop: int,
-    eyes: Eyes,
-    *,
-    analyse: Analyse | None = None,
-    analysed: bool = False,
-    plays_on: bool = False,
-    device: Device | None = None,
-) -> Request | None:
-    """Show the record from `stop` on until the player quits or asks for something else, which is returned.
+async def show(choosing: Choosing, device: Device | None = None) -> Request | None:
+    """Show a record or lessons until the player asks for something else, which is returned.
 
     Return None after a failure, which has been reported; on a `device` other than this program's own terminal
-    it is raised. `analyse` analyses the game on request, or immediately if `analysed`.
+    it is raised.
     """
-    session = Replaying(recording, stop, eyes, analyse, analysed=analysed, plays_on=plays_on)
     try:
-        await Program(session, device).run()
+        await Program(choosing, device).run()
     except Exception as error:
         if device is not None:
             raise
         # People are owed one sentence, whatever it is.
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None
-    return session.request
+    return choosing.request
 
 
 class Replaying(Choosing):
-    """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it."""
+    """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it.
+
+    `analyse` analyses the game on request, or immediately if `analysed`.
+    """
 
     def __init__(
         self,
@@ -167,7 +160,7 @@ class Replaying(Choosing):
         eyes: Eyes,
         analyse: Analyse | None,
         *,
-        analysed: bool,
+        analysed: bool = False,
         plays_on: bool = False,
     ) -> None:
         ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)

@@ -16,7 +16,7 @@ from client.tables.draws import describe_recorded_draws
 from client.ui.export import tables
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text, points_of
-from client.ui.program import run
+from client.ui.program import Replaying, show
 from commands.arguments import move_number, positive, whole_number
 from commands.display_options import add_ascii, add_drawing, prints_ascii
 from commands.finished_games.records import add_game, file_of, need_writable, recording_in, write_out
@@ -40,7 +40,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
     prefer_as_remembered()
-    shown = asyncio.run(run(recording, stop, eyes, analyse=analyse))
+    shown = asyncio.run(show(Replaying(recording, stop, eyes, analyse)))
     return 1 if shown is None else 0
 
 

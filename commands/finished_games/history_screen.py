@@ -6,8 +6,7 @@ from pathlib import Path
 from client.language import _
 from client.ui import requests
 from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, save
-from client.ui.program import choose
-from client.ui.program import run as run_replay
+from client.ui.program import Replaying, choose, show
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
 from client.ui.state import Capabilities, Notice, Ui
@@ -47,15 +46,9 @@ async def look_back(
             match request:
                 case requests.ReplayGame(file, analysed):
                     recording = looking_back.read_record(_text_of(folder / file))
-                    wanted = await run_replay(
-                        recording,
-                        0,
-                        recording.all_eyes,
-                        analyse=looking_back.analyse,
-                        analysed=analysed,
-                        plays_on=device is None,
-                        device=device,
-                    )
+                    eyes, analyse, plays_on = recording.all_eyes, looking_back.analyse, device is None
+                    replaying = Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on)
+                    wanted = await show(replaying, device)
                     if isinstance(wanted, requests.PlayOn):
                         return wanted
                 case requests.SaveGame(file, picture) if looking_back.folder is not None:

@@ -4,7 +4,8 @@ import argparse
 import asyncio
 
 from client.player.preferences import name_of_player, prefer_as_remembered
-from client.ui.lessons.course import LessonExit, run
+from client.ui.lessons.course import run
+from client.ui.requests import Errand
 from commands.display_options import add_display_options
 from commands.parsing import need_terminal
 from commands.playing.start_screen import practice
@@ -19,13 +20,13 @@ def _learn(arguments: argparse.Namespace) -> int:
     need_terminal()
     prefer_as_remembered()
     match asyncio.run(run(name_of_player(arguments.name), practice)):
-        case LessonExit.PLAY:
+        case Errand.PLAY:
             from commands.playing.play import add_game, play_here  # the lessons begin without a server
 
             game = argparse.ArgumentParser()
             add_game(game)  # the display options are those of the lessons
             return play_here(game.parse_args([], arguments))
-        case LessonExit.LEFT:
-            return 0
         case None:
             return 1
+        case _:
+            return 0

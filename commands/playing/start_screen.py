@@ -21,7 +21,6 @@ from client.player.preferences import Preferences, prefer_as_remembered, prefere
 from client.player.terminal import prefer_calling
 from client.typed_text import default_name
 from client.ui import requests
-from client.ui.lessons.course import LessonExit
 from client.ui.lessons.course import run as run_lessons
 from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
@@ -83,7 +82,9 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
             return 0
         if request is requests.Errand.GO_HOME:
             continue
-        if request is requests.Errand.LEARN and (await run_lessons(ui.name, practice) is not LessonExit.PLAY):
+        if request is requests.Errand.LEARN and (
+            await run_lessons(ui.name, practice) is not requests.Errand.PLAY
+        ):
             ui = replace(ui, notice=None)
             continue
         from client.ui.game import report

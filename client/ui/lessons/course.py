@@ -1,7 +1,5 @@
 """A pupil's way through the lessons: the open page, the game to practise on, and when the goal is reached."""
 
-import enum
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
@@ -13,14 +11,12 @@ from client.ui import requests
 from client.ui.lessons import goals
 from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
-from client.ui.program import Program
+from client.ui.program import Choosing, show
 from client.ui.requests import Request
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step
-from client.ui.session import Activity
 from client.ui.state import Notice, Outcome, Screen, Ui
 from client.ui.terminal.device import own_device
-from client.ui.terminal.shell import describe_failure
 from client.ui.texts.games import describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
@@ -46,19 +42,13 @@ class Practice(Protocol):
 Replayed = Callable[[str], Practice]
 
 
-class LessonExit(enum.Enum):
-    LEFT = enum.auto()
-    PLAY = enum.auto()  # to play a game now
-
-
-class Course(Activity):
-    """The lessons as one pupil goes through them; `parting` is set when the pupil leaves."""
+class Course(Choosing):
+    """The lessons as one pupil goes through them, until the pupil leaves, or wants to play a game."""
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:
         """Open a page; `replayed` turns a record into a game that can be continued."""
         self._name, self._replayed, self._glyphs = name, replayed, glyphs
-        self.parting: LessonExit | None = None
-        super().__init__(Ui(name), TableModel())
+        super().__init__(Ui(name))
         self._open(page)
 
     @property
@@ -73,10 +63,10 @@ class Course(Activity):
     def carry_out(self, request: Request) -> None:
         match request:
             case requests.Errand.QUIT:
-                self._part(LessonExit.LEFT)
+                super().carry_out(request)
             case requests.TurnPage(pages):
                 if (number := self._lesson.number + pages) == len(PAGES):
-                    self._part(LessonExit.PLAY)
+                    super().carry_out(requests.Errand.PLAY)
                 elif number >= 0:
                     self._open(number)
             case LayTile() | Place():
@@ -84,10 +74,6 @@ class Course(Activity):
             case _:
                 text = _("These are lessons: nobody else is here.")
                 self.show(replace(self.ui, busy=False, notice=Notice(text)))
-
-    def _part(self, parting: LessonExit) -> None:
-        self.parting = parting
-        self.end()
 
     def _open(self, number: int) -> None:
         page = PAGES[number]
@@ -183,12 +169,6 @@ def model_of(practice: Practice, page: LessonPage, name: str) -> TableModel:
     )
 
 
-async def run(name: str, replayed: Replayed) -> LessonExit | None:
-    """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
-    try:
-        course = Course(name, replayed, own_device().glyphs())
-        await Program(course).run()
-    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-        sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
-        return None
-    return course.parting or LessonExit.LEFT
+async def run(name: str, replayed: Replayed) -> Request | None:
+    """Give the lessons; return what the pupil wants then, or None if they failed, which has been reported."""
+    return await show(Course(name, replayed, own_device().glyphs()))

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.lessons.course import Course, LessonExit, model_of
+from client.ui.lessons.course import Course, model_of
 from client.ui.lessons.goals import Catch, Earn, PointTo, Read, influence_of
 from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL, PanelPart
+from client.ui.requests import Errand
 from client.ui.screens.playing import PLACING_KEYS
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
@@ -39,7 +40,7 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
         pupil.do_exercise(course, page)
         assert pupil.is_done(course), page.title
         course.press("enter")
-    assert course.parting is LessonExit.PLAY
+    assert (course.over, course.request) == (True, Errand.PLAY)
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
@@ -56,29 +57,25 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
         course.press("pageup")
     assert "Lesson 1 of" in pupil.shown(course)
     course.press("backspace")
-    assert course.parting is None
+    assert not course.over
     course.press("q")
-    assert course.parting is LessonExit.LEFT
+    assert (course.over, course.request) == (True, Errand.QUIT)
 
 
 def test_ways_out_of_the_lessons() -> None:
     """Quitting asks nothing, Esc first puts back what is chosen, and only Enter leads on to a game."""
-    for keys, parting in (
-        (["c-c"], LessonExit.LEFT),
-        (["2", "escape"], None),
-        (["2", "escape", "escape"], LessonExit.LEFT),
-    ):
+    for keys, left in ((["c-c"], True), (["2", "escape"], False), (["2", "escape", "escape"], True)):
         course = pupil.course_at("Merchants")
         for key in keys:
             course.press(key)
-        assert course.parting is parting
+        assert (course.over, course.request) == (left, Errand.QUIT)
     for key in (":", *"join KXQT", "enter"):
         course.press(key)
     assert course.ui.notice == Notice("These are lessons: nobody else is here.")
     course = Course("Ann", pupil.practice, UNICODE, len(PAGES) - 1)
     assert "PgDn" not in pupil.shown(course)
     course.press("pagedown")
-    assert course.parting is None
+    assert not course.over
     assert "Press Enter to play." in pupil.shown(course)
 
 
