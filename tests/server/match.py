@@ -3,7 +3,7 @@
 import contextlib
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -130,26 +130,21 @@ def piece_of(view: View, seat: Seat, face: str) -> Piece:
     return Piece(view.start.peoples[seat][int(number)] + kind)
 
 
+@dataclass
 class Match:
     """A running match: its peers by seat, the spectator last, and the seats of absent players."""
 
-    def __init__(
-        self,
-        script: Script,
-        server: Running,
-        clock: ManualClock,
-        peers: list[Peer],
-        later: contextlib.AsyncExitStack,
-    ) -> None:
-        self.server = server
-        self.peers = peers
-        self.away: set[int] = set()
-        self.turns = 0
-        self.stand_in_moves = 0
-        self._script = script
-        self._clock = clock
-        self._later = later
-        self._rng = random.Random(script.seed + 2)
+    _script: Script
+    server: Running
+    _clock: ManualClock
+    peers: list[Peer]
+    _later: contextlib.AsyncExitStack
+    away: set[int] = field(default_factory=set)
+    turns: int = 0
+    stand_in_moves: int = 0
+
+    def __post_init__(self) -> None:
+        self._rng = random.Random(self._script.seed + 2)
 
     @property
     def spectator(self) -> Peer:
@@ -290,8 +285,7 @@ class Match:
         await self.settle()
 
     def _bot_plays_for(self, seat: int) -> bool:
-        states = [message for message in self.spectator.received if isinstance(message, TableState)]
-        return states[-1].seats[seat].bot
+        return self.spectator.told(TableState)[-1].seats[seat].bot
 
     def _impossible_move(self, mover: Peer) -> Lay | PlacePiece:
         """Return a move of the wrong kind, or one to a field that is taken."""

@@ -155,8 +155,6 @@ async def test_bad_files_change_nothing(tmp_path: Path) -> None:
         assert "contains no password" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(f"{good}prot = 1\n")
         assert "line 5: prot is not an option. Did you mean port?" in await hang_up(server, "not reloaded")
-        (tmp_path / "serve.toml").write_text(f"{good}proxy-protocol = true\n")
-        assert "--proxy-protocol needs --trust-proxy" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(re.sub("tls.*\n", "", good))
         (tmp_path / "password").write_text("new\n")
         assert "by a restart" in await hang_up(server, "not reloaded")

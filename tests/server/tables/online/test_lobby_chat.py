@@ -4,6 +4,7 @@ import contextlib
 import random
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
+from typing import Any
 
 from protocol.limits import PEOPLE_LISTED, REMARKS_REPEATED
 from protocol.messages import (
@@ -23,8 +24,13 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
-from tests.server.peer import Peer, connected, eventually, game, play_on
+from tests.server.peer import Peer, connected, eventually, game, play_on, timed_server
 
+# As many names and remarks as anybody likes.
+MANY: dict[str, Any] = dict.fromkeys(
+    (f"chat_in_lobby{each}" for each in ("", "_per_connection", "_per_address")), 10**6
+)
+MANY |= {"burst": 10**6, "burst_per_address": 10**6}
 THIS_COMPUTER = (ip_network("127.0.0.1"),)
 
 
@@ -74,15 +80,6 @@ async def heard(peer: Peer, many: int) -> list[LobbyRemark]:
     while len(remarks(peer)) < many:
         await peer.until(SaidInLobby)
     return remarks(peer)
-
-
-@contextlib.asynccontextmanager
-async def timed_server(clock: ManualClock, **limits: int) -> AsyncIterator[Running]:
-    """Run a server by this clock, which takes as many names and remarks as anybody likes."""
-    chat = ("chat_in_lobby", "chat_in_lobby_per_connection", "chat_in_lobby_per_address")
-    many = dict.fromkeys((*chat, "burst", "burst_per_address"), 10**6)
-    async with running(Config(limits=Limits(**many | limits), timers=lambda: clock)) as server:
-        yield server
 
 
 async def test_people_see_who_is_online_and_where() -> None:
@@ -156,7 +153,7 @@ async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
 async def test_newcomers_hear_the_last_remarks_unless_they_are_old() -> None:
     """So many of them as the protocol says, and none from before the last half hour."""
     clock = ManualClock()
-    async with timed_server(clock) as server, contextlib.AsyncExitStack() as stack:
+    async with timed_server(clock, **MANY) as server, contextlib.AsyncExitStack() as stack:
         anna = await entered(stack, server.port, "Anna")
         for number in range(REMARKS_REPEATED + 5):
             assert await says(anna, str(number)) == "said"
@@ -281,7 +278,7 @@ async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
     """Each is sent one list on coming and at most one in each round; the list is bounded, with a count."""
     many = PEOPLE_LISTED + 20
     clock = ManualClock()
-    async with timed_server(clock) as server, contextlib.AsyncExitStack() as stack:
+    async with timed_server(clock, **MANY) as server, contextlib.AsyncExitStack() as stack:
         crowd = [await entered(stack, server.port, f"Visitor {number}") for number in range(many)]
         clock.advance(60.0)
         for peer in crowd:
@@ -310,7 +307,7 @@ async def test_the_list_has_room_for_people_of_all_addresses() -> None:
 async def test_what_many_say_at_once_comes_together() -> None:
     """A hundred remarks between two rounds are one message for each listener, and none is lost."""
     clock = ManualClock()
-    async with timed_server(clock) as server, contextlib.AsyncExitStack() as stack:
+    async with timed_server(clock, **MANY) as server, contextlib.AsyncExitStack() as stack:
         anna = await entered(stack, server.port, "Anna")
         bruno = await entered(stack, server.port, "Bruno")
         assert await says(anna, "first") == "said"
