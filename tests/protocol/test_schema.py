@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from build_schema import schema, schema_text
+from engine.game import GameOptions
+from engine.pieces import Seat
+from engine.redaction import redacted, redacted_legal, snapshot
+from engine.view import SPECTATOR, eyes_of
 from protocol import messages
 from protocol.codec import BadMessage, decode_client, encode
-from tests.protocol.messages import FROM_CLIENT, anything, messages_of, texts
-from tests.server.peer import connected, game, memory_server, play_on
+from protocol.events import event_map, legal_message, snapshot_message
+from tests.examples import examples
+from tests.games import MOST_COMMANDS, played, taken_back
+from tests.protocol.messages import FROM_CLIENT, FROM_SERVER, anything, messages_of, texts
 
 FILE = Path(__file__).parents[2] / "docs" / "protocol.schema.json"
 
@@ -37,6 +43,7 @@ def validator(direction: str) -> Draft202012Validator:
 
 
 CLIENTS = validator("FromClient")
+OTHERS = [kind for kind in FROM_SERVER if kind not in {messages.Events, messages.Snapshot}]
 SERVERS = validator("FromServer")
 
 
@@ -46,10 +53,8 @@ def tags_of_valid(frames: Iterable[bytes], valid: Draft202012Validator) -> set[s
     for frame in set(frames):
         content = msgpack.unpackb(frame)
         assert valid.is_valid(content), content
-        tags.add(content["t"])
-        tags.update(
-            f"event {event['t']}" for event in content.get("events", ()) or content.get("scoring", ())
-        )
+        events = content.get("events", ()) or content.get("scoring", ())
+        tags |= {content["t"], *(f"event {event['t']}" for event in events)}
     return tags
 
 
@@ -81,36 +86,26 @@ def test_schema_and_server_accept_the_same(data: st.DataObject) -> None:
     assert CLIENTS.is_valid(content) is accepted, content
 
 
-@pytest.mark.parametrize(("players", "random_layout"), [(2, False), (3, True)])
-async def test_all_that_a_server_sends_is_valid(players: int, *, random_layout: bool) -> None:
-    """In a whole game, to its players and to spectators, one of whom comes late; and in the lobby."""
-    async with (
-        memory_server() as server,
-        game(server.port, players, watched=True, random_layout=random_layout) as peers,
-        connected(server.port) as late,
+@examples(30)
+@given(st.sampled_from(OTHERS).flatmap(messages_of))
+def test_what_a_server_may_send_is_valid(message: messages.ServerMessage) -> None:
+    content = msgpack.unpackb(encode(message))
+    assert SERVERS.is_valid(content), content
+
+
+@pytest.mark.parametrize("commands", [3, 12, MOST_COMMANDS])
+def test_what_a_server_sends_of_a_game_is_valid(commands: int) -> None:
+    """To players and to spectators, however the tiles are laid, and when moves are taken back."""
+    frames = []
+    for game in (
+        played(GameOptions(2), 1, commands),
+        played(GameOptions(3, random_layout=True), 1, commands),
     ):
-        host = peers[0]
-        await late.done(messages.EnterLobby(late.next_id(), "Late"))
-        await late.done(messages.SayInLobby(late.next_id(), "Salve!"))
-        await late.until(messages.SaidInLobby)
-        await late.ask(messages.ListTables(late.next_id()))
-        await play_on(peers, random.Random(players), 12)
-        await late.watch(host.code)
-        await late.until(messages.Snapshot)
-        await host.done(messages.Say(host.next_id(), "Ave!"))
-        for on in (True, False):
-            await host.done(messages.AskPause(host.next_id(), on))
-        await host.refused(messages.StartGame(host.next_id()))
-        everybody = [*peers, late]
-        for peer in everybody:
-            await peer.done(messages.Sync(peer.next_id(), peer.seq))
-        await play_on(everybody, random.Random(players))
-        await late.done(messages.Sync(late.next_id()))
-        await late.ask(messages.GetRecord(late.next_id()))
-        await late.nothing_but_pong()
-        frames = [frame for peer in everybody for frame in peer.frames]
-    assert tags_of_valid(frames, SERVERS) > {
-        *("welcome", "seated", "watching", "table", "tables", "snapshot", "events", "done", "refused"),
-        *("said", "online", "lobby-said", "record", "pong"),
-        *("event started", "event laurels", "event placed", "event revealed", "event scored", "event ended"),
-    }
+        taken_back(game, random.Random(1))
+        for eyes in (SPECTATOR, eyes_of(Seat(1))):
+            events = [event_map(redacted(event, eyes)) for event in game.events]
+            legal = redacted_legal(game.legal(), eyes)
+            may = None if legal is None else legal_message(legal)
+            frames.append(encode(messages.Events(1, events, game.view.turn, may)))
+            frames.append(encode(snapshot_message(snapshot(game.view, eyes), len(events), legal)))
+    assert tags_of_valid(frames, SERVERS) > {"events", "snapshot", "event started"}
