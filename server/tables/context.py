@@ -1,4 +1,4 @@
-"""What a table's parts share: its persistent state, who is here, and how both are stored and sent."""
+"""The state that a table's functions share: what is stored, who is here, and what is kept in memory."""
 
 import asyncio
 import math
@@ -30,7 +30,9 @@ from server.tables.state.persistent_state import PersistentState
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
-LOOK_SECONDS: Final = 3600.0  # at most until it is checked whether a moment has come: clocks are set
+LOOK_SECONDS: Final = (
+    3600.0  # at most between two checks whether a moment has come: somebody may set the computer's clock
+)
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
@@ -98,7 +100,7 @@ class TableContext:
     paused_at: float = 0.0
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
-    away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
+    away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table noticed it
     last_sessions: dict[str, tuple[str, Networks]] = field(
         default_factory=dict
     )  # by token hashes, once ended

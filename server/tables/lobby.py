@@ -82,7 +82,7 @@ class Lobby:
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
         self.evening: Evening | None = None
-        self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
+        self._here: dict[str, frozenset[str]] = {}  # the players at each table, by its code, for `attendance`
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._stopped = False
         self.chat = LobbyChat(self, self.public.place_of, self.public.name_held)
@@ -97,7 +97,7 @@ class Lobby:
         self.chat.share(channel)
 
     def give_up(self) -> None:
-        """End all tables without telling anybody anything: another server may have them."""
+        """End all tables without sending anything: another server may have them."""
         for table in list(self.tables.values()):
             table.give_up()
 
@@ -128,7 +128,7 @@ class Lobby:
             table.stop()
 
     def close(self) -> None:
-        """Stop the brains."""
+        """Stop the bots that are thinking."""
         self.stand_in.close()
 
     # -- what conversations ask ---------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Lobby:
     # -- what the host of the server asks -----------------------------------------------------------
 
     async def restore_evening(self, entries: Sequence[Entry]) -> None:
-        """Go on with an evening of an earlier process, and begin the one that was configured.
+        """Resume an evening of an earlier process, and begin the configured one.
 
         Raises JournalError.
         """
@@ -313,7 +313,7 @@ class Lobby:
     # -- internals ----------------------------------------------------------------------------------
 
     def _check_lease(self) -> None:
-        """Raise NotStored if this server may not say how its tables stand; another one may be able to."""
+        """Raise NotStored if this server's tables may be out of date, with the address of another server."""
         if self.journal.lapsed:
             address = self._address_elsewhere()
             raise NotStoredNow("the lease has run out", **({} if address is None else {"address": address}))

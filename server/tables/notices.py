@@ -1,7 +1,7 @@
-"""Notices: players who are away are called when it is their turn, when its time is short, and at the end.
+"""Notices: players who are away are notified of their turn, of running out of time, and of the end.
 
-A notice is owed for as long as the table's state says so and no entry says that the player knows. So the
-commit that brings a turn about makes its notices owed, and whichever server has the table sends them.
+A notice is owed as long as the table's state calls for it and no entry records that the player knows. So
+the commit that begins a turn also makes its notices due, and whichever server has the table sends them.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _SHORT: Final = 86_400_000  # or a quarter of the turn, if that is less
 
 
 def notice_key(code: str, token_hash: str, kind: str, number: int) -> str:
-    """Return what a notice is known by, so that its receiver can drop it if it comes twice."""
+    """Return the key of a notice, by which its receiver can drop a duplicate."""
     return hashlib.sha256(f"{code} {token_hash} {kind} {number}".encode()).hexdigest()[:32]
 
 
@@ -79,7 +79,7 @@ async def confirm(context: TableContext, session: Session, message: ConfirmCall)
 
 
 def tell(context: TableContext, session: Session, *, newcomer: bool = False) -> None:
-    """Tell a player where notices go; a newcomer to whom none go knows that."""
+    """Send a player where notices go; a newcomer is sent nothing if there is no such place."""
     player, postman = _player(context, session.player_seat()), context.lobby.config.postman
     wanted, said = context.calls.unconfirmed.get(player.token_hash), NoticesMessage("none")
     if postman is not None and (to := player.notices if wanted is None else wanted.to) is not None:
@@ -106,7 +106,7 @@ async def tell_player(context: TableContext, token_hash: str) -> None:
 
 
 def look(context: TableContext) -> None:
-    """Have the notices sent that are owed now, and no others: the table may have changed."""
+    """Schedule the notices that are owed now, and cancel all others: the table may have changed."""
     if context.lobby.config.postman is None:  # this is asked after every move
         return
     for number, player in enumerate(context.state.players):
@@ -214,9 +214,9 @@ async def note_outcome(context: TableContext, seat: Seat, owed: Owed, fault: str
 
 
 async def _know(context: TableContext, seat: Seat, owed: Owed) -> None:
-    """Store that the player knows, or is not to be reached; the address is gone with the game."""
+    """Store that the player knows or cannot be reached; when the game is over, drop the address."""
     context.calls.known[seat] = owed
-    _set(context, seat, owed, RETRY_SECONDS)  # for if it cannot be stored
+    _set(context, seat, owed, RETRY_SECONDS)  # in case it cannot be stored
     try:
         if owed.kind == "over":
             await _store_without_trace(context, NoticesTo(seat, "", ""))

@@ -1,4 +1,4 @@
-"""Requests from sessions at a table: who may make which, which part of the table handles it, the answers."""
+"""Requests from sessions at a table: who may make them, which function handles each, and the answers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -22,8 +22,8 @@ from server.tables.names import check_text
 from server.tables.seats import seat_admission
 from server.tables.state.persistent_state import Answer
 
-# What nobody decides at a table of an evening: the choice of peoples, too, would be another one for those who
-# have heard from another table how the tiles of their round lie.
+# Not allowed at a table of an evening, peoples included: somebody may have heard from another table how the
+# tiles of their round lie.
 _OF_THE_EVENING: Final = (
     messages.Arrange
     | messages.ChangeSeat
@@ -116,7 +116,7 @@ def _check_here(context: TableContext, session: Session) -> None:
 
 
 async def _do(context: TableContext, session: Session, message: messages.BesideMoves) -> None:
-    """Carry out the request of somebody who may make it now."""
+    """Carry out a request, if its sender may make it now."""
     state = context.state
     if isinstance(message, messages.HostRequest) and session.player_seat() != state.host:
         raise Refusal(Code.NOT_THE_HOST)
@@ -131,7 +131,7 @@ async def _synchronize(context: TableContext, session: Session, message: message
 
 
 async def _show(context: TableContext, session: Session, message: messages.Show) -> None:
-    """Have the session lead through the finished game, or lead no more."""
+    """Let the session lead the others through the finished game, or stop leading."""
     _finished_game(context)
     audience = context.audience
     if audience.leading is not None and audience.shown is not None and audience.leading[0] is not session:

@@ -363,7 +363,9 @@ class Table:
             if state.stage == "gathering" or (state.study and not state.taken):  # nobody could come back
                 await context.store(Forgotten())
                 return
-            origin = state.opened.origin or self.code  # in journals of before, nobody's but its own
+            origin = (
+                state.opened.origin or self.code
+            )  # old journals have no origins: it shares one with no other
             await context.lobby.journal.archive(self.code, ArchivedGame(origin, state.played))
             self.archived = True
         except JournalError as error:
@@ -388,7 +390,7 @@ class Table:
         log.warning("table closed by the host", extra=about(table=self.code))
 
     def _end(self, *, failed: bool = False) -> None:
-        """Send everybody away, and remove the table from the lobby."""
+        """Disconnect everybody from the table, and remove it from the lobby."""
         self.stop()
         self._ended = True
         self.unattended_since = None

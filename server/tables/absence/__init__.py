@@ -1,1 +1,1 @@
-"""Absent and slow players: the policies, what falls due, and the bot that plays instead."""
+"""Absent and slow players: the policies, the deadlines, and the bot that plays instead."""

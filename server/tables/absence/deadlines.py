@@ -1,4 +1,4 @@
-"""What falls due at a table, and when."""
+"""The deadlines of a table."""
 
 import enum
 from collections.abc import Callable, Coroutine
@@ -35,10 +35,10 @@ _AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.HOLIDAY_OV
 
 
 class Deadlines:
-    """Has `carry_out` do a table's own work when it falls due, each in its own task.
+    """Calls `carry_out` for each piece of a table's own work when it is due, in a task of its own.
 
-    It gets what is due and what that is about. At most one of each kind is pending, or one per seat if it
-    concerns a seat. What cannot be stored falls due again.
+    It is passed what is due and what that is about. At most one of each kind is pending, or one per seat if
+    it concerns a seat. What cannot be stored falls due again.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Deadlines:
         self.stopped = False
 
     def set(self, due: Due, seconds: float, *about: object) -> None:
-        """Have something done after this many seconds, in place of what is pending of its kind.
+        """Set a deadline in this many seconds, in place of a pending one of its kind.
 
         `about` begins with the seat if it concerns one.
         """
@@ -70,12 +70,12 @@ class Deadlines:
         return (due, None) in self._running
 
     def cancel(self, due: Due, seat: object = None) -> None:
-        """Do nothing of this kind, or of this kind about a seat."""
+        """Cancel the deadline of this kind, or the one that concerns a seat."""
         if (timer := self._running.pop((due, seat), None)) is not None:
             timer.cancel()
 
     def stop(self) -> None:
-        """Do nothing more: the tasks end with the server, and time may go on after it."""
+        """Cancel all deadlines and accept no more; tasks that have begun end with the server."""
         self.stopped = True
         for timer in self._running.values():
             timer.cancel()

@@ -62,7 +62,7 @@ class AbsencePolicy:
         self.begin()
 
     def begin(self) -> None:
-        """Count from now on: a game begins, pauses or goes on, or its policy was changed."""
+        """Start counting again: a game begins, pauses or goes on, or its policy was changed."""
         self.stop()
         self._turn_start = self.deadlines.time()
         self._allowance: int | None = None
@@ -74,7 +74,7 @@ class AbsencePolicy:
         for seat in range(len(self.state.players)):
             self._count_time_away(Seat(seat))
         self.turn_began()
-        if self.deadlines.stopped:  # a game may begin even now, and its players are told how long they have
+        if self.deadlines.stopped:  # a game may begin even now, and its players are sent how long they have
             self.stop()
 
     # -- what happens at the table -----------------------------------------------------------------------
@@ -94,7 +94,7 @@ class AbsencePolicy:
         self.reconsider()
 
     def clock_was_saved(self) -> None:
-        """Count on from what the state has of the turn by now."""
+        """Go on counting from the time that the state now has for this turn."""
         left = self.time_left()
         self._turn_start, self._allowance = self.deadlines.time(), left
         if self._substitute_move is None:

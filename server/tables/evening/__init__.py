@@ -1,1 +1,1 @@
-"""An evening for many: who has signed up, who plays with whom, and the standings."""
+"""An evening for many players: sign-up, draws and standings."""

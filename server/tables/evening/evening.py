@@ -1,7 +1,7 @@
 """An evening as it runs: people sign up, tables are opened for them, and their results are kept.
 
-One task does everything that changes tables, step by step; whatever happens wakes it. It stores each step
-before anyone hears of it, under a code that no table has, so that a restart goes on from there.
+One task makes all changes to tables, step by step, and every event wakes it. It stores each step before it
+sends anything, under a code that no table has, so that a restart goes on from there.
 """
 
 import asyncio
@@ -58,9 +58,11 @@ SECONDS_TO_COME: Final = 60.0  # to a table before its game begins without those
 SECONDS_BETWEEN_ROUNDS: Final = 60.0  # after the last table of a round is over
 SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the host can draw sooner
 _SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
-_SECONDS_SHOWN: Final = 12 * 3600  # since it was opened; then a restart begins another one of that name
+_SECONDS_SHOWN: Final = (
+    12 * 3600
+)  # after it was opened; later, a restart begins a new evening of the same name
 _LEAST_PAUSE: Final = 0.5  # seconds between two steps
-_PRESENCE_PAUSE: Final = 10.0  # seconds before it is told again only who is here
+_PRESENCE_PAUSE: Final = 10.0  # seconds between two messages that only say who is here
 
 
 @dataclass(slots=True)
@@ -103,7 +105,7 @@ class EveningState:
                 self.closed = True
 
     def scores(self) -> list[Score]:
-        """Return the standings, which take long, and which everybody asks for."""
+        """Return the standings, which are slow to compute and often asked for."""
         based_on = len(self.people), len(self.tables) - len(self.running)
         if based_on != self._scores_of:
             results = (table.result for table in self.tables.values() if table.result)
@@ -184,12 +186,12 @@ class Evening:
     # -- what the lobby asks ------------------------------------------------------------------------
 
     def look(self) -> None:
-        """See soon whether there is something to do: somebody came or went, or a table has changed."""
+        """Wake the evening: somebody came or went, or a table has changed."""
         self._changed.set()
 
     @property
     def is_long_over(self) -> bool:
-        """Return whether it is over, and another one of the same name may be another week's."""
+        """Return whether it ended so long ago that a new evening of the same name may begin."""
         return self.state.over and time.time() > self._opened + _SECONDS_SHOWN
 
     def draw_now(self) -> None:
@@ -221,7 +223,7 @@ class Evening:
         self.stop()
 
     def stop(self) -> None:
-        """Do nothing more: the server stops, or another evening has begun."""
+        """Stop: the server stops, or another evening has begun."""
         self._work.cancel()
 
     # -- what everybody sees ------------------------------------------------------------------------
@@ -276,10 +278,10 @@ class Evening:
         return messages.EveningTable(code, table.round, found.state.stage, [*table.people, *bots])
 
     def _tell(self) -> float:
-        """Send everybody who follows the evening how it stands, if that has changed.
+        """Send the state of the evening to everybody who follows it, if it has changed.
 
-        The seconds alone are no news, and who is here is little: a connection that comes and goes would have
-        everything sent to everybody each time. Return the seconds until that is told.
+        A change of the seconds alone is not sent, and one of who is here is sent later: otherwise every
+        connection that comes or goes would have everything sent to everybody. Return the seconds until then.
         """
         message, now = self.message(), self._timers.time()
         here = frozenset(each.person for each in message.people if each.here)
@@ -522,5 +524,5 @@ class Evening:
 
 
 def new_seed() -> Bytes32:
-    """Return what all draws of a round come from."""
+    """Return the seed of all draws in a round."""
     return Bytes32(secrets.token_hex(32))

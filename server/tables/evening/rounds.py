@@ -1,4 +1,4 @@
-"""Who plays with whom in an evening, and what follows from the results; nothing here knows tables or clients.
+"""The draws and the standings of an evening, computed without any table or client.
 
 People are numbers. What a draw guarantees is that everybody sits at one table, of 3 to 5 unless there are
 only two people, and that exchanging two people between tables would not lower the count of repeated
@@ -22,7 +22,7 @@ _ATTEMPTS: Final = 3  # at a draw, each from another random order
 
 
 def table_sizes(people: int) -> list[int]:
-    """Return the sizes of the tables for so many people, none for a person alone."""
+    """Return the sizes of the tables for this many people; nobody plays alone."""
     if people <= LEAST:
         return [people] if people > 1 else []
     tables = -(-people // USUAL)
@@ -38,7 +38,7 @@ def meetings(tables: Iterable[Sequence[int]]) -> Counter[Pair]:
 
 
 def draw_tables(people: Iterable[int], met: Mapping[Pair, int], rng: random.Random) -> list[list[int]]:
-    """Return tables for everybody, nobody's for a person alone, at which few people meet again."""
+    """Return tables for everybody, except for a person alone, at which few people meet again."""
     everybody = sorted(people)
     sizes = table_sizes(len(everybody))
     if not sizes:
@@ -70,7 +70,7 @@ def _deal(order: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _weight(times: int) -> int:
-    """Return what it costs that two people meet who have met so often."""
+    """Return the cost of a meeting of two people who have met this many times."""
     cost: int = _WEIGHT**times - 1
     return cost
 

@@ -1,4 +1,4 @@
-"""What needs the others' consent: pauses, taking a move back, more time; and how a pause ends.
+"""Requests that need the others' consent (pauses, taking a move back, more time), and the end of a pause.
 
 A request is open until somebody refuses it or the player who asked moves. All other people must agree, here
 or not, because a game may take days. But a brief pause needs only the host or everybody who is here, and
@@ -167,7 +167,7 @@ async def _end(context: TableContext) -> None:
 
 
 def begin_pause(context: TableContext) -> None:
-    """Count the time of the pause that has begun, or of one that a restart has interrupted, from now on."""
+    """Start the time of a pause that has begun, or that a restart has interrupted."""
     context.paused_at = context.deadlines.time()
     _await_end(context)
 
@@ -187,7 +187,7 @@ async def end_if_over(context: TableContext) -> None:
 
 
 def _tell(context: TableContext) -> None:
-    """Stop or resume the clocks, and tell everybody."""
+    """Stop or resume the clocks, and send everybody the new state."""
     context.policy.begin()
     context.send_turn()
     context.broadcast_state(at_once=True)

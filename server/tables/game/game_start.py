@@ -24,11 +24,11 @@ from server.tables.game.moves import accept
 from server.tables.state.persistent_state import PersistentState
 
 _OF_EVENING: Final = StartGame(LARGEST_ID)  # the request of nobody
-SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds up a start for longer
+SHARE_SECONDS: Final = 2.0  # that clients have to show their shares; nobody can delay a start for longer
 
 
 def break_off(context: TableContext) -> None:
-    """Wait for no more shares: those whose connections end now have not failed to show them."""
+    """Stop waiting for shares; a client whose connection ends now has not withheld its share."""
     context.deadlines.cancel(Due.SHARES)
     context.draw = None
 
@@ -46,7 +46,7 @@ async def start(context: TableContext, session: Session, message: StartGame) -> 
 
 
 async def begin_of_evening(context: TableContext, seed: Bytes32 | None) -> None:
-    """Begin a game that nobody starts; bots play for those who have not come, until they do.
+    """Begin a game of an evening; bots play for people who have not come, until they do.
 
     With a `seed`, everything is drawn from that alone, as at the other tables of the round.
     """

@@ -1,4 +1,4 @@
-"""Holidays in a game by letters: a player's clock stands for some days, or until the player's next move.
+"""Holidays in a game by letters: a player's clock is stopped for some days, or until the player's next move.
 
 A holiday ends when the player says so, moves, or has no days left; each day that has begun counts.
 """
@@ -16,7 +16,7 @@ from server.tables.context import LOOK_SECONDS, TableContext
 
 
 async def take_holiday(context: TableContext, session: Session, message: TakeHoliday) -> None:
-    """Begin the holiday of the session's player, or end it; nothing changes if it is so already.
+    """Begin the holiday of the session's player, or end it, unless that is the case already.
 
     Raises Refusal, IllegalCommand or JournalError.
     """

@@ -40,7 +40,7 @@ async def play(context: TableContext, session: Session, move: Lay | PlacePiece) 
 
 
 async def vote(context: TableContext, session: Session, vote: Vote) -> None:
-    """Count a vote that a bot play for a seat."""
+    """Count a vote for a bot to play for a seat."""
     voter, seat = session.player_seat(), Seat(vote.seat)
     context.policy.check_vote(voter, seat)
     if context.policy.plays_for(seat):
@@ -64,7 +64,7 @@ async def end_turn(context: TableContext, since: float) -> None:
 
 
 async def stand_in(context: TableContext, events: int) -> None:
-    """Make the move that the stand-in has chosen for the turn after this many events, if still wanted."""
+    """Make the stand-in's move for the turn after this many events, if it is still wanted."""
     policy, game = context.policy, context.state.game
     if game is None or (move := policy.substitute_move(events)) is None:
         return
@@ -92,12 +92,12 @@ async def _play_substitute(context: TableContext, game: Game, move: SubstituteMo
         context.lobby.counts.journal_failed(error)
         context.policy.turn_began()
         return
-    if move.by != "plan":  # which is not even told to those who read the log
+    if move.by != "plan":  # a plan is not even logged
         log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
 
 
 async def plan(context: TableContext, session: Session, message: Plan) -> None:
-    """Keep what the session's player wants to do when its turn comes, and tell nobody else."""
+    """Keep the move that the session's player has planned for the next turn; nobody else learns of it."""
     state, seat = context.state, session.player_seat()
     game = state.running_game()
     if message.piece is not None and message.field is not None:
@@ -110,7 +110,7 @@ async def plan(context: TableContext, session: Session, message: Plan) -> None:
 
 
 async def save_clock(context: TableContext) -> None:
-    """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""
+    """Store how much of its clock the turn has used so far, so that a restart gives nobody extra days."""
     if context.may_move:
         await context.store(*context.stopped_clock())
         context.policy.clock_was_saved()

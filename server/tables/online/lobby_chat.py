@@ -1,4 +1,4 @@
-"""What the lobby receives: who is online, and the chat.
+"""The list of who is online and the chat, as the lobby receives them.
 
 It is sent in rounds, so that a thousand people arriving together do not cost a thousand messages each. A
 round pauses to let other work run, and the more people listen, the longer the wait for the next one.
@@ -48,7 +48,7 @@ class LobbyChat:
         self._remarks = Remarks(self.timers.time, config.seed, config.limits.chat_in_lobby)
         self._tell_others: Callable[[], None] | None = None
         self._list = build_frame(Online([]))
-        self._list_number = 1  # another one for another list
+        self._list_number = 1  # changes with the list
         self._list_outdated = False
         self._changed = asyncio.Event()  # since the last round began
         self._not_before = 0.0
@@ -102,7 +102,7 @@ class LobbyChat:
     # -- what the lobby asks ------------------------------------------------------------------------
 
     def open(self, *, on: bool) -> None:
-        """Turn the list and the chat on or off; off, nobody sees the others or is forgotten."""
+        """Turn the list and the chat on or off; when off, nobody sees the others, but nobody is forgotten."""
         if self.is_open != on:
             self.is_open = on
             self.hide()
@@ -118,7 +118,7 @@ class LobbyChat:
     # -- rounds -------------------------------------------------------------------------------------
 
     def _note_move(self, session: Session) -> None:
-        """Record that a session has gone to a table, or has come back and missed something."""
+        """Record that a session has gone to a table, or has come back to the lobby."""
         person = self._people.of(session)
         if person is not None:
             if person.listens:
@@ -150,7 +150,7 @@ class LobbyChat:
             self._not_before = self.timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
 
     def _tell(self, person: Person) -> None:
-        """Send somebody what they lack, if they are in the lobby."""
+        """Send somebody the news that they do not have yet, if they are in the lobby."""
         if not person.listens:
             return
         if self._list_outdated:
@@ -179,7 +179,7 @@ class LobbyChat:
         self._tell_others = channel.keep_all(self._own)
 
     def _own(self) -> dict[str, PersonElsewhere]:
-        """Return what the other servers receive about who is online here."""
+        """Return what the other servers are sent about who is online here."""
         if not self.is_open:
             return {}
         return {

@@ -58,7 +58,7 @@ class PeopleOnline:
         return self._here.get(session.id)
 
     def holders(self, name: str, session: Session, proofs: frozenset[str]) -> list[Person]:
-        """Return those from whom the session takes the name over: its own connections from before.
+        """Return the people whose name the session takes over: earlier connections of its own.
 
         Raises Refusal if somebody else has a name that looks the same.
         """
@@ -93,7 +93,7 @@ class PeopleOnline:
         return [self._elsewhere[each] for each in found if each in self._elsewhere]
 
     def list_online(self, place_of: Callable[[Session], Place]) -> Online:
-        """Return the list of who is online, here and at other servers, as far as there is room.
+        """Return the list of who is online, here and at other servers, as far as the message has room.
 
         If there is not enough room, every address gets an equal share before any gets more.
         """

@@ -1,4 +1,4 @@
-"""What everybody may know of the tables: private ones are hidden here."""
+"""The public view of the tables, without the private ones."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from server.cluster.channel import Channel
 
 
-_MOST_TIMES: Final = 5000  # of tables that have gone
+_MOST_TIMES: Final = 5000  # of closed tables
 
 
 class PublicTables:
     """The list of tables, and where somebody is; nothing in it depends on private tables but `version`.
 
-    `version` is another one after every change of any table. If servers share a database, the list has the
-    tables of all of them.
+    `version` changes with every table. If servers share a database, the list includes the tables of all of
+    them.
     """
 
     def __init__(self, tables: dict[str, Table]) -> None:
@@ -40,7 +40,7 @@ class PublicTables:
         self._names = NamesInUse()  # at the tables in the list
         self._tell_others: Callable[[], None] | None = None
         self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
-        # When they were opened, in s since 1970; also tables that this server may take up.
+        # When tables were opened, in s since 1970, including those that this server may take over.
         self._opened: dict[str, float] = {}
         self._outdated: dict[str, None] = {}  # codes of the tables to report to them again, in order
         self.version = 0

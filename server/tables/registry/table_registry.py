@@ -1,4 +1,4 @@
-"""All tables by their codes: opening them, making room, and the way to the archive and back."""
+"""All tables by their codes: opening, making room, archiving and bringing back."""
 
 import asyncio
 import contextlib
@@ -113,7 +113,7 @@ class TableRegistry:
         self._going: set[Table] = set()  # tables that are being archived
 
     async def restore(self, kept: Mapping[str, PersistentState]) -> None:
-        """Take up the tables of an earlier process, by their codes; one that cannot go on is set aside.
+        """Resume the tables of an earlier process, by their codes; one that cannot go on is set aside.
 
         Raises JournalError.
         """
@@ -256,7 +256,7 @@ class TableRegistry:
         return entries
 
     async def close(self, code: str, reason: str | None) -> None:
-        """Close a table for good, wherever it is; everybody there is told the reason, if any.
+        """Close a table for good, wherever it is; everybody there is sent the reason, if any.
 
         Raises Refusal if there is none, or JournalError, and changes nothing.
         """
@@ -340,7 +340,7 @@ class TableRegistry:
                 if table is None:
                     raise Refusal(Code.TOO_MANY_TABLES)
                 tried.add(table)
-                self._going.add(table)  # so that another opener takes another one
+                self._going.add(table)  # so that two openers do not choose the same one
                 try:
                     await table.archive(attended=attended)
                 finally:

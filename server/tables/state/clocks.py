@@ -35,7 +35,7 @@ class Clocks:
         self._turn, self._limited = 0, self.limit
 
     def stopped(self, seat: Seat, milliseconds: int) -> Clocked:
-        """Return what all seats have used, and the seat in its turn, if that is stopped after so long."""
+        """Return the clocks as they are if the seat's turn is stopped after this time."""
         used = list(self._used)
         reserve = list(self._reserve) if any(self._reserve) else []
         if not self.counts:
@@ -44,7 +44,7 @@ class Clocks:
         return Clocked(used, self._turn + milliseconds, reserve)
 
     def extended(self, seat: Seat, now: Clocked) -> Clocked:
-        """Return what `stopped` has returned, if the seat gets more time.
+        """Return the clocks that `stopped` has returned, with more time for the seat.
 
         It may think for as long again with a clock for each move, and for a fifth of that of a game.
         """

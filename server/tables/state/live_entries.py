@@ -1,4 +1,4 @@
-"""Which of a table's entries still count: joining and leaving would otherwise fill the journal."""
+"""Which of a table's entries still count; without it, joining and leaving would fill the journal."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A table's persistent state: options, who sits where, the game, and which moves were answered.
+"""A table's persistent state: options, who sits where, the game, and which messages were answered.
 
 It is exactly the fold of the table's journal entries, so that a restart restores it.
 """
@@ -271,7 +271,7 @@ class PersistentState:
 
     @property
     def people(self) -> set[Seat]:
-        """Return the seats that people hold, also those kept for them."""
+        """Return the seats that people hold, including those kept for them."""
         return {seat for seat, player in self.held if not (player.program or player.vacant)}
 
     @property
