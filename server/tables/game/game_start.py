@@ -68,7 +68,7 @@ async def begin_of_evening(context: TableContext, seed: Bytes32 | None) -> None:
         return
     shares = [OF_ROUND] * len(state.players)
     context.audience.broadcast(DrawBegins(commitment_to(seed), [None] * len(shares)))
-    await _begin(context, None, host, _OF_EVENING, SharedChance(seed, shares), seed=seed)
+    await _begin(context, None, host, _OF_EVENING, SharedChance(seed, shares))
 
 
 async def add_share(context: TableContext, session: Session, message: AddShare) -> None:
@@ -82,10 +82,6 @@ async def add_share(context: TableContext, session: Session, message: AddShare) 
     if pledge_of(share) != pledge:
         raise Refusal(Code.BAD_MESSAGE, reason="the share is not the one that was pledged")
     draw.shares[seat] = share
-
-
-def awaits_shares(context: TableContext) -> bool:
-    return context.draw is not None
 
 
 async def begin_if_complete(context: TableContext) -> None:
@@ -114,9 +110,8 @@ async def _begin_draw(context: TableContext, session: Session | None, seat: Seat
         each.pledge = None  # once shown, a share is no secret in another draw
     seed = Bytes32(secrets.token_hex(32))
     draw = Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
-    if (
-        awaited or context.called_for_shares
-    ):  # players who have shown their share learn that another draw begins
+    # Players who have shown their share learn that another draw begins.
+    if awaited or context.called_for_shares:
         context.called_for_shares = True
         context.audience.broadcast(DrawBegins(draw.commitment, pledges))
     if not awaited:
@@ -153,7 +148,7 @@ async def _begin_from(context: TableContext, draw: Draw) -> None:
         _check_start(state, seat)
     if draw.subject == _subject(state):
         chance = SharedChance(draw.seed, draw.shares)
-        await _begin(context, draw.starter, seat, draw.message, chance, seed=draw.seed)
+        await _begin(context, draw.starter, seat, draw.message, chance)
     else:
         await _begin_draw(context, draw.starter, seat, draw.message)
 
@@ -165,19 +160,13 @@ def _seat_of(context: TableContext, draw: Draw) -> Seat:
 
 
 async def _begin(
-    context: TableContext,
-    session: Session | None,
-    seat: Seat,
-    message: StartGame,
-    chance: Chance,
-    *,
-    seed: Bytes32 | None = None,
+    context: TableContext, session: Session | None, seat: Seat, message: StartGame, chance: Chance
 ) -> None:
     state = context.state
     game = Game.new(replace(state.options, peoples=state.chosen), chance)
     happened = tuple(game.events)
     events = [event_map(event) for event in happened]
-    await accept(context, Played(seat, message, events, seed=seed), happened, mover=session)
+    await accept(context, Played(seat, message, events, seed=chance.seed()), happened, mover=session)
 
 
 def _check_start(state: PersistentState, seat: Seat) -> None:
