@@ -101,9 +101,8 @@ class TableContext:
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table noticed it
-    last_sessions: dict[str, tuple[str, Networks]] = field(
-        default_factory=dict
-    )  # by token hashes, once ended
+    # Players' sessions that have ended, by token hashes.
+    last_sessions: dict[str, tuple[str, Networks]] = field(default_factory=dict)
     exclusions: Exclusions = field(init=False)
     # The hands that sessions have seen in the running game.
     hands_known: WeakKeyDictionary[Session, Seat] = field(default_factory=WeakKeyDictionary)

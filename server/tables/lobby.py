@@ -33,7 +33,6 @@ from server.storage import entries as stored
 from server.storage.entries import EVENING, Entry, played_so_far
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
-from server.tables.context import TableContext
 from server.tables.evening.evening import Evening, new_seed
 from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
@@ -78,13 +77,13 @@ class Lobby:
         self.timers = config.timers()
         self.rates = Rates(config.limits, self.timers.time)
         self.stand_in = StandIn(config, self.tasks)
-        self.registry = TableRegistry(self, self.chances, self._new_table, self.stopping)
+        self.registry = TableRegistry(self)
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
         self.evening: Evening | None = None
         self._here: dict[str, frozenset[str]] = {}  # the players at each table, by its code, for `attendance`
         self._address_elsewhere: Callable[[], str | None] = lambda: None
-        self._stopped = False
+        self.stopped = False
         self.chat = LobbyChat(self, self.public.place_of, self.public.name_held)
 
     def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
@@ -113,14 +112,14 @@ class Lobby:
     async def shorten_journal(self) -> None:
         """Drop obsolete entries that an earlier process left in the journal."""
         for table in list(self.tables.values()):
-            if self._stopped:
+            if self.stopped:
                 return
             with contextlib.suppress(JournalError):  # which the journal logs; it stays as long as it is
                 await table.shorten_if_long()
 
     def stop(self) -> None:
         """Cancel everything that would fall due at any table, even at those still being opened."""
-        self._stopped = True
+        self.stopped = True
         self.chat.close()
         if self.evening is not None:
             self.evening.stop()
@@ -360,12 +359,6 @@ class Lobby:
     async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self.journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
-
-    def _new_table(self, code: str, state: PersistentState) -> Table:
-        table = Table(TableContext(code, state, self))
-        if self._stopped:
-            table.stop()
-        return table
 
 
 def options_to_play_again(state: PersistentState) -> stored.Opened:

@@ -1,9 +1,9 @@
 """What a table needs of the lobby that it belongs to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from engine.game import Game
+from engine.game import Game, RandomChance
 from server.config import Config, Timers
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
@@ -36,6 +36,11 @@ class TableOwner(Protocol):
     timers: Timers
     rates: Rates
     stand_in: StandIn
+    chances: Iterator[RandomChance]
+    stopped: bool  # nothing falls due any more
+
+    def stopping(self) -> Mapping[str, object] | None:
+        """Return the facts of the refusal if the server takes no more tables, else None."""
 
     def table_changed(self, code: str) -> None:
         """Record that a table's entry in the list has changed."""

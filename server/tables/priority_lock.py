@@ -9,9 +9,8 @@ class PriorityLock:
 
     def __init__(self) -> None:
         self._locked = False
-        self._waiting: list[
-            tuple[bool, asyncio.Future[None]]
-        ] = []  # False for urgent work, which comes first
+        # Urgent work, with False, comes first.
+        self._waiting: list[tuple[bool, asyncio.Future[None]]] = []
 
     async def acquire(self, *, urgent: bool = False) -> None:
         """Wait for the lock and take it."""

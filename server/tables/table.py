@@ -363,9 +363,8 @@ class Table:
             if state.stage == "gathering" or (state.study and not state.taken):  # nobody could come back
                 await context.store(Forgotten())
                 return
-            origin = (
-                state.opened.origin or self.code
-            )  # old journals have no origins: it shares one with no other
+            # A table of an old journal has no origin, and shares one with no other.
+            origin = state.opened.origin or self.code
             await context.lobby.journal.archive(self.code, ArchivedGame(origin, state.played))
             self.archived = True
         except JournalError as error:

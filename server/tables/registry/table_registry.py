@@ -5,7 +5,6 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -35,6 +34,7 @@ from server.storage.entries import (
     contents,
 )
 from server.storage.journal import Journal
+from server.tables.context import TableContext
 from server.tables.owner import TableOwner
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
@@ -90,21 +90,11 @@ def _fold_as_far_as_possible(
     return state, len(entries), None
 
 
-@dataclass(eq=False, repr=False)
 class TableRegistry:
-    """The tables of a server.
+    """The tables of a server."""
 
-    `new_table` creates a table from a code and its stored entries. `stopping` returns the facts of the
-    refusal if the server opens no more tables, else None.
-    """
-
-    lobby: TableOwner
-    chances: Iterator[RandomChance]
-    new_table: Callable[[str, PersistentState], Table]
-    stopping: Callable[[], Mapping[str, object] | None]
-
-    def __post_init__(self) -> None:
-        self.journal = self.lobby.journal
+    def __init__(self, lobby: TableOwner) -> None:
+        self.lobby, self.journal, self.chances = lobby, lobby.journal, lobby.chances
         self.tables: dict[str, Table] = {}
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
@@ -306,7 +296,7 @@ class TableRegistry:
 
         Not if it `continues` another one and there is a server to which both will be given.
         """
-        facts = self.stopping()
+        facts = self.lobby.stopping()
         if facts is not None and not (continues and "address" in facts):
             raise Refusal(Code.SERVER_STOPPING, **facts)
 
@@ -390,12 +380,14 @@ class TableRegistry:
         if not self.journal.holds(code):
             raise TableLost("the lease was lost while it was being stored")
         try:
-            table = self.new_table(code, state)
+            table = Table(TableContext(code, state, self.lobby))
         except Exception as error:  # whatever the error, no server wrote this
             # Its text may name a hidden piece, and this one is logged and kept.
             reason = f"it cannot go on: {type(error).__name__}"
             await self.journal.set_aside(code, state.entry_count, reason)
             raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
+        if self.lobby.stopped:
+            table.stop()
         self.tables[code] = table
         self.lobby.table_changed(code)
         return table

@@ -287,7 +287,7 @@ PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)
 
 def stopping(server: Running) -> Mapping[str, object]:
     """Return what is told to those who want a table from a server that takes none any more."""
-    return server.lobby.registry.stopping() or {}
+    return server.lobby.stopping() or {}
 
 
 @contextlib.asynccontextmanager

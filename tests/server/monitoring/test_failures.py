@@ -22,11 +22,12 @@ from server.monitoring.logs import describe
 from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
-from server.tables import lobby, requests
+from server.tables import requests
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.priority_lock import PriorityLock
+from server.tables.registry import table_registry
 from server.tables.table import Table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock
@@ -187,7 +188,7 @@ class Unfit(Table):
 
 @pytest.fixture
 def unfit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lobby, "Table", Unfit)
+    monkeypatch.setattr(table_registry, "Table", Unfit)
 
 
 async def refusal(port: int, code: str) -> str:
@@ -259,19 +260,19 @@ async def test_a_table_taken_up_when_the_lease_is_lost(
         journal = one.lobby.journal
         assert isinstance(journal, PostgresJournal)
         begun: list[str] = []
-        new_table = one.lobby.registry.new_table
 
-        def noted(code: str, state: Any) -> Table:
-            assert journal.holds(code)
-            begun.append(code)
-            return new_table(code, state)
+        def noted(context: TableContext) -> Table:
+            assert journal.holds(context.code)
+            begun.append(context.code)
+            return Table(context)
 
-        one.lobby.registry.new_table = noted
-        await lose_the_lease_after(monkeypatch, journal, parts, "fold_or_set_aside")
-        async with journal_at(database, "gone") as gone:
-            await gone.append("ONCE", 0, ENTRIES)
-        await eventually(lambda: list(one.lobby.tables) == ["ONCE"])
-        await asyncio.sleep(0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(table_registry, "Table", noted)
+            await lose_the_lease_after(monkeypatch, journal, parts, "fold_or_set_aside")
+            async with journal_at(database, "gone") as gone:
+                await gone.append("ONCE", 0, ENTRIES)
+            await eventually(lambda: list(one.lobby.tables) == ["ONCE"])
+            await asyncio.sleep(0)
         assert begun == ["ONCE"]
 
 
