@@ -7,6 +7,8 @@ import itertools
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
+from functools import partial
+from unittest.mock import Mock
 
 import pytest
 from websockets.asyncio.client import connect
@@ -17,6 +19,7 @@ from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
 from server.net.access import AccessControl
+from server.net.addresses import UNKNOWN
 from server.net.connections import connection_limits as freeing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.event_loop import new_loop
@@ -218,6 +221,22 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
                     counts.append(read())
             clients.close()
     assert max(after - before for before, after in itertools.pairwise(counts)) <= 8
+
+
+async def test_a_reader_that_adds_others_leaves_the_loop_its_time() -> None:
+    """The first one to be read adds the others when nobody else waits, as a PROXY header's reader may."""
+    connection_limits, read = ConnectionLimits(Limits()), list[int]()
+
+    def add_others() -> None:
+        for number in range(40):
+            connection_limits.read_in_turn(Mock(remote=UNKNOWN), partial(read.append, number))
+
+    connection_limits.read_in_turn(Mock(remote=UNKNOWN), add_others)
+    counts = [0]
+    while counts[-1] < 40:
+        await asyncio.sleep(0)
+        counts.append(len(read))
+    assert max(after - before for before, after in itertools.pairwise(counts)) == 4
 
 
 async def converse_with_nobody(_: ServerConnection) -> None:
