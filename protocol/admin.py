@@ -31,7 +31,7 @@ class ShowStatus(_HostRequest, frozen=True, tag="status"):
     """Ask for the server's status; answered by StatusReport."""
 
 
-class ListTables(_HostRequest, frozen=True, tag="tables"):
+class ListLiveTables(_HostRequest, frozen=True, tag="tables"):
     """Ask for the tables in memory, as everybody at them sees them; answered by a list of TableReport."""
 
 
@@ -127,7 +127,7 @@ class SetLogLevel(_HostRequest, frozen=True, tag="log-level"):
 
 
 # Requests that several servers sharing a database can answer together.
-NodeRequest: TypeAlias = ShowStatus | ListTables | ListClients | SendAnnouncement | SetDrain | SetLogLevel
+NodeRequest: TypeAlias = ShowStatus | ListLiveTables | ListClients | SendAnnouncement | SetDrain | SetLogLevel
 
 
 class AskNodes(_HostRequest, frozen=True, tag="of-nodes"):

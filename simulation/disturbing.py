@@ -13,7 +13,7 @@ from protocol.messages import Resume
 from simulation.database.server import DatabaseServer
 from simulation.judging.ownership import SAID_BY_NODES
 from simulation.machine.network import Network
-from simulation.plan import Fault, Kind, Moment, Plan
+from simulation.plan import FaultKind, Moment, PlannedFault, WorldPlan
 from simulation.server import Server
 from simulation.verdict import Verdict
 from simulation.wiretap import Wiretap
@@ -27,10 +27,10 @@ _SAID_ABOUT_THE_DISK: Final = (
 # The commit list is not synced with each commit, and the journal is.
 _SAID_AFTER_A_POWER_CUT: Final = "the commit list lacked the last commits"
 _NEVER: Final = r"(?!)"
-_OF_THE_DATABASE: Final = {Kind.RESTART, Kind.CRASH, Kind.FAILOVER}
-_OF_THE_LEASE: Final = {Kind.PAUSE, Kind.LINE_CUT, Kind.LINE_SILENT, Kind.LINE_SLOW}
+_OF_THE_DATABASE: Final = {FaultKind.RESTART, FaultKind.CRASH, FaultKind.FAILOVER}
+_OF_THE_LEASE: Final = {FaultKind.PAUSE, FaultKind.LINE_CUT, FaultKind.LINE_SILENT, FaultKind.LINE_SLOW}
 _DIES_AGAIN: Final = 0.3  # of the servers that are started after a fault: in the middle of a write
-_DOWN: Final = {Kind.KILL, Kind.TORN_WRITE, Kind.POWER_CUT, Kind.STOP}
+_DOWN: Final = {FaultKind.KILL, FaultKind.TORN_WRITE, FaultKind.POWER_CUT, FaultKind.STOP}
 
 
 class Disturbing:
@@ -38,7 +38,7 @@ class Disturbing:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: WorldPlan,
         servers: Sequence[Server],
         database: DatabaseServer | None,
         network: Network,
@@ -59,7 +59,7 @@ class Disturbing:
         self._to_come = sorted(plan.faults, key=lambda fault: (fault.moves, fault.pieces))
         self._pieces: Counter[int] = Counter()  # that have come since a fault's moves, by the faults' numbers
         self._ended: set[str] = set()
-        self._struck: asyncio.Queue[tuple[Fault, str]] = asyncio.Queue()  # and perhaps the server
+        self._struck: asyncio.Queue[tuple[PlannedFault, str]] = asyncio.Queue()  # and perhaps the server
         self._lasting: set[asyncio.Task[None]] = set()
         # While a server, or the database, is taken down and started again.
         self._down: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -101,7 +101,7 @@ class Disturbing:
                 self.strike(fault)
                 return
 
-    def strike(self, fault: Fault, server: str = "") -> None:
+    def strike(self, fault: PlannedFault, server: str = "") -> None:
         """Have a fault happen now, at the server if one is named."""
         if fault in self._to_come:
             self._to_come.remove(fault)
@@ -123,7 +123,7 @@ class Disturbing:
         while not self.calm:
             await asyncio.sleep(_LOOK)
 
-    async def _happen(self, fault: Fault, name: str) -> None:
+    async def _happen(self, fault: PlannedFault, name: str) -> None:
         rng = random.Random(f"{self._plan.seed} fault {fault.number}")
         server = next((each for each in self._servers if each.name == name), None) or rng.choice(
             self._servers
@@ -142,9 +142,9 @@ class Disturbing:
         seconds = self._plan.people.longest_hold * rng.choice([0.05, 0.2, 0.5, 1.0])
         if self._database is not None and fault.kind in _OF_THE_LEASE:
             seconds = self._plan.lease * rng.choice([0.1, 0.5, 0.9])
-            if fault.kind is not Kind.PAUSE:
+            if fault.kind is not FaultKind.PAUSE:
                 seconds *= rng.choice([1.0, 2.0])
-        if fault.kind is Kind.SLEEP:
+        if fault.kind is FaultKind.SLEEP:
             seconds = self._plan.lease * rng.uniform(1.05, 2.5)
         with contextlib.ExitStack() as lasting:
             async with self._down[server.name]:
@@ -154,15 +154,15 @@ class Disturbing:
             async with self._down[server.name]:
                 await self._start_again(server, rng)
 
-    async def _take_database_down(self, kind: Kind, rng: random.Random) -> None:
+    async def _take_database_down(self, kind: FaultKind, rng: random.Random) -> None:
         database = self._database
         assert database is not None
-        if kind is Kind.RESTART:
+        if kind is FaultKind.RESTART:
             database.stop()
         else:
             database.crash()
         await asyncio.sleep(self._plan.lease * rng.choice([0.0, 0.1, 0.5, 1.5]))
-        if kind is Kind.FAILOVER:
+        if kind is FaultKind.FAILOVER:
             database.start(offset=rng.uniform(-0.1, 0.1) * self._plan.lease, standby=True)
             database.read_only = True
             await asyncio.sleep(rng.choice([0.0, 0.5, 2.0]))
@@ -170,22 +170,22 @@ class Disturbing:
         else:
             database.start()
 
-    async def _take_down(self, server: Server, kind: Kind, rng: random.Random) -> None:
+    async def _take_down(self, server: Server, kind: FaultKind, rng: random.Random) -> None:
         match kind:
-            case Kind.STOP:
+            case FaultKind.STOP:
                 if (wrong := await server.stop()) is not None:
                     self._verdict.unfinished.append(wrong)
                 if server.runs:
                     server.kill()
                 await server.start()
                 return
-            case Kind.TORN_WRITE:
+            case FaultKind.TORN_WRITE:
                 server.disk.writes_left = rng.randrange(30)
                 for _ in range(500):
                     if server.died:
                         break
                     await asyncio.sleep(_LOOK)
-        power = kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
+        power = kind is FaultKind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
         power = power and self._database is None
         if power:
             self._said.append(_SAID_AFTER_A_POWER_CUT)
@@ -204,42 +204,42 @@ class Disturbing:
         await server.start()
 
     @contextlib.contextmanager
-    def _trouble(self, server: Server, kind: Kind, rng: random.Random) -> Iterator[None]:
+    def _trouble(self, server: Server, kind: FaultKind, rng: random.Random) -> Iterator[None]:
         """Have something be wrong while the context lasts; its end ends others of its kind that overlap."""
         network, process = self._network, server.process
         assert process is not None
         match kind:
-            case Kind.PAUSE | Kind.SLEEP:
+            case FaultKind.PAUSE | FaultKind.SLEEP:
                 process.paused = True
                 yield
                 if server.process is process:
                     self._woken(server)
                 process.paused = False
-            case Kind.LINE_CUT | Kind.LINE_SILENT | Kind.LINE_SLOW:
+            case FaultKind.LINE_CUT | FaultKind.LINE_SILENT | FaultKind.LINE_SLOW:
                 with self._bad_lines(server, kind, rng):
                     yield
-            case Kind.FULL_DISK:
+            case FaultKind.FULL_DISK:
                 self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.room = rng.choice([0, 1000, 3000, 20_000])
                 yield
                 server.disk.room = None
-            case Kind.BAD_DISK:
+            case FaultKind.BAD_DISK:
                 self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.failing = rng.choice([0.02, 0.2, 1.0])
                 yield
                 server.disk.failing = 0.0
-            case Kind.SLOW_DISK:
+            case FaultKind.SLOW_DISK:
                 slow = rng.choice([0.05, 0.5, 2.0])
                 process.work_delay = lambda: (rng.uniform(0, slow), rng.uniform(0, slow))
                 yield
                 process.work_delay = process.usual_delay
-            case Kind.PARTITION:
+            case FaultKind.PARTITION:
                 apart = rng.sample(self._players, rng.randint(1, len(self._players)))
                 heals = [network.part(player, server.host) for player in apart]
                 yield
                 for heal in heals:
                     heal()
-            case Kind.CUTS:
+            case FaultKind.CUTS:
                 network.weather = replace(self._plan.weather, cut=rng.choice([0.02, 0.1, 0.3]))
                 yield
                 network.weather = self._plan.weather
@@ -248,23 +248,23 @@ class Disturbing:
                 yield
 
     @contextlib.contextmanager
-    def _bad_lines(self, server: Server, kind: Kind, rng: random.Random) -> Iterator[None]:
+    def _bad_lines(self, server: Server, kind: FaultKind, rng: random.Random) -> Iterator[None]:
         """Have something be wrong between the database and a node, or all nodes."""
         database = self._database
         assert database is not None
         lines = database.lines if rng.random() < 0.3 else [database.line(server.host)]
         requests, delay, then_cut = rng.random() < 0.5, rng.choice([0.005, 0.03, 0.15]), rng.random() < 0.3
         for line in lines:
-            if kind is Kind.LINE_CUT:
+            if kind is FaultKind.LINE_CUT:
                 line.refuses = True
                 line.cut()
-            elif kind is Kind.LINE_SILENT:
+            elif kind is FaultKind.LINE_SILENT:
                 line.silent = {True: requests, False: True}
             else:
                 line.delay = delay
         yield
         for line in lines:
             line.refuses, line.delay = False, 0.0
-            if kind is Kind.LINE_SILENT and then_cut:
+            if kind is FaultKind.LINE_SILENT and then_cut:
                 line.cut()
             line.let_go()

@@ -16,7 +16,7 @@ from simulation.people.evening import evening_of
 from simulation.people.plan import LETTERS, Crowd
 
 
-class Kind(enum.StrEnum):
+class FaultKind(enum.StrEnum):
     """What goes wrong with the server, its computer, and the lines to it."""
 
     KILL = "kill"
@@ -50,23 +50,23 @@ class Moment(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class PlannedFault:
     """Something that goes wrong, after so many moves and then so many pieces of data on their way."""
 
     number: int
-    kind: Kind
+    kind: FaultKind
     moment: Moment
     moves: int
     pieces: int
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorldPlan:
     """A simulation; `people` says who plays, and how."""
 
     seed: int
     people: Crowd
-    faults: tuple[Fault, ...]
+    faults: tuple[PlannedFault, ...]
     weather: Weather
     line_weather: Weather  # between nodes and their database
     durable: bool
@@ -101,24 +101,24 @@ class Choice:
 
 
 _SHARES: Final = {  # how often something happens to one server, and to nodes
-    Kind.KILL: (5, 5),
-    Kind.TORN_WRITE: (4, 0),
-    Kind.POWER_CUT: (4, 0),
-    Kind.STOP: (2, 3),
-    Kind.PAUSE: (2, 2),
-    Kind.FULL_DISK: (2, 0),
-    Kind.BAD_DISK: (2, 0),
-    Kind.SLOW_DISK: (2, 0),
-    Kind.SLEEP: (0, 4),
-    Kind.LINE_CUT: (0, 3),
-    Kind.LINE_SILENT: (0, 3),
-    Kind.LINE_SLOW: (0, 1),
-    Kind.RESTART: (0, 2),
-    Kind.CRASH: (0, 2),
-    Kind.FAILOVER: (0, 1),
-    Kind.PARTITION: (2, 1),
-    Kind.CUTS: (3, 2),
-    Kind.CLOCK: (1, 1),
+    FaultKind.KILL: (5, 5),
+    FaultKind.TORN_WRITE: (4, 0),
+    FaultKind.POWER_CUT: (4, 0),
+    FaultKind.STOP: (2, 3),
+    FaultKind.PAUSE: (2, 2),
+    FaultKind.FULL_DISK: (2, 0),
+    FaultKind.BAD_DISK: (2, 0),
+    FaultKind.SLOW_DISK: (2, 0),
+    FaultKind.SLEEP: (0, 4),
+    FaultKind.LINE_CUT: (0, 3),
+    FaultKind.LINE_SILENT: (0, 3),
+    FaultKind.LINE_SLOW: (0, 1),
+    FaultKind.RESTART: (0, 2),
+    FaultKind.CRASH: (0, 2),
+    FaultKind.FAILOVER: (0, 1),
+    FaultKind.PARTITION: (2, 1),
+    FaultKind.CUTS: (3, 2),
+    FaultKind.CLOCK: (1, 1),
 }
 _SHARE_WITH_NODES: Final = 0.3
 _MOVES_OF_A_GAME: Final = 30
@@ -127,10 +127,10 @@ _GRACES: Final = (0.1, 0.1, 60.0)
 
 # What a broken server asks for (`Mistake.needs`), in faults of ours.
 _WANTED: Final = {
-    "kills": Kind.KILL,
-    "full_disks": Kind.FULL_DISK,
-    "sleeps": Kind.SLEEP,
-    "silences": Kind.LINE_SILENT,
+    "kills": FaultKind.KILL,
+    "full_disks": FaultKind.FULL_DISK,
+    "sleeps": FaultKind.SLEEP,
+    "silences": FaultKind.LINE_SILENT,
 }
 
 
@@ -149,7 +149,7 @@ _BY_LETTERS: Final[dict[str, Any]] = {
 }
 
 
-def plan_of(choice: Choice) -> Plan:
+def plan_of(choice: Choice) -> WorldPlan:
     """Return what happens."""
     rng = random.Random(f"simulation {choice.seed}")
     wanted = dict(MISTAKES[choice.needs].needs) if choice.needs is not None else {}
@@ -162,11 +162,11 @@ def plan_of(choice: Choice) -> Plan:
     elif nodes is None:
         nodes = 3 if random.Random(f"nodes {choice.seed}").random() < _SHARE_WITH_NODES else 1
     shares = {
-        kind: each[nodes > 1] for kind, each in _SHARES.items() if durable or kind is not Kind.POWER_CUT
+        kind: each[nodes > 1] for kind, each in _SHARES.items() if durable or kind is not FaultKind.POWER_CUT
     }
     struck = rng.choices(list(shares), list(shares.values()), k=rng.choice([0, 1, 2, 4, 8]))
     if choice.needs is not None and nodes == 1:
-        struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
+        struck += [FaultKind.POWER_CUT if wanted.pop("power_cuts", False) else FaultKind.KILL] * 3
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
     at_ends = wanted.pop("at_ends", False)
@@ -176,10 +176,10 @@ def plan_of(choice: Choice) -> Plan:
         people |= _BY_LETTERS
     moves = people["games"] * _MOVES_OF_A_GAME
     faults = tuple(
-        Fault(
+        PlannedFault(
             number,
             kind,
-            rng.choices(list(Moment), [6, 1, 1, 4 if kind is Kind.SLEEP else 1])[0],
+            rng.choices(list(Moment), [6, 1, 1, 4 if kind is FaultKind.SLEEP else 1])[0],
             rng.randrange(moves),
             rng.randrange(40),
         )
@@ -198,7 +198,7 @@ def plan_of(choice: Choice) -> Plan:
         stalled=rng.choice([0.0, 0.001]),
         cut=rng.choice([0.0, 0.0, 0.001, 0.005]),
     )
-    return Plan(
+    return WorldPlan(
         choice.seed,
         Crowd(**people),
         tuple(fault for fault in faults if fault.number not in choice.without),

@@ -31,7 +31,7 @@ from server.storage.postgresql.database import Database
 from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.schema import prepare
 from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
-from simulation.judging.tables import Tables
+from simulation.judging.tables import TablesJudge
 from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
 from simulation.people.plan import Crowd, games
@@ -298,7 +298,7 @@ class Round:
         except JournalError as error:
             verdict.lost.append(str(error))
             return
-        Tables(self._plan, self, journal, ownership, counts=self.counts, verdict=verdict).judge_all(
+        TablesJudge(self._plan, self, journal, ownership, counts=self.counts, verdict=verdict).judge_all(
             parties.parties, self._proxy.taps
         )
         tokens = {player.token for party in parties.parties for player in party.everybody if player.token}

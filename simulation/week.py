@@ -18,7 +18,7 @@ from simulation.database.server import LEASE_SECONDS
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games, Party
 from simulation.people.plan import games
-from simulation.plan import Fault, Kind, Moment
+from simulation.plan import FaultKind, Moment, PlannedFault
 from simulation.server import Server
 from simulation.world import World
 
@@ -31,8 +31,15 @@ _A_WHILE: Final = 300.0  # seconds of a turn: who visits then may be seen when t
 _STRUCK: Final = 0.03  # of the servers that have sent a notice, before they know that it has arrived
 _LONG_ENOUGH: Final = 12 * _HOUR  # of a turn for every attempt to call
 _SPARE: Final = 60.0  # seconds: the stand-in thinks, and a server that is down does not
-_HAPPENS: Final = (Kind.KILL, Kind.STOP, Kind.CLOCK, Kind.CUTS, Kind.PAUSE, Kind.PARTITION)
-_HAPPENS_TO_NODES: Final = (*_HAPPENS, Kind.SLEEP, Kind.RESTART, Kind.FAILOVER)
+_HAPPENS: Final = (
+    FaultKind.KILL,
+    FaultKind.STOP,
+    FaultKind.CLOCK,
+    FaultKind.CUTS,
+    FaultKind.PAUSE,
+    FaultKind.PARTITION,
+)
+_HAPPENS_TO_NODES: Final = (*_HAPPENS, FaultKind.SLEEP, FaultKind.RESTART, FaultKind.FAILOVER)
 
 
 class Week(World):
@@ -72,14 +79,14 @@ class Week(World):
         """Have something go wrong once a day or more often."""
         rng = random.Random(f"{self._plan.seed} days")
         kinds = _HAPPENS if self.database is None else _HAPPENS_TO_NODES
-        self.postbox.arrived = lambda: self._strike(Kind.KILL) if rng.random() < _STRUCK else None
+        self.postbox.arrived = lambda: self._strike(FaultKind.KILL) if rng.random() < _STRUCK else None
         while True:
             await asyncio.sleep(rng.expovariate(1.5 / _DAY))
             self._strike(rng.choice(kinds))
 
-    def _strike(self, kind: Kind) -> None:
+    def _strike(self, kind: FaultKind) -> None:
         self._down.append(self._clock.now)
-        self._disturbing.strike(Fault(len(self._down), kind, Moment.MOVE, 0, 0))
+        self._disturbing.strike(PlannedFault(len(self._down), kind, Moment.MOVE, 0, 0))
 
     def _logged(self, server: Server, line: str) -> None:
         super()._logged(server, line)

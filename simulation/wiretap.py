@@ -42,7 +42,7 @@ class Heard(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TappedMessage:
     """A message of the client, after so many messages of the server on the same connection, and when.
 
     The client was at a table then, if it is named, and had the seat there.
@@ -70,7 +70,7 @@ class Wiretap:
         self.lives: dict[str, int] = {}  # by tables, where they are not the server's
         self.fed = 0
         self.heard: list[Heard] = []
-        self.asked: list[Asked] = []
+        self.asked: list[TappedMessage] = []
         self.ended: set[str] = set()
         self.damaged: list[str] = []
         self._table: str | None = None
@@ -130,7 +130,7 @@ class Wiretap:
             return
         if isinstance(message, Leave):
             self._leaving.add(message.id)
-        self.asked.append(Asked(message, len(self.heard), time.time(), self._table, self._seat))
+        self.asked.append(TappedMessage(message, len(self.heard), time.time(), self._table, self._seat))
 
 
 class _Frames:

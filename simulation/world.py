@@ -25,7 +25,7 @@ from server.storage.entries import EVENING, Entry
 from server.storage.postgresql.rows import carry_out
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
-from simulation.judging.tables import Tables
+from simulation.judging.tables import TablesJudge
 from simulation.machine.disk import Disks
 from simulation.machine.entering import NAMES_A_PIECE, enter, since_the_beginning
 from simulation.machine.loop import EPOCH, Clock, Process, Stuck, Trace
@@ -36,7 +36,7 @@ from simulation.people.plan import games
 from simulation.people.postbox import Postbox
 from simulation.people.strangers import Bots, Stranger, browse
 from simulation.people.visitors import Route, Stroller
-from simulation.plan import Plan
+from simulation.plan import WorldPlan
 from simulation.server import Log, NotStarted, Server, begin, records_in
 from simulation.verdict import Verdict, journal_in, stored_in
 from simulation.wiretap import Wiretap
@@ -81,7 +81,7 @@ class World:
     One Python process has one world, and does nothing else.
     """
 
-    def __init__(self, plan: Plan, folder: Path, trace: Trace) -> None:
+    def __init__(self, plan: WorldPlan, folder: Path, trace: Trace) -> None:
         self.outcome = Outcome()
         self.access = ServerAccess()
         self.taps: list[Wiretap] = []
@@ -398,7 +398,7 @@ class World:
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes
-        tables = Tables(self._plan.people, self, journal, ownership, counts=counts, verdict=verdict)
+        tables = TablesJudge(self._plan.people, self, journal, ownership, counts=counts, verdict=verdict)
         tables.judge_all(parties, self.taps)
         tokens = {player.token for party in parties for player in party.everybody if player.token}
         self._judge_strangers({table for party in parties for table in party.tables}, tokens)

@@ -19,7 +19,7 @@ from client.network.connection import open_connection
 from protocol.messages import NEW, OpenTable, SeatBot
 from tests.commands.guests.visitor import visiting
 from tests.server.peer import http_get
-from trials.upgrade import Player, make_moves
+from trials.upgrade import UpgradedPlayer, make_moves
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 300.0
@@ -97,7 +97,7 @@ async def check(program: str, home: Path, database: str) -> None:
         async with open_connection(url) as connection, asyncio.TaskGroup() as tasks:
             await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=True))
             await connection.ask(SeatBot(NEW, "senator"))
-            player = Player(connection, 1)
+            player = UpgradedPlayer(connection, 1)
             tasks.create_task(player.play())
             await make_moves([player], 100)
             started = [each.cmdline() for each in psutil.Process(server.pid).children(recursive=True)]

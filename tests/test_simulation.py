@@ -13,7 +13,7 @@ from protocol.messages import Done, PlacePiece, Refused, ServerMessage
 from server.storage.entries import Played
 from simulation.judging.wire_checks import check_answers
 from simulation.verdict import Verdict
-from simulation.wiretap import Asked, Heard, Wiretap
+from simulation.wiretap import Heard, TappedMessage, Wiretap
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulation needs Linux")
 ROOT = Path(__file__).parents[1]
@@ -100,7 +100,7 @@ def test_what_a_mover_was_told_is_compared_with_the_journal(
     """A refusal says that the move was not made, unless the mover has no seat any more."""
     move = PlacePiece(7, "Em", "A1")
     tap = Wiretap(1)
-    tap.asked.append(Asked(move, 0, 0.0, "ROMA", SEAT))
+    tap.asked.append(TappedMessage(move, 0, 0.0, "ROMA", SEAT))
     tap.heard.append(Heard("ROMA", SEAT, b"", answer, 0.0, 0))
     verdict = Verdict()
     check_answers("ROMA", [Played(SEAT, move, [])] * stored, [tap], verdict)
@@ -112,7 +112,7 @@ def test_a_refusal_on_a_connection_that_is_lost_may_be_followed_by_the_move() ->
     move = PlacePiece(7, "Em", "A1")
     before, after = Wiretap(1), Wiretap(1)
     for time, tap in enumerate((before, after)):
-        tap.asked.append(Asked(move, 0, float(time), "ROMA", SEAT))
+        tap.asked.append(TappedMessage(move, 0, float(time), "ROMA", SEAT))
     refused = Heard("ROMA", SEAT, b"", Refused("not-stored", "", 7), 0.5, 0)
     before.heard.append(refused)
     verdict = Verdict()
@@ -128,7 +128,7 @@ def test_a_stored_move_was_sent_by_its_seat(table: str, seat: Seat | None) -> No
     """And not by another one, a spectator, or at another table."""
     move = PlacePiece(7, "Em", "A1")
     tap = Wiretap(1)
-    tap.asked.append(Asked(move, 0, 0.0, table, seat))
+    tap.asked.append(TappedMessage(move, 0, 0.0, table, seat))
     verdict = Verdict()
     check_answers("ROMA", [Played(SEAT, move, [])], [tap], verdict)
     assert verdict.kinds().pop("invented")

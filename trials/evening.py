@@ -54,7 +54,7 @@ _SAID: Final[Mapping[TakesPart, str]] = {
 _STANDS: Final = re.compile(r"=?(\d+)\.?\s+([A-Za-z]+)\s+(\d+\.\d)")  # in the standings: place, name, score
 
 
-class Person(ABC):
+class TrialPerson(ABC):
     """Somebody who looks at what they are shown, and does what there is to do."""
 
     def __init__(self, name: str, seed: int) -> None:
@@ -81,7 +81,7 @@ class Person(ABC):
         """Return what the person sees now: a text, or a picture."""
 
 
-class AtScreen(Person):
+class AtScreen(TrialPerson):
     """A person at a screen of 80x24; `lines` has what is on it."""
 
     lines: list[str]
@@ -188,7 +188,7 @@ class OverSsh(AtScreen):
             await self._visit.aclose()
 
 
-class InLines(Person):
+class InLines(TrialPerson):
     """A person who reads lines of text, and asks what may be done when it is their turn."""
 
     def __init__(self, name: str, seed: int, process: asyncio.subprocess.Process) -> None:
@@ -246,7 +246,7 @@ class InLines(Person):
         return "\n".join(self.told[-24:])
 
 
-class OnPhone(Person):
+class OnPhone(TrialPerson):
     """A person who came by the code on the television."""
 
     def __init__(self, name: str, seed: int, page: Tab, port: int) -> None:
@@ -297,13 +297,15 @@ def placed(text: str) -> list[tuple[str, ...]]:
     return sorted(_STANDS.findall(text))
 
 
-class Evening:
+class TrialEvening:
     """The ten, their server, and the folder for what they see."""
 
-    def __init__(self, people: Sequence[Person], server: ServerProcess, data: Path, screens: Path) -> None:
+    def __init__(
+        self, people: Sequence[TrialPerson], server: ServerProcess, data: Path, screens: Path
+    ) -> None:
         self._people, self._server, self._data, self._screens = people, server, data, screens
         self._expected: list[tuple[str, ...]] = []  # the standings, as the host is told
-        self._parts: dict[Person, TakesPart] = dict.fromkeys(people, "play")
+        self._parts: dict[TrialPerson, TakesPart] = dict.fromkeys(people, "play")
 
     async def shot(self, what: str) -> None:
         for person in self._people:
@@ -318,7 +320,7 @@ class Evening:
         """Have everybody look and act until it is done."""
         began, over = time.monotonic(), asyncio.Event()
 
-        async def act(person: Person) -> None:
+        async def act(person: TrialPerson) -> None:
             while not over.is_set():
                 await person.look()
                 await asyncio.sleep(_PAUSE)
@@ -338,15 +340,15 @@ class Evening:
         await self.shot(what)
 
     @property
-    def _playing(self) -> list[Person]:
+    def _playing(self) -> list[TrialPerson]:
         return [person for person, part in self._parts.items() if part == "play"]
 
-    async def take_part(self, people: Sequence[Person], how: TakesPart) -> None:
+    async def take_part(self, people: Sequence[TrialPerson], how: TakesPart) -> None:
         for person in people:
             self._parts[person] = how
             await person.take_part(how)
 
-    async def round(self, number: int, how: signal.Signals, leavers: Sequence[Person] = ()) -> None:
+    async def round(self, number: int, how: signal.Signals, leavers: Sequence[TrialPerson] = ()) -> None:
         """Play a round, with a restart in its middle; some leave before it."""
         calls = {person: len(person.calls) for person in self._playing}
         await admin(self._data, "draw")
@@ -366,7 +368,7 @@ class Evening:
         assert parts == {person.name: part for person, part in self._parts.items()}, parts
         assert all(person["here"] for person in told["people"]), told
 
-    async def _moved(self, number: int, before: Mapping[Person, int], moves: int) -> bool:
+    async def _moved(self, number: int, before: Mapping[TrialPerson, int], moves: int) -> bool:
         """Return whether all these people have made so many moves, or their games in the round are over."""
         told = await admin(self._data)
         tables = [table for table in told.get("tables", ()) if table["round"] == number]
@@ -413,7 +415,7 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
         await stack.enter_async_context(server)
         await server.start()
         where = stack.enter_context(browser(profile))
-        people: list[Person] = []
+        people: list[TrialPerson] = []
         for name in ("Ann", "Bob", "Cid"):
             home = environment(folder / name)
             own = {key: value for key, value in home.items() if key.startswith(("XDG", "HOME"))}
@@ -437,7 +439,7 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
             )
             stack.callback(process.kill)
             people.append(InLines(name, seed, process))
-        scene = Evening(people, server, data, screens)
+        scene = TrialEvening(people, server, data, screens)
         try:
             for person in people:
                 await person.sign_up()

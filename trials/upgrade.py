@@ -44,7 +44,7 @@ def source(commit: str, folder: Path) -> Path:
     return folder
 
 
-class Player:
+class UpgradedPlayer:
     """One of today's clients, which makes as many random moves as it is told to."""
 
     def __init__(self, connection: Connection, seed: int) -> None:
@@ -84,7 +84,7 @@ class Player:
 
 
 @contextlib.asynccontextmanager
-async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[Player]]:
+async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[UpgradedPlayer]]:
     """Begin games of one of today's clients and a bot of the program in `tree` each, and play them a little.
 
     With the end of the context they are played to their scoring.
@@ -95,14 +95,14 @@ async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[Player]
             connection = await stack.enter_async_context(open_connection(url))
             code = (await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=bool(seed % 2)))).table
             tasks.create_task(output(await program(tree, "bot", "--brain", "random", url, code)))
-            players.append(player := Player(connection, seed))
+            players.append(player := UpgradedPlayer(connection, seed))
             tasks.create_task(player.play())
         await make_moves(players, 6)
         yield players
         await make_moves(players, 100)
 
 
-async def make_moves(players: Sequence[Player], moves: int) -> None:
+async def make_moves(players: Sequence[UpgradedPlayer], moves: int) -> None:
     """Have each player make so many moves."""
     await asyncio.gather(*(player.make(moves) for player in players))
 

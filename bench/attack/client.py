@@ -53,7 +53,7 @@ class Mode:
         self.run(target)
 
 
-class Client:
+class AttackClient:
     """A connection that has said hello, and reads only what it waits for."""
 
     def __init__(self, target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -63,7 +63,7 @@ class Client:
         self._ids = itertools.count(1)
 
     @classmethod
-    async def connected(cls, target: Target, handshake: bytes = HANDSHAKE) -> "Client":
+    async def connected(cls, target: Target, handshake: bytes = HANDSHAKE) -> "AttackClient":
         reader, writer = await connected(target)
         client = cls(target, reader, writer)
         writer.write(handshake + packed(t="hello", versions=[1], client="attack"))
@@ -130,12 +130,12 @@ async def connected(target: Target, tls: ssl.SSLContext | None = None) -> Stream
     return await asyncio.open_connection(target.host, target.port, limit=2**20, ssl=tls, local_addr=source)
 
 
-async def flood(clients: Iterable[Client], *messages: Mapping[str, Any]) -> None:
+async def flood(clients: Iterable[AttackClient], *messages: Mapping[str, Any]) -> None:
     """Send the same messages from all clients, together, again and again."""
     await asyncio.gather(*(client.flood(itertools.repeat(messages)) for client in clients))
 
 
-async def play(client: Client) -> None:
+async def play(client: AttackClient) -> None:
     """Make the first legal move whenever it is the client's turn, until the game is over."""
     while (message := await client.received()).get("t") != "events" or message.get("turn") is not None:
         if (legal := message.get("legal")) is not None:
@@ -147,7 +147,10 @@ class Groups:
     """Lets groups of clients attack, each with its own tables; a class, to be sent to a process."""
 
     def __init__(
-        self, attack: Callable[[list[Client]], Awaitable[None]], size: int, handshake: bytes = HANDSHAKE
+        self,
+        attack: Callable[[list[AttackClient]], Awaitable[None]],
+        size: int,
+        handshake: bytes = HANDSHAKE,
     ) -> None:
         self._attack = attack
         self._size = size
@@ -164,10 +167,10 @@ class Groups:
 
     async def _group(self, target: Target, size: int) -> None:
         while True:
-            clients: list[Client] = []
+            clients: list[AttackClient] = []
             with contextlib.suppress(OSError, EOFError):
                 for _ in range(size):
-                    clients.append(await Client.connected(target, self._handshake))  # noqa: PERF401 - some may have failed
+                    clients.append(await AttackClient.connected(target, self._handshake))  # noqa: PERF401 - some may have failed
                 await self._attack(clients)
             for client in clients:
                 client.abort()
@@ -175,7 +178,7 @@ class Groups:
 
 
 async def begun_game(
-    clients: list[Client], players: int = 2, names: Iterable[str] = "ABCDE", **options: Any
+    clients: list[AttackClient], players: int = 2, names: Iterable[str] = "ABCDE", **options: Any
 ) -> tuple[str, list[str]]:
     """Begin a game of the first ones, and let the others watch; return the table's code and the tokens."""
     code, tokens = await gathered(clients[:players], names, **options)
@@ -186,7 +189,7 @@ async def begun_game(
 
 
 async def gathered(
-    clients: list[Client], names: Iterable[str] = "ABCDE", **options: Any
+    clients: list[AttackClient], names: Iterable[str] = "ABCDE", **options: Any
 ) -> tuple[str, list[str]]:
     """Open a table and take all its seats; return its code and the tokens of the seats."""
     host, *others = clients

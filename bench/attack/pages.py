@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from typing import Any, Final
 
-from bench.attack.client import Client, Groups, Mode, Target, begun_game, connected
+from bench.attack.client import AttackClient, Groups, Mode, Target, begun_game, connected
 from bench.attack.connections import Repeated
 from bench.load.wire import HANDSHAKE, framed
 from engine.board import FIELDS
@@ -27,7 +27,7 @@ async def pages(target: Target) -> None:
     writer.close()
 
 
-async def viewers(clients: list[Client]) -> None:
+async def viewers(clients: list[AttackClient]) -> None:
     """Let the host of a table rename it without end, while browsers watch that read nothing."""
     (host,) = clients
     code = (await host.ask("open", players=5, name="w" * 20))["table"]
@@ -41,7 +41,7 @@ async def viewers(clients: list[Client]) -> None:
             writer.transport.abort()
 
 
-async def choices(clients: list[Client]) -> None:
+async def choices(clients: list[AttackClient]) -> None:
     """Let players in browsers choose a piece and a field without end, and read nothing that is drawn."""
     await begun_game(clients)
 

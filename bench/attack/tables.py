@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from bench.attack.client import Client, Groups, Mode, begun_game, flood, gathered, play
+from bench.attack.client import AttackClient, Groups, Mode, begun_game, flood, gathered, play
 from protocol.limits import NAME_LENGTH, TITLE_LENGTH
 
 _SPECTATORS: Final = 32  # as many as a table lets in
@@ -23,20 +23,20 @@ _POLICIES: Final[tuple[dict[str, Any], ...]] = (
 _LEAVE: Final = {"t": "leave"}
 
 
-async def chat(clients: list[Client]) -> None:
+async def chat(clients: list[AttackClient]) -> None:
     """Let everyone at full tables talk."""
     await begun_game(clients)
     await flood(clients, {"t": "say", "text": "x" * 200})
 
 
-async def lobby(clients: list[Client]) -> None:
+async def lobby(clients: list[AttackClient]) -> None:
     """Let everyone talk in the lobby, and hear it."""
     for client, name in _named(clients):
         await client.ask("lobby", name=name)
     await flood(clients, {"t": "lobby-say", "text": "x" * 200})
 
 
-async def crowd(clients: list[Client]) -> None:
+async def crowd(clients: list[AttackClient]) -> None:
     """Let everyone in the lobby take other names, and come and go."""
     comings = (
         flood([client], {"t": "lobby", "name": name}, {"t": "lobby", "name": f"{name} b"}, {"t": "lobby"})
@@ -45,51 +45,51 @@ async def crowd(clients: list[Client]) -> None:
     await asyncio.gather(*comings)
 
 
-def _named(clients: Iterable[Client]) -> Iterator[tuple[Client, str]]:
+def _named(clients: Iterable[AttackClient]) -> Iterator[tuple[AttackClient, str]]:
     """Yield clients with names, which differ from those of another address."""
     for number, client in enumerate(clients):
         yield client, f"{(client.target.source or '0').rpartition('.')[2]} {number}"
 
 
-async def pings(clients: list[Client]) -> None:
+async def pings(clients: list[AttackClient]) -> None:
     """Let players whose games have begun send messages without a pause."""
     await begun_game(clients, players=len(clients))
     await flood(clients, {"t": "ping"})
 
 
-async def syncs(clients: list[Client]) -> None:
+async def syncs(clients: list[AttackClient]) -> None:
     """Let everyone at tables with a clock ask for the whole game."""
     await begun_game(clients, absence={"t": "move-clock", "seconds": 5})
     await flood(clients, {"t": "sync"})
 
 
-async def visitors(clients: list[Client]) -> None:
+async def visitors(clients: list[AttackClient]) -> None:
     """Let spectators come and go, which everyone at the table is told."""
     code, _tokens = await begun_game(clients[:2])
     await flood(clients[2:], {"t": "watch", "table": code}, _LEAVE)
 
 
-async def joining(clients: list[Client]) -> None:
+async def joining(clients: list[AttackClient]) -> None:
     """Let players come and go at tables that gather, which is stored."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="Host"))["table"]
     await _coming_and_going(others, code)
 
 
-async def _coming_and_going(players: Iterable[Client], code: str) -> None:
+async def _coming_and_going(players: Iterable[AttackClient], code: str) -> None:
     named = zip(players, "abcd", strict=False)
     comings = (flood([player], {"t": "join", "table": code, "name": name}, _LEAVE) for player, name in named)
     await asyncio.gather(*comings)
 
 
-async def names(clients: list[Client]) -> None:
+async def names(clients: list[AttackClient]) -> None:
     """Ask for a seat under a name that is taken, as long and as strange as they get."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="ꓮ" * 20))["table"]
     await flood(others, {"t": "join", "table": code, "name": "A" * 20})
 
 
-async def looks(clients: list[Client]) -> None:
+async def looks(clients: list[AttackClient]) -> None:
     """Fill tables with names that are slow to compare, and go on taking others in the lobby."""
     names = _slow_names(id(clients) >> 6)
     for _ in range(_TABLES_OF_A_GROUP):
@@ -107,12 +107,12 @@ def _slow_names(group: int) -> Iterator[str]:
         yield own + "".join(letters)
 
 
-async def openers(clients: list[Client]) -> None:
+async def openers(clients: list[AttackClient]) -> None:
     """Open tables and leave them."""
     await flood(clients, {"t": "open", "players": 2, "name": "A"}, _LEAVE)
 
 
-async def returns(clients: list[Client]) -> None:
+async def returns(clients: list[AttackClient]) -> None:
     """Leave many games, and go back to one after the other."""
     host, second = clients
     games = []
@@ -124,7 +124,7 @@ async def returns(clients: list[Client]) -> None:
     await host.flood(itertools.cycle(games))
 
 
-async def bots(clients: list[Client]) -> None:
+async def bots(clients: list[AttackClient]) -> None:
     """Play against as many bots as a table has room for, and move immediately."""
     (host,) = clients
     await host.ask("open", players=5, name="A", random_layout=True)
@@ -134,7 +134,7 @@ async def bots(clients: list[Client]) -> None:
     await play(host)
 
 
-async def settings(clients: list[Client]) -> None:
+async def settings(clients: list[AttackClient]) -> None:
     """Let the host change everything at a watched table before its game, while players come and go."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="w" * 20))["table"]
@@ -155,7 +155,7 @@ async def settings(clients: list[Client]) -> None:
     )
 
 
-async def votes(clients: list[Client]) -> None:
+async def votes(clients: list[AttackClient]) -> None:
     """Let players of a watched game leave and return, vote and take votes back, under changing policies."""
     host, *others = clients
     code, tokens = await begun_game(clients, 5, absence=_POLICIES[3])
@@ -176,7 +176,7 @@ async def votes(clients: list[Client]) -> None:
     )
 
 
-async def rematches(clients: list[Client]) -> None:
+async def rematches(clients: list[AttackClient]) -> None:
     """Let the players of a finished game go to the next table, leave it, come back and go on again."""
     code, tokens = await gathered(clients, starting=0)
     clients[0].send("start")
@@ -198,7 +198,7 @@ def _resume(code: str, token: str) -> dict[str, Any]:
     return {"t": "resume", "table": code, "token": token}
 
 
-def _reading(clients: list[Client]) -> Iterator[Any]:
+def _reading(clients: list[AttackClient]) -> Iterator[Any]:
     return (client.read_all() for client in clients)
 
 

@@ -42,7 +42,7 @@ _OPTIONS: Final = ("--no-config", "--no-history", "--no-admin", "--tables-per-mi
 
 
 @dataclass(slots=True)
-class Table:
+class MeasuredTable:
     """A table where one game is played after the other, and the waits of its players in seconds."""
 
     code: str = ""
@@ -51,7 +51,7 @@ class Table:
     waits: list[float] = field(default_factory=list)
 
 
-async def play_game(connection: Connection, table: Table, rng: random.Random, pace: float) -> None:
+async def play_game(connection: Connection, table: MeasuredTable, rng: random.Random, pace: float) -> None:
     """Play one seat of a game to its end."""
     model, seen = connection.model, 0
     async for update in connection.updates():
@@ -75,7 +75,7 @@ async def play_game(connection: Connection, table: Table, rng: random.Random, pa
                     await asyncio.sleep(pace / 10)
 
 
-async def play_games(url: str, table: Table, number: int, pace: float, over: asyncio.Event) -> None:
+async def play_games(url: str, table: MeasuredTable, number: int, pace: float, over: asyncio.Event) -> None:
     """Play at one table after the other until it is `over`."""
     async with contextlib.AsyncExitStack() as stack:
         players = [await stack.enter_async_context(open_connection(url)) for _ in range(_PLAYERS)]
@@ -139,7 +139,7 @@ async def fetched(database: str, query: str, *arguments: object) -> set[str]:
 
 
 async def lose(
-    node: ServerProcess, line: DatabaseRelay | None, how: str, tables: Sequence[Table], database: str
+    node: ServerProcess, line: DatabaseRelay | None, how: str, tables: Sequence[MeasuredTable], database: str
 ) -> list[float]:
     """Lose a node until there was a move at each of its tables; return after how many seconds that was."""
     codes = await fetched(
@@ -168,7 +168,7 @@ async def lose(
     return seconds
 
 
-def shown(title: str, tables: Sequence[Table]) -> str:
+def shown(title: str, tables: Sequence[MeasuredTable]) -> str:
     """Return what the waits were since the last time."""
     waits = [wait for table in tables for wait in table.waits]
     for table in tables:
@@ -178,7 +178,7 @@ def shown(title: str, tables: Sequence[Table]) -> str:
 
 
 async def measure(
-    folder: Path, how: str, tables: Sequence[Table], losses: int, *, pace: float, lease: float
+    folder: Path, how: str, tables: Sequence[MeasuredTable], losses: int, *, pace: float, lease: float
 ) -> None:
     """Play without losses and with them, and print the waits."""
     over = asyncio.Event()
@@ -220,7 +220,7 @@ def main() -> None:
     parser.add_argument("--lease", type=float, default=6.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
-        tables = [Table() for _ in range(options.tables)]
+        tables = [MeasuredTable() for _ in range(options.tables)]
         work = measure(
             Path(folder), options.how, tables, options.losses, pace=options.pace, lease=options.lease
         )

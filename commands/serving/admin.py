@@ -125,7 +125,9 @@ def _nodes(path: Path, _arguments: argparse.Namespace) -> Answer:
 
 
 def _tables(path: Path, arguments: argparse.Namespace) -> Answer:
-    found = running_server.of_nodes(path, admin.ListTables(), list[admin.TableReport], arguments.node).flat()
+    found = running_server.of_nodes(
+        path, admin.ListLiveTables(), list[admin.TableReport], arguments.node
+    ).flat()
     return found, table_lines(found.reports)
 
 
@@ -175,7 +177,7 @@ def _seat(path: Path, code: str, player: str) -> int:
     """Return the seat that its number or its player's name stands for; raises WrongUse."""
     if len(player) == 1 and player in "12345":
         return int(player) - 1
-    everywhere = running_server.of_nodes(path, admin.ListTables(), list[admin.TableReport], None).flat()
+    everywhere = running_server.of_nodes(path, admin.ListLiveTables(), list[admin.TableReport], None).flat()
     tables = {table.table: table for table in everywhere.reports}
     if code not in tables:
         raise WrongUse(_("there is no table {code}").format(code=code))

@@ -63,7 +63,7 @@ class AdminService:
                 return admin.SnapshotReport(listed, size), copy
             case admin.ShowStatus():
                 return await self._status(), None
-            case admin.ListTables():
+            case admin.ListLiveTables():
                 return [self._table_report(table) for table in self._lobby.tables.values()], None
             case admin.ListClients():
                 return [self._client_report(session) for session in self.server.clients], None

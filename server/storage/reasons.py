@@ -25,17 +25,17 @@ _SQLITE: Final = {
 }
 
 
-class Fault(Exception):
+class StorageFault(Exception):
     """What is wrong with storage; its text is ours."""
 
 
-class Misfit(Fault, ValueError):
+class Misfit(StorageFault, ValueError):
     """What is stored makes no sense, or what is to be stored does not fit it."""
 
 
 def reason_of(error: BaseException) -> str:
     """Return why something failed: our own words, or the system's, or else the kind of error."""
-    if isinstance(error, Fault | HostError):
+    if isinstance(error, StorageFault | HostError):
         return str(error)
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__

@@ -72,7 +72,7 @@ class Line:
             connection.break_off(0.0)
 
 
-class Session:
+class DatabaseSession:
     """One connection, as the database has it."""
 
     def __init__(
@@ -229,7 +229,7 @@ class DatabaseConnection:
         self.line.connections[number] = self
         self._database = database
         self._process = process
-        self._session: Session | None = None
+        self._session: DatabaseSession | None = None
         self._closed = False
         self._pending: asyncio.Future[None] | None = None  # until an answer comes, if anybody waits or not
         self._answer: asyncio.Future[Answer] | None = None
@@ -239,7 +239,7 @@ class DatabaseConnection:
 
     async def begin(self, *, synchronous: bool) -> None:
         """Connect; raises OSError."""
-        self._session = Session(self._database, self, synchronous=synchronous)
+        self._session = DatabaseSession(self._database, self, synchronous=synchronous)
 
         def arrived() -> None:
             assert self._session is not None
@@ -420,7 +420,7 @@ class DatabaseServer:
         self.read_only = False
         self.rows = Rows(self._note)
         define_functions(self.rows)
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, DatabaseSession] = {}
         self.waiting: list[Callable[[], None]] = []  # for locks
         self.shortened: set[str] = set()
         self._tables_waited = 0.0  # to be taken up, when

@@ -20,7 +20,7 @@ from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Snapshot
 from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, whole_events
 from simulation.judging.history import GameState, History
-from simulation.people.players import Player
+from simulation.people.players import SimulatedPlayer
 from simulation.people.visitors import Seen, Spectator
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, Wiretap
@@ -52,7 +52,7 @@ class Judge:
             self._after[seq] = Game(self._events[:seq], RandomChance(random.Random(0)))
         return self._after[seq]
 
-    def judge(self, players: Sequence[Player], spectators: Iterable[Spectator]) -> None:
+    def judge(self, players: Sequence[SimulatedPlayer], spectators: Iterable[Spectator]) -> None:
         try:
             if replayed(recorded(self._events)).events != self._events:
                 self.verdict.different.append(f"{self._table}: its record replays to another game")
@@ -104,7 +104,7 @@ class Judge:
                 case Returned(seat):
                     bots.discard(seat)
 
-    def judge_removed(self, players: Iterable[Player]) -> None:
+    def judge_removed(self, players: Iterable[SimulatedPlayer]) -> None:
         """Nobody lost a seat that was not taken from its player."""
         for player in players:
             if player.table == self._table and player.lost_seat and self.history.holds(player.token):

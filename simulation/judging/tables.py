@@ -34,7 +34,7 @@ class Evidence(Protocol):
         """Return the records of a table's game that were written."""
 
 
-class Tables:
+class TablesJudge:
     """Judges the tables of a round, with `journal` their entries, into `verdict`."""
 
     def __init__(

@@ -55,7 +55,7 @@ class Stuck(Exception):
     """Nothing is left to happen, or nothing but callbacks that call each other for ever."""
 
 
-class Network(Protocol):
+class ProcessNetwork(Protocol):
     """What processes need of the network."""
 
     async def connect(
@@ -161,7 +161,9 @@ class Process(base_events.BaseEventLoop):
     _asyncgen_firstiter_hook: Any
     _asyncgen_finalizer_hook: Any
 
-    def __init__(self, clock: Clock, network: Network, name: str, host: str, rng: random.Random) -> None:
+    def __init__(
+        self, clock: Clock, network: ProcessNetwork, name: str, host: str, rng: random.Random
+    ) -> None:
         super().__init__()
         self._network = network
         self.name = name

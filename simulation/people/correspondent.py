@@ -14,7 +14,7 @@ from engine.events import Place
 from engine.view import Phase
 from protocol.absence import letter_seconds
 from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Plan
-from simulation.people.players import End, Player
+from simulation.people.players import End, SimulatedPlayer
 from simulation.people.visitors import is_over, next_update
 
 _HOUR: Final = 3600.0
@@ -40,7 +40,7 @@ def is_called_at(table: str | None) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class Correspondent(Player):
+class Correspondent(SimulatedPlayer):
     """Makes its moves on short visits; `moved` tells when, by the numbers of the events before them.
 
     At half of the tables, they leave an address and come when they are called, all too seldom by themselves.
@@ -52,7 +52,7 @@ class Correspondent(Player):
 
     async def play(self) -> End:
         """Play as anybody does, and do not wait at the table for days until the others have seen the end."""
-        end = await Player.play(self)
+        end = await SimulatedPlayer.play(self)
         await self.disconnect()
         return end
 

@@ -13,8 +13,8 @@ from protocol.messages import NEW, SeatBot
 from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds
 from simulation.people.plan import Crowd, PlannedGame
-from simulation.people.players import End, Player
-from simulation.people.strangers import Bot, Bots
+from simulation.people.players import End, SimulatedPlayer
+from simulation.people.strangers import Bots, StrangersBot
 from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
 from simulation.verdict import Verdict
 
@@ -30,18 +30,18 @@ class Party:
     """
 
     game: PlannedGame
-    players: list[Player] = field(default_factory=list)
-    former: list[Player] = field(default_factory=list)
+    players: list[SimulatedPlayer] = field(default_factory=list)
+    former: list[SimulatedPlayer] = field(default_factory=list)
     company: Company | None = None
     spectators: list[Spectator] = field(default_factory=list)
-    guest: Bot | None = None
+    guest: StrangersBot | None = None
     tables: list[str] = field(default_factory=list)
     ended: int = 0  # games
     tasks: asyncio.TaskGroup | None = None  # of all who play, or wait for a seat
     spare: int = 0  # newcomers for seats that may be nobody's: a server gave them, and nobody was told
 
     @property
-    def everybody(self) -> list[Player]:
+    def everybody(self) -> list[SimulatedPlayer]:
         return [*self.players, *self.former]
 
     def has_seen(self, table: str) -> int:
@@ -151,7 +151,7 @@ class Games:
         self._counts["games"] += 1
         self._counts["games with a result"] += party.has_result(table)
 
-    async def _play_seat(self, party: Party, player: Player, over: asyncio.Event) -> End:
+    async def _play_seat(self, party: Party, player: SimulatedPlayer, over: asyncio.Event) -> End:
         """Play to the end; if the player is removed or leaves before the game, somebody else comes."""
         while (end := await player.play()) is End.REMOVED and party.company is not None:
             party.players.remove(player)
@@ -171,7 +171,7 @@ class Games:
         party.players.append(newcomer)
         return await self._play_seat(party, newcomer, over)
 
-    async def _newcomer(self, party: Party, over: asyncio.Event) -> Player | None:
+    async def _newcomer(self, party: Party, over: asyncio.Event) -> SimulatedPlayer | None:
         """Have somebody take a free or vacant seat, as soon as there is one; None if the game ends first."""
         table, company = party.tables[-1], party.company
         assert company is not None
@@ -203,14 +203,14 @@ class Games:
 
     def _player(
         self, seed: str, name: str, game: PlannedGame, company: Company | None, *, program: bool = False
-    ) -> Player:
+    ) -> SimulatedPlayer:
         rng = random.Random(seed)
         deeds = None
         if company is not None:
             deeds = Deeds(
                 company, rng, self._counts, self._way.private, self._way.once_public, program=program
             )
-        kind = Correspondent if self._plan.by_letters else Player
+        kind = Correspondent if self._plan.by_letters else SimulatedPlayer
         return kind(
             self._way,
             rng,

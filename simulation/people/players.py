@@ -82,7 +82,7 @@ class End(enum.Enum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Player(Visitor):
+class SimulatedPlayer(Visitor):
     """Holds a seat and makes its moves, at random; with `deeds`, it does other things too."""
 
     absence: Absence = field(default_factory=Wait)

@@ -30,7 +30,7 @@ _SECONDS_TO_COME: Final = 15.0
 _LOOK: Final = 0.05
 
 
-class Bot:
+class StrangersBot:
     """`palatinus bot` at a table, in a process that is paused now and then."""
 
     def __init__(self, process: Process, playing: "asyncio.Task[int]", said: io.StringIO) -> None:
@@ -70,12 +70,12 @@ class Bots:
         self._begin = begin
         self._number = 0
 
-    def joined(self, url: str, table: str) -> Bot:
+    def joined(self, url: str, table: str) -> StrangersBot:
         """Start a bot that joins the table."""
         self._number += 1
         process, said = self._new_process(f"bot {self._number}"), io.StringIO()
         options = BotOptions(url, table, ("random",), seed=self._number, timeouts=TIMEOUTS)
-        return Bot(process, self._begin(process, run_bots(options, said, said)), said)
+        return StrangersBot(process, self._begin(process, run_bots(options, said, said)), said)
 
 
 async def browse(

@@ -19,7 +19,7 @@ from engine.errors import Template
 from server.config import Durable
 from server.errors import JournalError, NotStored, NotStoredNow
 from server.storage import reasons
-from server.storage.reasons import Fault, Misfit
+from server.storage.reasons import Misfit, StorageFault
 
 # The library has no types.
 Connection: TypeAlias = Any
@@ -175,7 +175,7 @@ class Database:
 
 def _nobody_answers(error: BaseException) -> bool:
     """Return whether nothing listens there, at any of several addresses: then there is no number."""
-    if isinstance(error, Fault) or not isinstance(error, OSError):
+    if isinstance(error, StorageFault) or not isinstance(error, OSError):
         return False
     return error.errno in {None, errno.ECONNREFUSED, errno.ENOENT, errno.EHOSTUNREACH, errno.ENETUNREACH}
 

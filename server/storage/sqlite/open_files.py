@@ -30,7 +30,7 @@ class FileFault:
     remedy: str
 
 
-class NotInPlace(reasons.Fault):
+class NotInPlace(reasons.StorageFault):
     """The files are not those that were opened, or cannot be read: what is stored might be lost with them."""
 
 
