@@ -30,7 +30,7 @@ from server.storage.stored_tables import Everything
 _SEARCHED: Final = ".salvaged-"  # in the names of copies that have nothing more to give
 
 
-def salvaged_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[CheckedTable]:
+def salvage_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[CheckedTable]:
     """Return these tables, or all, as far as any file in the folder has them.
 
     The copies in `kept` are searched as well.

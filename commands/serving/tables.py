@@ -27,7 +27,7 @@ from commands.serving.running_server import (
 from engine.record import recorded
 from engine.view import SPECTATOR
 from protocol.admin import StoredReport
-from salvage.repair import repair, salvaged_tables
+from salvage.repair import repair, salvage_tables
 from server.errors import JournalInUse
 from server.storage.owner import CheckedTable, OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
@@ -208,7 +208,7 @@ def _salvage_tables(arguments: argparse.Namespace) -> int:
         return _repair_journal(arguments)
     with _open_closely(arguments) as tables:
         if isinstance(tables, DataFolder):
-            found = salvaged_tables(tables.data, tables.kept, codes)
+            found = salvage_tables(tables.data, tables.kept, codes)
         else:
             found = _database_module().DatabaseTables.salvage(tables, codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:

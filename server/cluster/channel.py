@@ -172,7 +172,7 @@ class Channel:
         self._told_as = 0  # the database may have lost what it was told
         self._rung = True
 
-    def _ring(self, payload: str) -> None:
+    def _ring(self, _connection: Connection, _pid: int, _channel: str, payload: str) -> None:
         """Record a notification, whatever it says: only one's own echo is known to be useless."""
         if payload != str(self._last_term):
             self._rung = True

@@ -263,14 +263,10 @@ async def notify(connection: Connection, signal: Signal) -> None:
 
 
 async def listen(
-    connection: Connection, database: Database, signal: Signal, heard: Callable[[str], None]
+    connection: Connection, database: Database, signal: Signal, heard: Callable[..., None]
 ) -> None:
-    """Call `heard` with the text of each such notification that comes while the connection lasts."""
-
-    def pass_on(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
-        heard(payload)
-
-    await connection.add_listener(signal.channel(database.schema), pass_on)
+    """Call `heard` at each such notification while the connection lasts; its last argument is the text."""
+    await connection.add_listener(signal.channel(database.schema), heard)
 
 
 # -- the URL: no sentence repeats a part which may be a password ---------------------------------------

@@ -43,7 +43,7 @@ class DatabaseTables(OwnersTables):
                 await _check_alone(connection)
             return await stored.carry_out(connection, operations.everything())
 
-        return self._looked_at(read)
+        return self._look(read)
 
     def check(self) -> Check:
         """Look at every table closely."""
@@ -56,7 +56,7 @@ class DatabaseTables(OwnersTables):
                 tables.append(replace(CheckedTable.of(table), events=()))  # not all games at once
             return Check(table_faults(damaged), tables)
 
-        return self._looked_at(look)
+        return self._look(look)
 
     def salvage(self, codes: Sequence[str]) -> list[CheckedTable]:
         """Return what is whole of these tables, or of all."""
@@ -64,13 +64,13 @@ class DatabaseTables(OwnersTables):
         async def look(connection: Connection) -> list[CheckedTable]:
             return [CheckedTable.of(table) async for table in find_tables(connection, codes or None)]
 
-        return self._looked_at(look)
+        return self._look(look)
 
     def _reports(self, codes: Sequence[str] | None) -> list[StoredReport]:
-        return self._looked_at(lambda connection: describe_all(connection, codes))
+        return self._look(lambda connection: describe_all(connection, codes))
 
     def _read(self, make: Callable[[], Operation[T]]) -> T:
-        return self._looked_at(lambda connection: stored.carry_out(connection, make()))
+        return self._look(lambda connection: stored.carry_out(connection, make()))
 
     def _change(self, codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         async def change(connection: Connection) -> Outcome:
@@ -83,7 +83,7 @@ class DatabaseTables(OwnersTables):
 
         return self._with(change)
 
-    def _looked_at(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    def _look(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Return what `work` finds, all of the same moment."""
 
         async def look(connection: Connection) -> T:

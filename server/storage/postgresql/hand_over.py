@@ -35,16 +35,14 @@ _WITHDRAW: Final = "UPDATE game_table SET offered = NULL WHERE code = $1 AND ter
 class Departure:
     """The end of the server with this `term`, which gives its tables to others.
 
-    `given` is called with the code of each, and `lost` with that of each of which nobody can tell.
+    `gone` is called with the code of each that is not this server's any more, and whether it was `given`:
+    otherwise nobody can tell where it is.
     """
 
-    def __init__(
-        self, database: Database, term: int, *, given: Callable[[str], None], lost: Callable[[str], None]
-    ) -> None:
+    def __init__(self, database: Database, term: int, gone: Callable[[str, bool], None]) -> None:
         self._database = database
         self._term = term
-        self._given = given
-        self._lost = lost
+        self._gone = gone
         self._connection: Connection = None
         self._lock = asyncio.Lock()  # the connection does one thing at a time
         self._addresses: dict[int, str] = {}  # of the servers that stay, by their terms
@@ -82,21 +80,23 @@ class Departure:
         Raises TableLost if nobody can tell.
         """
         try:
-            return await self._given_to(code)
+            address = await self._find_taker(code)
         except BaseException as error:  # also if it is cancelled: another server may have the table, or will
-            self._lost(code)
+            self._gone(code, False)
             if isinstance(error, FAILED):
                 raise TableLost("{reason}", reason=reason_of(error)) from error
             raise
+        if address is not None:
+            self._gone(code, True)
+        return address
 
-    async def _given_to(self, code: str) -> str | None:
+    async def _find_taker(self, code: str) -> str | None:
         """Return where a table is now, as `give` does; raises TableLost, or one of FAILED."""
         while self._addresses:
             successor = min(self._addresses, key=self._tables.__getitem__)
             address = self._addresses[successor]
             self._tables[successor] += 1
             if await self._offer(code, successor):
-                self._given(code)
                 return address
             self._addresses.pop(successor, None)  # it is paused, or slow, or of an older version
         return None

@@ -130,7 +130,7 @@ class HeldLease(NodeState):
                 async with self._database.connection() as connection:
                     async with asyncio.timeout(self._seconds_to_answer):
                         await listen(
-                            connection, self._database, Signal.TABLES_WAIT, lambda _: self._wake.set()
+                            connection, self._database, Signal.TABLES_WAIT, lambda *_: self._wake.set()
                         )
                     while await self._look(connection, holder):
                         await self._pause(self._renewal_due - self._loop.time())

@@ -157,7 +157,7 @@ class PostgresJournal(Journal):
     async def leave(self) -> Departure:
         """Take up nothing more, and begin to give tables away; raises NotStored."""
         self._lease.take_no_more()
-        departure = Departure(self._database, self._lease.term, given=self._given_away, lost=self._drop)
+        departure = Departure(self._database, self._lease.term, self._drop)
         try:
             await departure.begin()
         except FAILED as error:
@@ -165,11 +165,8 @@ class PostgresJournal(Journal):
         self._departure = departure
         return departure
 
-    def _given_away(self, code: str) -> None:
-        self._lease.handed_over += 1
-        self._drop(code)
-
-    def _drop(self, code: str) -> None:
+    def _drop(self, code: str, given: bool) -> None:
+        self._lease.handed_over += given
         self._queue.in_use.pop(code, None)
 
     async def storing(self) -> bool:

@@ -22,7 +22,7 @@ from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.rows import carry_out, commits, is_copy
-from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, upgrade
+from server.storage.sqlite.schema import SCHEMA_VERSION, check_version, upgrade
 from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.stored_tables import (
     SET_ASIDE,
@@ -120,7 +120,7 @@ def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
             ):
                 file.execute("PRAGMA locking_mode = EXCLUSIVE")  # otherwise a log needs a file for sharing it
                 file.backup(database)
-        version = checked_version(database, path)
+        version = check_version(database, path)
         upgrade(database, version)
         yield database, version
 

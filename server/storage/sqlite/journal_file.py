@@ -15,7 +15,7 @@ from server.config import Durable
 from server.errors import JournalError, JournalInUse, in_the_way
 from server.monitoring.logs import about
 from server.storage.reasons import Misfit, reason_of
-from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, number_of, transaction, upgrade
+from server.storage.sqlite.schema import SCHEMA_VERSION, check_version, number_of, transaction, upgrade
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ def in_use(path: Path) -> JournalInUse:
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    version = checked_version(database, path)
+    version = check_version(database, path)
     if 0 < version < SCHEMA_VERSION:
         copy_beside(database, path, f"v{version}")
     database.execute("PRAGMA journal_mode = WAL")

@@ -117,7 +117,7 @@ class OpenFiles:
 
     def _look_closely(self) -> bool:
         with self._lock:
-            before, self.fault = self.fault, self._found_fault()
+            before, self.fault = self.fault, self._find_fault()
             if self.fault is not None and before is None:
                 fault = self.fault
                 log.error(
@@ -128,7 +128,7 @@ class OpenFiles:
                 log.warning("the journal is back in its place", extra=about(path=str(before.path)))
             return self.fault is None
 
-    def _found_fault(self) -> FileFault | None:
+    def _find_fault(self) -> FileFault | None:
         try:
             if (change := _change(self._path, self._file)) is not None:
                 remedy = "put the same file back; if it was deleted, stop the server, which writes a copy"

@@ -46,7 +46,7 @@ _SCHEMA: Final = (
 _NEWER: Final = range(SCHEMA_VERSION + 1, 1000)  # versions that may be written one day
 
 
-def checked_version(database: sqlite3.Connection, path: Path) -> int:
+def check_version(database: sqlite3.Connection, path: Path) -> int:
     """Return the version of a journal, 0 for an empty file.
 
     Raises JournalError if it is of a newer version or not a journal, Misfit if its header is damaged.

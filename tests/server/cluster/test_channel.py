@@ -185,7 +185,7 @@ async def test_what_was_missed_is_found(database: str) -> None:
         await shared.connection.execute("DELETE FROM told WHERE key = 'table:AAAA'")
         await shared.connection.execute("UPDATE told SET key = 'table:CCCC', number = number + 1")
         two._looked -= 60
-        two._ring("")
+        two._ring(None, 0, "", "")
         await eventually(lambda: two._others._known[one.term].keys() == {"table:CCCC"})
 
 
