@@ -8,7 +8,6 @@ import re
 import sqlite3
 from pathlib import Path
 
-from protocol.messages import Announced
 from server.admin.endpoint import SOCKET_NAME
 from server.admin.service import BACKUP_NAME
 from server.app import running
@@ -30,21 +29,6 @@ async def test_what_is_shown_of_tables_holds_no_secrets(tmp_path: Path) -> None:
             assert shown
             assert not re.search(rb"[ESLMA][mfs]\b|[ESLMA][mf]\*", shown)
             assert not any(peer.token.encode() in shown for peer in peers)
-
-
-async def test_an_announcement_reaches_everybody(tmp_path: Path) -> None:
-    async with (
-        administered(tmp_path) as server,
-        game(server.port, 2, watched=True) as peers,
-        connected(server.port) as visitor,
-    ):
-        assert await answer(tmp_path, "announce", text="Down at ten.") == {"clients": 4}
-        for peer in (*peers, visitor):
-            assert (await peer.until(Announced)).text == "Down at ten."
-        for text, code in (("a\x1b[31m", "text-unprintable"), (" a", "text-blank")):
-            assert (await failure_of(tmp_path, "announce", text=text))["code"] == code
-        assert (await failure_of(tmp_path, "announce", text="a" * 401))["code"] == "bad-request"
-        await visitor.nothing_but_pong()
 
 
 async def test_the_level_of_the_log_can_be_changed(tmp_path: Path) -> None:

@@ -122,14 +122,8 @@ async def test_a_closed_connection_does_not_wait_for_its_answer() -> None:
 
 
 BEGINNINGS = [
-    *(
-        b"",
-        b"GET / HTTP/1.1\r\nHost: here\r\n",
-        b"GET / HTTP/1.1\r\nHost: here\r\n\r\n",
-        b"no HTTP\r\n",
-        UPGRADE,
-    ),
-    *(UPGRADE, UPGRADE + HELLO + frame(0x2, encode(OpenTable(1, 2, "Anna"))), UPGRADE + b"\xff" * 20),
+    *(b"", b"no HTTP\r\n", UPGRADE, UPGRADE + b"\xff" * 20, b"GET / HTTP/1.1\r\nHost: here\r\n"),
+    *(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", UPGRADE + HELLO + frame(0x2, encode(OpenTable(1, 2, "Anna")))),
 ]
 
 

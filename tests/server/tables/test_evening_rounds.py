@@ -25,16 +25,13 @@ _PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 1
 
 
 def test_table_sizes() -> None:
-    """Tables have 3 to 5 people, nearly the same number; two people play with each other."""
+    """Tables have 3 to 5 people, nearly the same number; two people play with each other, nobody alone."""
+    assert not [*table_sizes(1), *table_sizes(0), *draw_tables([7], {}, random.Random(1))]
     assert table_sizes(2) == [2]
     for people in range(3, 65):
         sizes = table_sizes(people)
         assert sum(sizes) == people
         assert 3 <= min(sizes) <= max(sizes) <= min(5, min(sizes) + 1)
-
-
-def test_a_person_alone_has_no_table() -> None:
-    assert not [*table_sizes(1), *table_sizes(0), *draw_tables([7], {}, random.Random(1))]
 
 
 def _repeats(tables: Sequence[Sequence[int]], met: Mapping[Pair, int]) -> list[int]:
