@@ -14,7 +14,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of, speak
+from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of
 from tests.conftest import Complain, Run
 
 ROOT = Path(__file__).parent.parent
@@ -144,12 +144,17 @@ def test_translations_are_whole(language: str) -> None:
             assert text.endswith(".") == english[0].endswith("."), message.id
 
 
-def test_french_has_a_no_break_space_before_its_high_signs() -> None:
-    """And only there where French has a space: not in an address, a time or the name of a key."""
+def test_french_is_written_as_it_should_be() -> None:
+    """It has a no-break space before its high signs, unless in an address, a time or the name of a key.
+
+    It says tu, and elides nothing before a name, which may begin with a vowel: nobody says `de Ann`.
+    """
+    before_a_name = r"\b(?:de|que) \{(?:name|names|leaders|winners|voter)\}"
     for message, _, translated in messages("fr"):
         for text in translated:
             assert not re.search(r" [:;?!](?![\w*])", text), message.id
             assert not re.search(r"[^\W\d][:;?!](?=\s|$)", text), message.id
+            assert not re.search(rf"{before_a_name}|\b(?:vous|votre|vos)\b", text, re.IGNORECASE), message.id
 
 
 def test_every_text_with_a_number_has_its_plural() -> None:
@@ -164,14 +169,6 @@ def test_every_text_with_a_number_has_its_plural() -> None:
         rest = re.sub(rf"{limits}|\{{points\}} points a game|\{{name\}} draws tile", "", english[0])
         counts = re.search(rf"\{{\w+\}} (?:\w+ )?(?:{nouns})\b", rest)
         assert len(english) > 1 or not counts or "hoose 1 " in rest, message.id
-
-
-def test_french_says_tu_and_elides_nothing_before_a_name() -> None:
-    """A name may begin with a vowel, and nobody says `de Ann`."""
-    for message, _, translated in messages("fr"):
-        for text in translated:
-            before_a_name = r"\b(?:de|que) \{(?:name|names|leaders|winners|voter)\}"
-            assert not re.search(rf"{before_a_name}|\b(?:vous|votre|vos)\b", text, re.IGNORECASE), message.id
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -202,13 +199,7 @@ def test_the_locale_chooses_the_language(environment: dict[str, str], language: 
     assert language_of(environment) == language
 
 
-@pytest.fixture
-def english_again() -> Iterator[None]:
-    yield
-    speak("en")
-
-
-@pytest.mark.usefixtures("english_again")
+@pytest.mark.usefixtures("in_language")
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_what_is_wrong_with_a_record_is_told_in_the_language(
     language: str, tmp_path: Path, complain: Complain
@@ -231,7 +222,7 @@ def test_what_is_wrong_with_a_record_is_told_in_the_language(
         assert complain("check", file, "--lang", language) == f"palatinus: {told}\n"
 
 
-@pytest.mark.usefixtures("english_again")
+@pytest.mark.usefixtures("in_language")
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_lang_is_heard_before_anything_is_said(
     language: str, tmp_path: Path, run: Run, complain: Complain

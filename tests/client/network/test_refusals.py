@@ -1,7 +1,6 @@
 """Refusals and close reasons in the player's language: one sentence for each code, with all facts."""
 
 import re
-from collections.abc import Iterator
 from string import Formatter
 
 import pytest
@@ -15,13 +14,8 @@ from protocol.messages import Refused
 from protocol.text import TextFault
 from tests.engine.test_game import REFUSALS
 
+pytestmark = pytest.mark.usefixtures("in_language")
 CODES = [*Code, *Fault]
-
-
-@pytest.fixture(autouse=True)
-def _restore_english() -> Iterator[None]:
-    yield
-    speak("en")
 
 
 def facts_in(template: str) -> set[str]:

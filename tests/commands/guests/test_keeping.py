@@ -184,20 +184,10 @@ SEQUENCES = sorted(
 
 
 def test_every_key_of_every_terminal_is_known() -> None:
-    for sequence in SEQUENCES:
+    """And other input is read as usual."""
+    other = ("\x1b", "\x1bx", "\x1b[I", "\x1b[O", "\x1b[<0;80;24M", "\x1b[<35;1;1m", "\x1b[M !!", "àé漢")
+    for sequence in (*SEQUENCES, *other, "\x1b[200~ave\x1b[201~"):
         assert read(sequence) == as_the_library(sequence)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("\x1b", "\x1bx", "\x1b[I", "\x1b[O", "\x1b[<0;80;24M", "\x1b[<35;1;1m", "\x1b[M !!"),
-        *("àé漢", "\x1b[200~ave\x1b[201~"),
-    ],
-    ids=repr,
-)
-def test_other_input_is_read_as_usual(text: str) -> None:
-    assert read(text) == as_the_library(text)
 
 
 @given(st.lists(st.sampled_from([each for each in SEQUENCES if len(each) > 2] + ["a", "é", "\x1b[<0;8;4M"])))
@@ -245,19 +235,14 @@ class Clock:
         return self.now
 
 
-def test_nobody_rests_while_there_is_enough_for_all() -> None:
+def test_who_takes_more_than_a_share_rests_for_the_others() -> None:
+    """And nobody while there is enough for all."""
     clock = Clock()
     house = CpuBudget(0.5, lambda: 0.5, clock)
-    one = CpuBudget(0.1, lambda: 0.05, clock, house)
+    one, greedy, modest = (CpuBudget(0.1, lambda: 0.05, clock, house) for _ in "123")
     for _second in range(10):
         clock.now += 1
         assert one.spend(0.4) == 0
-
-
-def test_who_takes_more_than_a_share_rests_for_the_others() -> None:
-    clock = Clock()
-    house = CpuBudget(0.5, lambda: 0.5, clock)
-    greedy, modest = (CpuBudget(0.1, lambda: 0.05, clock, house) for _ in "12")
     for _second in range(10):
         clock.now += 1
         rest = greedy.spend(1.0)

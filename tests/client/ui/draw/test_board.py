@@ -43,29 +43,22 @@ def test_board_fills_its_scale(game: Game, scale: Scale, glyphs: GlyphSet) -> No
 
 
 @pytest.mark.parametrize("scale", SCALES.values())
-def test_hexes_do_not_overlap_and_neighbours_are_adjacent(scale: Scale) -> None:
+def test_hexes_and_borders_do_not_overlap_and_neighbours_are_adjacent(scale: Scale) -> None:
     """Hexes that share a side are next to each other on the screen (R2.5)."""
     taken: set[tuple[int, int]] = set()
+    drawn = borders(scale, ALL_LAID, ascii_only=False)
     for cell in HEX_POSITIONS:
         x, y = scale.body_of(cell)
         body = {(x + dx, y + dy) for dx in range(scale.across - 1) for dy in range(scale.body)}
-        assert not body & taken
+        assert not body & (taken | drawn.keys())
+        edges = {(x + dx, y + dy) for dx in (-1, scale.across - 1) for dy in range(scale.body)}
+        assert edges <= drawn.keys()
         taken |= body
         for beside in neighbours(cell):
             if beside in HEX_POSITIONS:
                 other_x, other_y = scale.body_of(beside)
                 steps = (abs(other_x - x), abs(other_y - y))
                 assert steps in {(scale.across, 0), (scale.across // 2, scale.pitch)}
-
-
-@pytest.mark.parametrize("scale", SCALES.values())
-def test_borders_do_not_overlap_hexes(scale: Scale) -> None:
-    drawn = borders(scale, ALL_LAID, ascii_only=False)
-    for cell in HEX_POSITIONS:
-        x, y = scale.body_of(cell)
-        for row in range(scale.body):
-            assert {(x - 1, y + row), (x + scale.across - 1, y + row)} <= drawn.keys()
-            assert not {(x + dx, y + row) for dx in range(scale.across - 1)} & drawn.keys()
 
 
 def test_tiles_have_stronger_borders_than_their_fields() -> None:

@@ -85,29 +85,20 @@ def people_palettes() -> list[Mapping[People, painter.ColourPair]]:
 
 
 @pytest.mark.parametrize("colours", people_palettes())
-@pytest.mark.parametrize("eyes", EYES)
-def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, painter.ColourPair], eyes: str) -> None:
-    """Any two peoples differ by more than ten times a just noticeable difference."""
-    for one, other in itertools.combinations(People, 2):
-        assert distance(colours[one].background, colours[other].background, eyes) > 25, (one, other)
-
-
-@pytest.mark.parametrize("colours", people_palettes())
-def test_letters_on_peoples_are_readable(colours: Mapping[People, painter.ColourPair]) -> None:
+def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, painter.ColourPair]) -> None:
+    """By more than ten times a just noticeable difference; and the letters on them are readable."""
+    for eyes, (one, other) in itertools.product(EYES, itertools.combinations(People, 2)):
+        assert distance(colours[one].background, colours[other].background, eyes) > 25, (eyes, one, other)
     for pair in colours.values():
         assert contrast(pair.background, pair.foreground) >= 4.5, pair
 
 
 @pytest.mark.parametrize("land", painter.LAND_COLOURS.values())
-def test_text_on_tiles_is_readable(land: painter.LandColours) -> None:
+def test_text_on_tiles_is_readable_and_tiles_differ_slightly(land: painter.LandColours) -> None:
+    """All tiles are dark or all are light, so that the pieces stand out."""
     for ground in land.tiles.values():
         for text in (land.text, land.quiet, land.hill, land.spring, land.cursor.background):
             assert contrast(ground, text) >= 4.5, (ground, text)
-
-
-@pytest.mark.parametrize("land", painter.LAND_COLOURS.values())
-def test_tiles_differ_slightly(land: painter.LandColours) -> None:
-    """Any two tiles differ, but all are dark or all are light, so that the pieces stand out."""
     for one, other in itertools.combinations(land.tiles.values(), 2):
         assert distance(one, other, "all cones") > 10
         assert contrast(one, other) < 3
