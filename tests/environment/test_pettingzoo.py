@@ -19,21 +19,18 @@ pytestmark = [
     # No action is legal when the game is over.
     pytest.mark.filterwarnings("ignore:Action mask numpy array is all zeros"),
 ]
-PLAYERS = pytest.mark.parametrize("players", [2, 3, 4, 5])
 EACH = 50  # cycles: more than a game has
 
 
-@PLAYERS
-@pytest.mark.parametrize("random_layout", [True, False])
-def test_pettingzoos_api_test_passes(players: int, random_layout: bool) -> None:
-    """By the registered id, as PettingZoo's users make environments."""
-    env = pettingzoo.make("aec", "palatinus-v0", players=players, random_layout=random_layout)
-    api_test(env, num_cycles=EACH)
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_pettingzoos_api_and_seed_tests_pass(players: int) -> None:
+    """By the registered id, as PettingZoo's users make environments.
 
-
-@PLAYERS
-def test_pettingzoos_seed_test_passes(players: int) -> None:
-    """Two environments with the same seed and actions go the same way, also where tiles are drawn later."""
+    Two with the same seed and actions go the same way, also where tiles are drawn later.
+    """
+    for random_layout in (True, False):
+        env = pettingzoo.make("aec", "palatinus-v0", players=players, random_layout=random_layout)
+        api_test(env, num_cycles=EACH)
     seed_test(lambda: palatinus_v0.env(players, random_layout=False), num_cycles=EACH)
 
 

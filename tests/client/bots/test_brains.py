@@ -273,13 +273,6 @@ def test_who_loves_wolves_and_who_does_not(name: str, wolf: bool) -> None:
     assert len(chosen) > 5
 
 
-def test_levels_are_brains() -> None:
-    """By their names, as everywhere; players are told of each of them."""
-    for name, brain in LEVELS.items():
-        assert brain_named(name) == NamedBrain(name, brain)
-    assert [level.name for level in levels.LEVELS] == list(LEVELS)
-
-
 def unpickled(brain: Any) -> Any:
     """Return what a process gets that is sent the brain."""
     return pickle.loads(pickle.dumps(brain))  # noqa: S301 - our own
@@ -308,8 +301,11 @@ def test_bots_of_older_tables_keep_their_brains() -> None:
     assert unpickled(config.stand_in.choose) == LEVELS["consul"]
 
 
-def test_levels_are_told_with_their_temper() -> None:
+def test_levels_are_brains_and_told_with_their_temper() -> None:
     """A level of a server of another time is told by its name; a beginner's is offered first."""
+    for name, brain in LEVELS.items():
+        assert brain_named(name) == NamedBrain(name, brain)
+    assert [level.name for level in levels.LEVELS] == list(LEVELS)
     for level in levels.LEVELS:
         assert describe_level(level.name) == level.title
         assert describe_temper(level.name) == level.temper

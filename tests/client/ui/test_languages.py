@@ -271,15 +271,9 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
 
 
 @pytest.mark.parametrize("spoken", LANGUAGES)
-def test_headings_of_the_result_fit_their_columns(spoken: str) -> None:
+def test_headings_of_the_result_fit_their_columns_and_those_of_past_games_stand_apart(spoken: str) -> None:
     with speaking(spoken):
         for heading, room in RESULT_COLUMNS:
             assert get_cwidth(language._(heading)) <= room, heading
-
-
-@pytest.mark.parametrize("spoken", LANGUAGES)
-def test_the_headings_of_past_games_stand_apart(spoken: str) -> None:
-    with speaking(spoken):
-        ui, model = PAGES["history"]()
-        heading = screen_of(ui, model)
+        heading = screen_of(*PAGES["history"]())
         assert all(f"{language._(each)} " in heading for each in ("ENDED", "TABLE"))

@@ -157,6 +157,8 @@ def test_words_are_readable_never_the_same_and_no_names() -> None:
     assert all(map(connection.resembles_word, (*mistyped, word.replace("-", " "), word.replace("-", ""))))
     names = ("anna", "", "root", "anna-maria rossi", "sara_bini", "masanori takeda", "a-b-c")
     assert not any(map(connection.resembles_word, names))
+    assert connection.of_word("abc") != connection.of_key("abc")  # a fingerprint that is typed is no key
+    assert connection.of_word("Bado") == connection.of_word("bado")
 
 
 def read(*texts: str) -> list[KeyPress]:
@@ -219,12 +221,6 @@ def test_what_never_ends_is_dropped() -> None:
     reader = KeyReader(lambda _key: None)
     reader.feed("\x1b[" + "0" * 1000)
     assert len(reader._sequence) <= 32
-
-
-def test_a_word_is_not_a_key() -> None:
-    """Nobody has somebody else's seats by typing the fingerprint of their key."""
-    assert connection.of_word("abc") != connection.of_key("abc")
-    assert connection.of_word("Bado") == connection.of_word("bado")
 
 
 class Clock:

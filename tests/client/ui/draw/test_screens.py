@@ -384,13 +384,16 @@ def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_question_whether_to_quit_is_whole_in_every_window(language: str) -> None:
+def test_what_is_asked_and_typed_is_seen_in_every_window(language: str) -> None:
+    """The question whether to quit as a whole, and the end of a line, however long its question is."""
+    ui, model = placing()
     with speaking(language):
-        ui, model = placing()
         asked = news_lines(replace(ui, overlay=Quitting(), log=()), 200, 1, "")
         frame = drawn(replace(ui, overlay=Quitting()), model, UNICODE, 20, 8)
-    shown = " ".join(plain(row).strip() for row in frame.lines)
-    assert plain(asked[0]).strip() in shown
+        assert plain(asked[0]).strip() in " ".join(plain(row).strip() for row in frame.lines)
+        for asks in LinePrompt:
+            entry = TypedLine(asks).filled("the end")
+            assert "the end" in plain(drawn(replace(ui, entry=entry), model, UNICODE, 20, 8).lines[-1])
 
 
 @pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
@@ -403,15 +406,6 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
         shown = " ".join(plain(frame.lines[row]).strip("\u25ba ") for row in rows)
         assert shown == words
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_typed_is_seen_however_long_its_question_is(language: str) -> None:
-    ui, model = placing()
-    with speaking(language):
-        for asks in LinePrompt:
-            entry = TypedLine(asks).filled("the end")
-            assert "the end" in plain(drawn(replace(ui, entry=entry), model, UNICODE, 20, 8).lines[-1])
 
 
 def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:

@@ -190,12 +190,6 @@ def test_bots_are_seated_and_removed_by_typed_commands() -> None:
     assert isinstance(meaning("bot remove", model), Misread)
 
 
-def test_keys_while_gathering() -> None:
-    model = TableModel("KXQT")
-    assert seen.request_after(Ui("Ann"), model, "enter") == StartGame(NEW)
-    assert seen.request_after(Ui("Ann"), model, "escape") == Leave(NEW)
-
-
 def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
     """A spectator has none, and no question outlives the page that it was asked on."""
     model = gathering(ANN, SeatSummary())
@@ -204,6 +198,7 @@ def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
         assert seen.request_after(ui, model, "escape") is None
         assert seen.request_after(ui, model, "escape", answer) == request
     assert seen.request_after(ui, replace(model, seat=None), "escape") == Leave(NEW)
+    assert seen.request_after(ui, model, "enter") == StartGame(NEW)
     _ui, playing = seen.laying()
     asked = seen.after(ui, model, "escape")
     assert asked.overlay is not None

@@ -440,19 +440,15 @@ def test_a_line_is_edited() -> None:
     assert seen.after(ui, model, ":", "enter").entry is None
 
 
-def test_completion_stops_where_lines_differ() -> None:
+def test_lines_are_completed_up_to_where_they_differ_and_recalled() -> None:
     ui, model = seen.placing()
+    later = seen.after(ui, model, *seen.typed("help"), "escape", *seen.typed("rules"), "escape")
+    ways = ["up"], ["up", "up"], ["up", "up", "down", "down"]
+    assert [seen.line_of(seen.after(later, model, ":", *keys)) for keys in ways] == ["rules", "help", ""]
     assert seen.line_of(seen.after(ui, model, ":", "r", "tab")) == "rules"
     assert seen.line_of(seen.after(ui, model, ":", "m", "*", " ", "tab")).startswith("m* ")
     ui, model = seen.laying()
     assert seen.line_of(seen.after(ui, model, ":", "l", "a", "tab")).startswith("lay ")
-
-
-def test_earlier_lines_can_be_recalled() -> None:
-    ui, model = seen.placing()
-    ui = seen.after(ui, model, *seen.typed("help"), "escape", *seen.typed("rules"), "escape")
-    ways = ["up"], ["up", "up"], ["up", "up", "down", "down"]
-    assert [seen.line_of(seen.after(ui, model, ":", *keys)) for keys in ways] == ["rules", "help", ""]
 
 
 def test_a_refused_line_can_be_corrected() -> None:

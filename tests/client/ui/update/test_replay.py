@@ -153,6 +153,10 @@ def test_keys_change_the_eyes() -> None:
     assert after(ui, "2", "a") == ui
     assert after(ui, "4").notice is not None
     assert "seen by Bob" in screen(after(ui, "2"))
+    ui = after(start(), *seen.typed("7"))
+    assert "HAND OF Bob" in screen(ui)  # who is on turn
+    assert "HAND OF Cosima" in screen(after(ui, "3"))
+    assert "HAND OF" not in screen(after(ui, "w"))
 
 
 def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
@@ -168,13 +172,6 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     assert after_key(first, "b", replay.seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
         assert "over here" in seen.notice_of(after(there, *keys, "b"))
-
-
-def test_the_hand_shown_is_that_of_the_eyes_or_of_the_player_on_turn() -> None:
-    ui = after(start(), *seen.typed("7"))
-    assert "HAND OF Bob" in screen(ui)
-    assert "HAND OF Cosima" in screen(after(ui, "3"))
-    assert "HAND OF" not in screen(after(ui, "w"))
 
 
 def test_typed_commands() -> None:
@@ -307,10 +304,11 @@ def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
 
 
 def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
-    """And from the last to the first."""
+    """And from the last to the first; the chances stay wherever one goes, and whose eyes one borrows."""
     ui = replay.after_analysis(replay.with_analysis(begun(), analysis_of(record_of(3))))
     analysis = replay_of(ui).analysis
     assert analysis is not None
+    assert all(replay_of(pressed_at(ui, key)[0]).analysis == analysis for key in ("right", "end", "tab", "w"))
     numbers = sorted(move.number for move in analysis.deciding)
     assert seen.notice_of(ui) == "Moves {}, {} and {} decided most.".format(*numbers)
     for number in [*numbers, numbers[0]]:
@@ -318,13 +316,6 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
         assert replay_of(ui).stop == number
     ui, _ = pressed_at(replace(begun()), "d")
     assert replay_of(ui).stop == 0
-
-
-@pytest.mark.parametrize("key", ["right", "end", "tab", "w"])
-def test_the_chances_stay_while_one_looks_around(key: str) -> None:
-    """Wherever one goes, and whose eyes one borrows."""
-    ui = replay.after_analysis(replay.with_analysis(begun(), analysis_of(record_of(3))))
-    assert replay_of(pressed_at(ui, key)[0]).analysis == replay_of(ui).analysis
 
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
