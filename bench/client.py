@@ -29,7 +29,7 @@ _TIMEOUT: Final = 20
 
 def samples(tree: Path) -> Samples:
     """Return seconds to the first screen, milliseconds from key to redraw, and a watched game's CPU."""
-    return started(tree) | answered(tree) | watched(tree)
+    return measure_starts(tree) | measure_keys(tree) | measure_watching(tree)
 
 
 def _let_settle(screen: pexpect.spawn) -> None:
@@ -56,7 +56,7 @@ def _cpu_seconds(screen: pexpect.spawn) -> float:
     return float(times.user + times.system)
 
 
-def started(tree: Path) -> Samples:
+def measure_starts(tree: Path) -> Samples:
     """Return how long `palatinus play` takes to show the board of a game that has begun, and its CPU."""
     found, busy = [], []
     for _ in range(1 + _STARTS):
@@ -74,7 +74,7 @@ def started(tree: Path) -> Samples:
 
 
 @contextlib.contextmanager
-def compiled() -> Iterator[None]:
+def keep_compiled() -> Iterator[None]:
     """Let child processes keep compiled modules in a folder of their own, as an installed program does."""
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = folder
@@ -82,7 +82,7 @@ def compiled() -> Iterator[None]:
         yield
 
 
-def answered(tree: Path) -> Samples:
+def measure_keys(tree: Path) -> Samples:
     """Return how long after a key that moves the cursor the screen is complete again."""
     screen = terminal(tree, "play", "--random-layout", "--players", "2", "--name", "bench")
     screen.expect_exact("Your turn")
@@ -102,7 +102,7 @@ def answered(tree: Path) -> Samples:
     }
 
 
-def watched(tree: Path) -> Samples:
+def measure_watching(tree: Path) -> Samples:
     """Return the CPU that a client takes, its start included, to watch four bots play a whole game."""
     found = []
     bots = [sys.executable, "palatinus.py", "bot"]
@@ -130,5 +130,5 @@ def watched(tree: Path) -> Samples:
 
 
 if __name__ == "__main__":
-    with compiled():
+    with keep_compiled():
         print(json.dumps(samples(Path.cwd())))

@@ -14,7 +14,7 @@ from typing import Final
 
 from simulation.broken import MISTAKES, prove
 from simulation.plan import Choice, plan_of
-from simulation.running import outcomes, shrunk
+from simulation.running import outcomes, shrink
 from simulation.world import Outcome
 
 _SECONDS_BETWEEN_LINES: Final = 30.0
@@ -78,7 +78,7 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
         cpu += outcome.cpu
         if outcome.failed:
             failed += 1
-            small = shrunk(choice, outcome, options.jobs) if options.shrink else choice
+            small = shrink(choice, outcome, options.jobs) if options.shrink else choice
             _report(small, outcome)
         if options.needs is not None and (failed or cpu > _SECONDS_FOR_A_MISTAKE):
             break

@@ -43,11 +43,11 @@ def prove(names: list[str], first: int, jobs: int) -> int:
             path = Path(folder) / mistake.mutation.path
             source = path.read_text(encoding="utf-8")
             path.write_text(mistake.mutation.applied(source), encoding="utf-8")
-            said = _simulated(Path(folder), name, "--first", str(first), "--seeds", "10000", "-j", str(jobs))
+            said = _simulate(Path(folder), name, "--first", str(first), "--seeds", "10000", "-j", str(jobs))
             path.write_text(source, encoding="utf-8")
             found = re.search(r"^seed (\d+) failed", said, re.MULTILINE)
             how = ", ".join(dict.fromkeys(re.findall(r"^  (\w+): ", said, re.MULTILINE))) or "NOT FOUND"
-            control = "" if found is None else _simulated(ROOT, name, "--first", found[1], "--seeds", "1")
+            control = "" if found is None else _simulate(ROOT, name, "--first", found[1], "--seeds", "1")
             if " 0 failed" not in control:
                 missed += 1
                 print(control)
@@ -56,7 +56,7 @@ def prove(names: list[str], first: int, jobs: int) -> int:
     return min(missed, 1)
 
 
-def _simulated(tree: Path, name: str, *options: str) -> str:
+def _simulate(tree: Path, name: str, *options: str) -> str:
     """Return what the simulation in a source tree prints until it has found a failure."""
     command = [sys.executable, "-m", "simulation", "--needs", name, *options]
     return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False).stdout

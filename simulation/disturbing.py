@@ -75,7 +75,7 @@ class Disturbing:
         """Return what the server may have logged because of the faults."""
         return re.compile("|".join(self._said))
 
-    def carried(self, tap: Wiretap) -> None:
+    def note_arrival(self, tap: Wiretap) -> None:
         """Take note that something has reached the server; see what falls due."""
         ended = bool(tap.ended - self._ended)
         self._ended |= tap.ended

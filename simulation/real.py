@@ -30,7 +30,7 @@ from server.storage.entries import Entry
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.schema import prepare
-from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
+from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, read_notes
 from simulation.judging.tables import TablesJudge
 from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
@@ -283,7 +283,7 @@ class Round:
         journal = stored_in(await asyncio.to_thread(DatabaseTables(self._cluster.url).everything))
         connection = await Database(self._cluster.url).connect()
         try:
-            ownership, self.long_tables = await noted(connection)
+            ownership, self.long_tables = await read_notes(connection)
         finally:
             await connection.close()
         self.counts["tables that went to another node"] += ownership.changes

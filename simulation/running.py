@@ -37,14 +37,14 @@ def outcomes(
         while True:
             while waiting and len(running) < jobs and (until is None or time.monotonic() < until):
                 choice = waiting.popleft()
-                process, ours = _begun(choice, trace)
+                process, ours = _begin(choice, trace)
                 running[ours] = process, choice, time.monotonic()
             if not running:
                 return
             for ready in wait(list(running), 1.0):
                 assert isinstance(ready, Connection)
                 process, choice, _ = running.pop(ready)
-                yield choice, _received(ready, process)
+                yield choice, _receive(ready, process)
             for ours, (process, choice, began) in list(running.items()):
                 if time.monotonic() > began + _MOST_SECONDS:
                     del running[ours]
@@ -55,7 +55,7 @@ def outcomes(
             process.kill()
 
 
-def shrunk(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
+def shrink(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
     """Return the same simulation without faults that its failure does not need."""
     wanted = _kinds(outcome)
     calm = replace(choice, calm=True)
@@ -75,7 +75,7 @@ def _kinds(outcome: Outcome) -> set[str]:
     return found | ({"failure"} if outcome.failure else set())
 
 
-def _begun(choice: Choice, trace: Path | None) -> tuple[ForkProcess, Connection]:
+def _begin(choice: Choice, trace: Path | None) -> tuple[ForkProcess, Connection]:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_live, args=(choice, trace, theirs), daemon=True)
@@ -84,7 +84,7 @@ def _begun(choice: Choice, trace: Path | None) -> tuple[ForkProcess, Connection]
     return process, ours
 
 
-def _received(ours: Connection, process: ForkProcess) -> Outcome:
+def _receive(ours: Connection, process: ForkProcess) -> Outcome:
     try:
         outcome: Outcome = ours.recv()
     except EOFError:

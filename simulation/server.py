@@ -126,14 +126,14 @@ class Server:
 
     async def _serve(self) -> None:
         try:
-            await serve_until(self._stop, self._config, self._started)
+            await serve_until(self._stop, self._config, self._note_running)
         except (StartError, JournalError) as error:
             self._failure = str(error)
         except Exception as error:
             self._failure = repr(error)
             raise
 
-    def _started(self, running: Running) -> None:
+    def _note_running(self, running: Running) -> None:
         self.running = running
 
     def _die(self) -> None:

@@ -88,8 +88,8 @@ class Week(World):
         self._down.append(self._clock.now)
         self._disturbing.strike(PlannedFault(len(self._down), kind, Moment.MOVE, 0, 0))
 
-    def _logged(self, server: Server, line: str) -> None:
-        super()._logged(server, line)
+    def _check_log_line(self, server: Server, line: str) -> None:
+        super()._check_log_line(server, line)
         if (found := _STOOD_IN.search(line)) is not None:
             self._stood_in.setdefault(found[1], []).append(self._clock.now)
 

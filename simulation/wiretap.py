@@ -147,14 +147,14 @@ class _Frames:
         self._masked = masked
         self._stream = StreamReader()
         self._fed = 0
-        self._parser = self._parsed()
+        self._parser = self._parse()
 
     def feed(self, data: bytes) -> None:
         self._stream.feed_data(data)
         self._fed += len(data)
         next(self._parser, None)
 
-    def _parsed(self) -> Iterator[None]:
+    def _parse(self) -> Iterator[None]:
         line = yield from self._stream.read_line(_MOST)
         if not line.startswith((b"HTTP/1.1 101 ", b"GET ")):
             return

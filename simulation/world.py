@@ -148,7 +148,7 @@ class World:
         self._games: Games | None = None
         self._evening: list[EveningGuest] = []
         self._stroller: Stroller | None = None
-        logging.basicConfig(handlers=[Log(clock, lambda: self.servers, self._logged)], force=True)
+        logging.basicConfig(handlers=[Log(clock, lambda: self.servers, self._check_log_line)], force=True)
         logging.getLogger().setLevel(logging.WARNING)
         logging.getLogger("server").setLevel(logging.INFO if plan.verbose else logging.WARNING)
 
@@ -200,7 +200,7 @@ class World:
 
         def received(data: bytes) -> None:
             self._by_the_worlds_clock(tap.feed_request, data)
-            self._disturbing.carried(tap)
+            self._disturbing.note_arrival(tap)
 
         connection.received = received
 
@@ -238,7 +238,7 @@ class World:
         living = [server for server in self.servers if server.running is not None] or self.servers
         return self._rng.choice(living).host, PORT
 
-    def _logged(self, server: Server, line: str) -> None:
+    def _check_log_line(self, server: Server, line: str) -> None:
         """See to it that nodes give up their tables only if they have to."""
         if (lost := _LEASE_LOST.search(line)) is None or self.database is None:
             return
@@ -328,10 +328,12 @@ class World:
 
     async def _browse(self) -> None:
         rng = random.Random(f"{self._plan.seed} browser")
-        async for seen in browse(f"{self.servers[0].host}:{PORT}", self._hidden, rng, self.outcome.counts):
+        async for seen in browse(
+            f"{self.servers[0].host}:{PORT}", self._secret_wolves, rng, self.outcome.counts
+        ):
             self.outcome.verdict.leaked.append(seen)
 
-    def _hidden(self) -> dict[str, bool]:
+    def _secret_wolves(self) -> dict[str, bool]:
         """Return the tables in the server's memory, and whether wolves there are secrets."""
         running = self.servers[0].running
         if running is None:

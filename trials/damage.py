@@ -57,7 +57,7 @@ class Case:
     told: Games
 
 
-def copied(data: Path, to: Path) -> None:
+def copy_files(data: Path, to: Path) -> None:
     to.mkdir(mode=0o700)
     for name in GIVEN:
         if (data / name).exists():
@@ -76,31 +76,31 @@ async def case_in(folder: Path, seed: int = 0) -> Case:
                 await play_on(peers, chooser, moves=8 + 3 * number)
         async with game(server.port, 2) as over:
             await play_on(over, chooser)
-        await _archived(server, over[0].code)
-        await _set_aside_and_restored(server, peers[0].code)
+        await _archive(server, over[0].code)
+        await _set_aside_and_restore(server, peers[0].code)
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(running(config))
         for number in range(3):
             async with game(server.port, 2) as peers:
                 await play_on(peers, chooser, moves=4 + number)
             if number == 0:
-                copied(data, earlier)
+                copy_files(data, earlier)
                 await _checkpoint(server)
         async with game(server.port, 3) as over:
             await play_on(over, chooser, moves=12)
-        await _archived(server, over[0].code)
+        await _archive(server, over[0].code)
         async with game(server.port, 2) as closed:
             await play_on(closed, chooser, moves=6)
         await server.lobby.registry.close(closed[0].code, None)
         peer = await stack.enter_async_context(connected(server.port))
         await peer.open(4)
-        copied(data, killed)
-    copied(killed, folder / "told")
+        copy_files(data, killed)
+    copy_files(killed, folder / "told")
     told, _ = await games_in(folder / "told")
     return Case(killed, earlier, told)
 
 
-async def _archived(server: Running, code: str) -> None:
+async def _archive(server: Running, code: str) -> None:
     table = server.lobby.tables[code]
     await server.lobby.journal.archive(code, ArchivedGame(code, played=True))
     table.stop()
@@ -114,7 +114,7 @@ async def _checkpoint(server: Running) -> None:
     await checkpoints._at_work
 
 
-async def _set_aside_and_restored(server: Running, code: str) -> None:
+async def _set_aside_and_restore(server: Running, code: str) -> None:
     journal = server.lobby.journal
     entries = len(await journal.entries(code))
     await journal.set_aside(code, entries, "it may be damaged")
@@ -266,7 +266,7 @@ async def trial(
 
     If the damage is `to_several` files, nothing need be said of entries that none of them holds any more.
     """
-    copied(case.killed, data)
+    copy_files(case.killed, data)
     damage(data, case.earlier, chance)
     given = contents(data)
     left = _lengths_left(given) if to_several else None
@@ -282,7 +282,7 @@ async def trial(
             outcome = "refused"
         else:
             words = "\n".join(lines)
-            outcome, wrong = _compared(case, games, set_aside, words, left)
+            outcome, wrong = _compare(case, games, set_aside, words, left)
             if to_several and "the journal is damaged" in words:  # a salvage finds more
                 wrong = [each for each in wrong if "another game" in each]
         try:
@@ -293,7 +293,7 @@ async def trial(
     words = "\n".join(lines) + " ".join(
         table.code for table in findings.tables if table.condition is not Condition.WHOLE
     )
-    after, more = _compared(case, games, set_aside, words, left)
+    after, more = _compare(case, games, set_aside, words, left)
     wrong += more
     if outcome == "refused" or any(
         line.partition(":")[0] != "the commit list lacked the last commits" for line in lines
@@ -303,7 +303,7 @@ async def trial(
     return f"{outcome}, then {after}", wrong
 
 
-def _compared(
+def _compare(
     case: Case, games: Games, set_aside: set[str], words: str, left: Mapping[str, int] | None
 ) -> tuple[str, list[str]]:
     """Return what came of the games in a word, and what is wrong with that.

@@ -292,7 +292,7 @@ async def admin(data: Path, *words: str) -> Any:
     )
 
 
-def placed(text: str) -> list[tuple[str, ...]]:
+def find_standings(text: str) -> list[tuple[str, ...]]:
     """Return the places, names and scores in a text."""
     return sorted(_STANDS.findall(text))
 
@@ -353,13 +353,13 @@ class TrialEvening:
         calls = {person: len(person.calls) for person in self._playing}
         await admin(self._data, "draw")
         before = {person: person.moves for person in self._playing}
-        await self.play(f"{number}-playing", lambda: self._moved(number, before, 3))
+        await self.play(f"{number}-playing", lambda: self._have_moved(number, before, 3))
         await self.take_part(leavers, "leave")
         await self._server.end(how)
         await self.shot(f"{number}-server-gone")
         await self._server.start()
         before = {person: person.moves for person in self._playing}
-        await self.play(f"{number}-back", lambda: self._moved(number, before, 1))
+        await self.play(f"{number}-back", lambda: self._have_moved(number, before, 1))
         await self.play(f"{number}-over", self._round_over)
         called = {person.name: len(person.calls) - before for person, before in calls.items()}
         assert set(called.values()) == {1}, f"calls: {called}"
@@ -368,7 +368,7 @@ class TrialEvening:
         assert parts == {person.name: part for person, part in self._parts.items()}, parts
         assert all(person["here"] for person in told["people"]), told
 
-    async def _moved(self, number: int, before: Mapping[TrialPerson, int], moves: int) -> bool:
+    async def _have_moved(self, number: int, before: Mapping[TrialPerson, int], moves: int) -> bool:
         """Return whether all these people have made so many moves, or their games in the round are over."""
         told = await admin(self._data)
         tables = [table for table in told.get("tables", ()) if table["round"] == number]
@@ -383,18 +383,20 @@ class TrialEvening:
 
     async def compare_standings(self) -> None:
         """Raise AssertionError unless everybody is shown what the host is told."""
-        self._expected = placed(await output(await program(TODAY, "admin", "--data", self._data, "evening")))
+        self._expected = find_standings(
+            await output(await program(TODAY, "admin", "--data", self._data, "evening"))
+        )
         assert len(self._expected) == len(self._people), self._expected
         await self.shot("over")
         for person in self._people:
-            shown = placed(await person.standings())
+            shown = find_standings(await person.standings())
             assert shown == self._expected, f"{person.name}: {shown}"
         await self.shot("standings")
 
     async def compare_television(self, television: Tab) -> None:
         await television.go(f"http://127.0.0.1:{self._server.port}/tv")
         await television.until("document.querySelector('#waiting ol')")
-        shown = placed(await television.text("#waiting ol"))
+        shown = find_standings(await television.text("#waiting ol"))
         (self._screens / "television.png").write_bytes(await television.screenshot())
         assert shown == self._expected, f"television: {shown}"
 

@@ -139,7 +139,7 @@ async def make(tree: Path, folder: Path) -> None:
             async with ServerProcess(*options, "--max-tables", "5") as server:
                 await server.start(tree)
                 told["database"] = await games_of_every_stage(server, newer=newer)
-            (folder / "database.sql").write_text(dumped(url))
+            (folder / "database.sql").write_text(dump_schema(url))
     (folder / "told.json").write_bytes(msgspec.json.encode(told))
     seats = [(seat.table, str(seat.seat), seat.name, seat.token) for seat in told["data"]]
     subprocess.run(  # noqa: ASYNC221 - nobody waits for it
@@ -150,7 +150,7 @@ async def make(tree: Path, folder: Path) -> None:
     )
 
 
-def dumped(url: str) -> str:
+def dump_schema(url: str) -> str:
     """Return the schema and its rows as SQL."""
     words = ("--schema", SCHEMA, "--inserts", "--no-owner", "--dbname", url.partition("&search_path")[0])
     text = subprocess.run([programs() / "pg_dump", *words], capture_output=True, text=True, check=True).stdout

@@ -26,8 +26,8 @@ class Bystander:
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._wires = [Wire.welcomed(port, host, tls) for _ in range(SEATS)]
         self._ids = itertools.count(1)
-        self._games = [self._begun() for _ in range(_GAMES)]
-        self._moves = self._played()
+        self._games = [self._begin() for _ in range(_GAMES)]
+        self._moves = self._play_games()
 
     def play(self, seconds: float) -> list[float]:
         """Play on for so long; return how long after it was due each move had reached all seats."""
@@ -46,7 +46,7 @@ class Bystander:
             due = max(due + _SECONDS_BETWEEN_MOVES, heard)
         return waits
 
-    def _played(self) -> Iterator[tuple[int, bytes]]:
+    def _play_games(self) -> Iterator[tuple[int, bytes]]:
         """Yield the moves of games, going to their tables and leaving them."""
         for game, frames in zip(self._games, itertools.cycle(scripts(1)), strict=False):
             code, tokens = game
@@ -56,7 +56,7 @@ class Bystander:
             leave(self._wires, self._ids)
         raise RuntimeError("the attack lasts longer than the games that were begun before it")
 
-    def _begun(self) -> tuple[str, list[object]]:
+    def _begin(self) -> tuple[str, list[object]]:
         game = begin_game(self._wires, self._ids)
         leave(self._wires, self._ids)
         return game

@@ -35,7 +35,7 @@ def own_schema(url: str) -> str:
 def commits(url: str) -> int:
     """Return how many transactions the database has committed, nearly all of them moves under load."""
 
-    async def asked() -> int:
+    async def ask() -> int:
         connection: asyncpg.Connection = await asyncpg.connect(url)
         try:
             query = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
@@ -43,7 +43,7 @@ def commits(url: str) -> int:
         finally:
             await connection.close()
 
-    return asyncio.run(asked())
+    return asyncio.run(ask())
 
 
 def database_cpu(masters: list[psutil.Process]) -> float:

@@ -129,7 +129,7 @@ async def front(nodes: Sequence[ServerProcess]) -> AsyncIterator[str]:
         await asyncio.gather(*links, return_exceptions=True)
 
 
-async def fetched(database: str, query: str, *arguments: object) -> set[str]:
+async def fetch(database: str, query: str, *arguments: object) -> set[str]:
     """Return the first column of what a query finds."""
     connection: asyncpg.Connection = await asyncpg.connect(database)
     try:
@@ -142,7 +142,7 @@ async def lose(
     node: ServerProcess, line: DatabaseRelay | None, how: str, tables: Sequence[MeasuredTable], database: str
 ) -> list[float]:
     """Lose a node until there was a move at each of its tables; return after how many seconds that was."""
-    codes = await fetched(
+    codes = await fetch(
         database,
         "SELECT code FROM palatinus.game_table JOIN palatinus.node USING (term) WHERE name = $1",
         node.name,
@@ -162,7 +162,7 @@ async def lose(
         else:
             await node.start()
         living = "SELECT name FROM palatinus.node WHERE expires > clock_timestamp()"
-        while len(await fetched(database, living)) < _NODES:  # noqa: ASYNC110 - nor this
+        while len(await fetch(database, living)) < _NODES:  # noqa: ASYNC110 - nor this
             await asyncio.sleep(0.1)
     await asyncio.sleep(_SETTLING_SECONDS)
     return seconds

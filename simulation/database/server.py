@@ -250,7 +250,7 @@ class DatabaseConnection:
                 self.line.carry(self, partial(self.answered, None, []), request=False)
 
         try:
-            await self._asked(arrived)
+            await self._exchange(arrived)
         except BaseException:
             self.terminate()
             raise
@@ -300,9 +300,9 @@ class DatabaseConnection:
             if not session.dead:
                 session.take(" ".join(text.split()), arguments)
 
-        return await self._asked(arrived)
+        return await self._exchange(arrived)
 
-    async def _asked(self, arrived: Callable[[], None]) -> Answer:
+    async def _exchange(self, arrived: Callable[[], None]) -> Answer:
         if self._answer is not None and self._answer.cancelled() and self._pending is not None:
             await asyncio.shield(self._pending)  # for what was asked to be cancelled
         if self._closed:

@@ -80,7 +80,7 @@ _STEPS: Final = (
 _RESTART: Final = 11  # the step before which the journal is closed and opened
 
 
-async def _retried(work: Callable[[], Awaitable[T]]) -> T:
+async def _retry(work: Callable[[], Awaitable[T]]) -> T:
     """Do `work`, a second time if it fails: only one call does."""
     try:
         return await work()
@@ -123,13 +123,13 @@ class _Trial:
     async def _take_steps(self, say: Callable[[str], None]) -> None:
         library = ctypes.CDLL(None)
         library.fail_call(os.fsencode(self._data), self._number, self._way)
-        journal = await _retried(self._open)
+        journal = await _retry(self._open)
         for number, step in enumerate(_STEPS):
             if number == _RESTART:
                 self._backup.unlink(missing_ok=True)
-                await _retried(lambda: journal.copy(self._backup, exact=False))  # noqa: B023 - awaited before the next turn
+                await _retry(lambda: journal.copy(self._backup, exact=False))  # noqa: B023 - awaited before the next turn
                 await journal.close()
-                journal = await _retried(self._open)
+                journal = await _retry(self._open)
 
             async def take(number: int = number, work: Work = step.work, on: SqliteJournal = journal) -> None:
                 say(f"try {number}")
@@ -140,7 +140,7 @@ class _Trial:
                     raise
                 say("done")
 
-            await _retried(take)
+            await _retry(take)
         await journal.close()
         say(f"calls {library.calls_made()}")
 

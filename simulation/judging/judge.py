@@ -131,7 +131,7 @@ class Judge:
             if (model.view, list(model.view.placed)) != (known, list(known.placed)):
                 self.verdict.different.append(f"{who} has another view after event {model.seq}")
 
-    def _seen(self, eyes: Eyes, first: int, last: int) -> list[SeenEvent]:
+    def _seen_events(self, eyes: Eyes, first: int, last: int) -> list[SeenEvent]:
         return [redacted(event, eyes) for event in self._events[first - 1 : last]]
 
     def listen(self, tap: Wiretap, tokens: set[str]) -> None:
@@ -184,7 +184,7 @@ class Judge:
     def _is_told(self, message: Events, last: int, standing: GameState, eyes: Eyes) -> bool:
         """Return whether these eyes may be told `message` while the game stands so after event `last`."""
         game = self.game(last)
-        seen = [event_map(event) for event in self._seen(eyes, message.seq, last)]
+        seen = [event_map(event) for event in self._seen_events(eyes, message.seq, last)]
         may = _may(game, standing, eyes, message.clock)
         told = replace(message, events=seen, turn=game.view.turn, legal=may and legal_message(may))
         if message.stood_in:
@@ -198,7 +198,7 @@ class Judge:
         may = _may(game, standing, eyes, message.clock)
         stood_in = self._stood_in(1, message.seq)
         view, first = snapshot(game.view, eyes), message.seq - len(message.missed) + 1
-        missed = self._seen(eyes, first, message.seq) if message.missed else []
+        missed = self._seen_events(eyes, first, message.seq) if message.missed else []
         shown = snapshot_message(view, message.seq, may, message.clock, stood_in, missed=missed)
         return encode(message) == encode(shown) and _clock_is_so(message.clock, game, standing)
 

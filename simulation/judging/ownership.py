@@ -107,7 +107,7 @@ class Ownership:
         """
         certain = []
         for tap in taps:
-            visits = [self._visited(table, tap, *visit, verdict) for visit in _visits(table, tap)]
+            visits = [self._find_periods(table, tap, *visit, verdict) for visit in _visits(table, tap)]
             self._check_woken(table, tap, entries if whole else None, verdict)
             periods = {at for ats in visits for at in ats}
             if len(periods) == 1:
@@ -115,7 +115,7 @@ class Ownership:
                 certain.append(tap)
         return certain
 
-    def _visited(
+    def _find_periods(
         self, table: str, tap: Wiretap, asked: float, answered: float, verdict: Verdict
     ) -> list[int]:
         """Return the periods in which somebody may have been given the table."""
@@ -168,7 +168,7 @@ def _visits(table: str, tap: Wiretap) -> Iterable[tuple[float, float]]:
             yield max([asked.get(heard.message.id, heard.time), *woken]), heard.time
 
 
-async def noted(connection: Any) -> tuple[Ownership, set[str]]:
+async def read_notes(connection: Any) -> tuple[Ownership, set[str]]:
     """Return whose the tables were, and which of them were shortened, as the database has noted."""
     rows = await connection.fetch(
         "SELECT code, node, extract(epoch FROM at)::float8, entries FROM chaos.owned ORDER BY serial"

@@ -237,11 +237,11 @@ def check_answers(table: str, entries: Sequence[Entry], taps: Sequence[Wiretap],
         for heard in tap.heard:
             match heard.message:
                 case Done(id) if id in moves and moves[id] not in stored:
-                    verdict.lost.append(f"{table}: {_told(moves[id])} was made, and it was not")
+                    verdict.lost.append(f"{table}: {_describe(moves[id])} was made, and it was not")
                 case Refused(code, id=int(id)) if code not in WITHOUT_A_SEAT and moves.get(id) in stored:
                     if last_sent[moves[id]][1] == number:
                         verdict.invented.append(
-                            f"{table}: {_told(moves[id])} was refused ({code}), and it was made"
+                            f"{table}: {_describe(moves[id])} was refused ({code}), and it was made"
                         )
     for move, times in stored.items():
         if times > 1:
@@ -250,5 +250,5 @@ def check_answers(table: str, entries: Sequence[Entry], taps: Sequence[Wiretap],
             verdict.invented.append(f"{table}: seat {move[0]} never sent {move[1]}")
 
 
-def _told(move: _SentMove) -> str:
+def _describe(move: _SentMove) -> str:
     return f"seat {move[0]} was told that {move[1]}"

@@ -251,7 +251,7 @@ class NetworkConnection:
         pipe = sender.out
         if not pipe.waiting or pipe.held:
             return
-        if pipe.lost or self._network.parted(self):
+        if pipe.lost or self._network.is_parted(self):
             return
         receiver = self.ends.get(sender is not self.ends.get(True))
         data = pipe.waiting.popleft()
@@ -291,7 +291,7 @@ class NetworkConnection:
         when = max(self._clock.now + self._rng.uniform(0, self._network.weather.most_delay), end.out.arrives)
 
         def broken() -> None:
-            if not (end.out.lost or self._network.parted(self)):
+            if not (end.out.lost or self._network.is_parted(self)):
                 other.break_off()
 
         self._clock.at(when, broken)
@@ -365,7 +365,7 @@ class Network:
         protocol.connection_made(ours)
         return ours, protocol
 
-    def parted(self, connection: NetworkConnection) -> bool:
+    def is_parted(self, connection: NetworkConnection) -> bool:
         return self.are_apart(connection.client_address[0], connection.server_address[0])
 
     def are_apart(self, one: str, other: str) -> bool:

@@ -56,7 +56,7 @@ class Correspondent(SimulatedPlayer):
         await self.disconnect()
         return end
 
-    async def _played_here(self) -> End | None:
+    async def _play_here(self) -> End | None:
         connection, model = self.connection, self.connection.model
         await self._leave_address()
         for _ in range(_TICKS):
@@ -70,7 +70,7 @@ class Correspondent(SimulatedPlayer):
                 before = model.seq
                 made = self.made
                 if self.rng.random() >= _MOVES_LATER:
-                    await self._moved(connection)
+                    await self._try_move(connection)
                 if self.made > made:
                     self.moved[before] = asyncio.get_running_loop().time()
                 break

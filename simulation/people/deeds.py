@@ -76,7 +76,7 @@ class Deeds:
         """Return whether the host starts the game now that everybody is there."""
         return self.company.before <= 0 or self.rng.random() < _STARTS
 
-    async def done_at(self, connection: Connection, name: str) -> bool:
+    async def do_something(self, connection: Connection, name: str) -> bool:
         """Do something, or nothing; return whether the player called `name` has left for good."""
         state, own = connection.model.state, connection.model.seat
         if state is None or own is None:

@@ -85,7 +85,7 @@ class Games:
 
         async def play(number: int) -> None:
             async with room:
-                while not await self._played(await self._gathered(number)):
+                while not await self._play(await self._gather(number)):
                     self._counts["tables given up before the start"] += 1
 
         async with asyncio.TaskGroup() as playing:
@@ -101,7 +101,7 @@ class Games:
                 while missing := {table for table in missing if not records_of(table)}:
                     await asyncio.sleep(_PAUSE)
 
-    async def _played(self, party: Party) -> bool:
+    async def _play(self, party: Party) -> bool:
         """Play a game to its end, and its rematch; return False if its table was closed before it began."""
         self.parties.append(party)
         begun = True
@@ -250,7 +250,7 @@ class Games:
                 bots = sum(seat.level is not None for seat in state.seats)
         return party.game.players - bots - len(party.players)
 
-    async def _gathered(self, number: int) -> Party:
+    async def _gather(self, number: int) -> Party:
         """Seat players at a new table, or at another one if an answer is lost meanwhile."""
         game = self._games[number]
         attempt = 0

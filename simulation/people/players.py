@@ -129,7 +129,7 @@ class SimulatedPlayer(Visitor):
 
     async def play(self) -> End:
         """Play the game to its end, on as many connections as that takes, and start it as host."""
-        while (end := await self._played_here()) is None:
+        while (end := await self._play_here()) is None:
             if not self._seated_anew and (end := await self._come_anew()) is not None:
                 break
             self._seated_anew = False
@@ -147,7 +147,7 @@ class SimulatedPlayer(Visitor):
         before = self.table
         while self.connection.model.table in {None, before}:
             try:
-                await self.insist(self._asked_again)
+                await self.insist(self._ask_again)
             except RequestRefused as refusal:
                 if self.connection.model.table not in {None, before}:  # an earlier request was slow
                     break
@@ -167,7 +167,7 @@ class SimulatedPlayer(Visitor):
     async def _start(self) -> None:
         """Start the game, as host."""
         try:
-            await self.insist(self._started)
+            await self.insist(self._resume_and_start)
         except RequestRefused as refusal:
             if self.deeds is not None and refusal.code == Code.BAD_TOKEN:
                 return  # coming anew finds out why
@@ -178,12 +178,12 @@ class SimulatedPlayer(Visitor):
             if refusal.code not in _TO_BE_STARTED_LATER:
                 raise Lost(f"the host was refused: {refusal}") from refusal
 
-    async def _started(self) -> None:
+    async def _resume_and_start(self) -> None:
         if self.connection.model.table is None:
             await self.connection.ask(Resume(NEW, self.table, self.token))
         await self.connection.ask(StartGame(NEW))
 
-    async def _asked_again(self) -> None:
+    async def _ask_again(self) -> None:
         if self.connection.model.table is None:
             await self.connection.ask(Resume(NEW, self.table, self.token))
         await self.connection.ask(Rematch(NEW))
@@ -216,7 +216,7 @@ class SimulatedPlayer(Visitor):
                 self.rng.random() < _FORGES and self.table not in self.way.private
             ):  # else it counts as a guess
                 await self._forge()
-            await self.insist(self._resumed)
+            await self.insist(self._resume)
         except RequestRefused as refusal:
             if self.deeds is not None and self.deeds.company.closed and refusal.code in NO_TABLE:
                 return End.CLOSED
@@ -228,7 +228,7 @@ class SimulatedPlayer(Visitor):
             raise Lost(f"a player was refused: {refusal}") from refusal
         return None
 
-    async def _gone(self) -> End | None:
+    async def _stay_away(self) -> End | None:
         """Return how it ended for a player who has left before the game; None if that had begun meanwhile.
 
         Then the seat is still the player's, who is back.
@@ -239,7 +239,7 @@ class SimulatedPlayer(Visitor):
             self._seated_anew = True
         return end
 
-    async def _resumed(self) -> None:
+    async def _resume(self) -> None:
         await self.connection.ask(Resume(NEW, self.table, self.token, self.connection.model.seq))
 
     async def _forge(self) -> None:
@@ -253,7 +253,7 @@ class SimulatedPlayer(Visitor):
         else:
             raise Stolen(f"seat {seated.seat} was given for another token")
 
-    async def _played_here(self) -> End | None:
+    async def _play_here(self) -> End | None:
         """Play on this connection; return how the game ended, None if another connection is needed."""
         connection, moved_at = self.connection, -1
         while True:
@@ -277,19 +277,19 @@ class SimulatedPlayer(Visitor):
             if self._may_start(connection):
                 await self._start()
             await self._vote(connection)
-            if self.deeds is not None and await self.deeds.done_at(connection, str(self.name)):
+            if self.deeds is not None and await self.deeds.do_something(connection, str(self.name)):
                 await self.disconnect()
-                return await self._gone()
+                return await self._stay_away()
             if self._connection is not connection:
                 self._seated_anew = self.connection.model.table is not None
                 return None
             while model.legal is not None and model.view is not None and model.seq != moved_at:
                 at = model.seq
-                if await self._distracted(connection, model.legal):
+                if await self._do_something_else(connection, model.legal):
                     return None
                 if model.legal is None or model.view is None:
                     break
-                if await self._moved(connection):
+                if await self._try_move(connection):
                     moved_at = at
                 elif connection.closed is not None:
                     return None
@@ -305,7 +305,7 @@ class SimulatedPlayer(Visitor):
             return False
         return self.deeds is None or self.deeds.may_start()
 
-    async def _distracted(self, connection: Connection, legal: Legal) -> bool:
+    async def _do_something_else(self, connection: Connection, legal: Legal) -> bool:
         """Do something else than move, now and then; return whether this connection is no longer used."""
         chance = self.rng.random()
         if chance < _COMES_ANEW:
@@ -345,7 +345,7 @@ class SimulatedPlayer(Visitor):
         try:
             await websocket.send(encode(move))
             await self.connect()
-            await self.insist(self._resumed)
+            await self.insist(self._resume)
         except RequestRefused as refusal:
             if self.deeds is not None and refusal.code in NO_TABLE:
                 return  # coming anew finds out why
@@ -369,7 +369,7 @@ class SimulatedPlayer(Visitor):
                     await connection.ask(Vote(NEW, seat, agree=True))
                     self.counts["votes"] += 1
 
-    async def _moved(self, connection: Connection) -> bool:
+    async def _try_move(self, connection: Connection) -> bool:
         """Try a move; return whether there was an answer that settles it."""
         model = connection.model
         assert model.view is not None

@@ -44,7 +44,7 @@ from trials.damage import (
     Case,
     case_in,
     contents,
-    copied,
+    copy_files,
     games_in,
     logged,
     several,
@@ -66,8 +66,8 @@ def new_case(tmp_path_factory: pytest.TempPathFactory) -> Case:
             for moves in (4, 9):
                 async with game(server.port, 2) as peers:
                     await play_on(peers, random.Random(moves), moves=moves)
-            copied(folder / "data", killed := folder / "killed")
-        copied(killed, folder / "told")
+            copy_files(folder / "data", killed := folder / "killed")
+        copy_files(killed, folder / "told")
         told, _ = await games_in(folder / "told")
         assert len(told) == 2
         return Case(killed, killed, told)
@@ -118,9 +118,9 @@ async def test_no_damage_to_a_new_journal_passes_in_silence(
 
 async def test_a_copy_that_is_put_over_the_journal_alone_is_used(case: Case, tmp_path: Path) -> None:
     """The log and the list that were left beside it are of the journal that it replaced."""
-    copied(case.earlier, earlier := tmp_path / "earlier")
+    copy_files(case.earlier, earlier := tmp_path / "earlier")
     in_copy, _ = await games_in(earlier)
-    copied(case.killed, data := tmp_path / "data")
+    copy_files(case.killed, data := tmp_path / "data")
     copy = tmp_path / "copy"
     with contextlib.closing(sqlite3.connect(earlier / FILE_NAME)) as database:
         write_copy(database, copy, exact=False)
@@ -163,7 +163,7 @@ def test_nothing_is_changed_before_an_interrupted_salvage_has_ended(tmp_path: Pa
 
 async def test_a_salvage_gives_back_what_a_start_could_not_read(case: Case, tmp_path: Path) -> None:
     """The start went on from the last entries before the damaged page, and kept copies of the files."""
-    copied(case.killed, data := tmp_path / "data")
+    copy_files(case.killed, data := tmp_path / "data")
     content = bytearray((data / LOG_NAME).read_bytes())
     content[len(content) // 2] ^= 1
     (data / LOG_NAME).write_bytes(content)
@@ -180,7 +180,7 @@ async def test_a_kill_alone_is_not_damage(case: Case, tmp_path: Path) -> None:
     content = (case.killed / LIST_NAME).read_bytes()
     last_line = content.rstrip(b"\n").rindex(b"\n") + 1
     for number, end in enumerate((len(content), len(content) - 5, last_line)):
-        copied(case.killed, data := tmp_path / str(number))
+        copy_files(case.killed, data := tmp_path / str(number))
         (data / LIST_NAME).write_bytes(content[:end])
         with logged() as lines:
             games, set_aside = await games_in(data)
@@ -189,7 +189,7 @@ async def test_a_kill_alone_is_not_damage(case: Case, tmp_path: Path) -> None:
 
 async def test_looking_changes_nothing(case: Case, tmp_path: Path) -> None:
     """A journal that is refused after a kill keeps its log."""
-    copied(case.killed, data := tmp_path / "data")
+    copy_files(case.killed, data := tmp_path / "data")
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
         wal = (data / LOG_NAME).read_bytes()
         database.execute("PRAGMA user_version = 99")
@@ -208,7 +208,7 @@ async def test_a_disk_too_full_for_copies(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the server nor a salvage goes on: what they write would cost what can still be read."""
-    copied(case.killed, data := tmp_path / "data")
+    copy_files(case.killed, data := tmp_path / "data")
     (data / LOG_NAME).write_bytes((data / LOG_NAME).read_bytes()[:50_000])
     before = contents(data)
     copy = shutil.copy2
@@ -263,7 +263,7 @@ for kills in range(100):
 @pytest.mark.slow
 async def test_a_repair_that_is_killed_is_done_again_or_finished(case: Case, tmp_path: Path) -> None:
     """Wherever it is killed: what a repair that was not killed has found is found."""
-    copied(case.killed, whole := tmp_path / "whole")
+    copy_files(case.killed, whole := tmp_path / "whole")
     content = bytearray((whole / LOG_NAME).read_bytes())
     content[len(content) // 2] ^= 1
     (whole / LOG_NAME).write_bytes(content)
@@ -359,7 +359,7 @@ async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_pa
         told = await everything(journal)
         if damaged:
             await journal._queue.do(lambda: journal._in_thread(damage))
-        copied(data, cut)
+        copy_files(data, cut)
     assert told["USEA"] == 15
     (cut / LIST_NAME).write_bytes(listed)
     with logged() as lines:
