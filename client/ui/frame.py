@@ -106,14 +106,10 @@ def fitted(content: Line, width: int, fill: str = "") -> Line:
     return tuple(fitting)
 
 
-def beside(*parts: Line) -> Line:
-    return tuple(fragment for part in parts for fragment in part)
-
-
 def ends(left: Line, right: Line, width: int, fill: str = "") -> Line:
     """Return one line with `left` and `right` at its ends; `left` is cut if both do not fit."""
     right = fitted(right, min(width_of(right), width))
-    return beside(fitted(left, width - width_of(right), fill), right)
+    return fitted(left, width - width_of(right), fill) + right
 
 
 def stacked(lines: Sequence[Line], width: int, height: int) -> list[Line]:
@@ -154,7 +150,7 @@ def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:
 
 
 def indented(text: str, width: int, style: str = "") -> list[Line]:
-    return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]
+    return [line("  ") + content for content in paragraphs([text], width - 4, style)]
 
 
 def people_style(people: People) -> str:

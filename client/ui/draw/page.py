@@ -16,7 +16,6 @@ from client.ui.frame import (
     Block,
     ClickTarget,
     Line,
-    beside,
     chips,
     ends,
     first_rows,
@@ -174,13 +173,13 @@ def talk_lines(talk: TalkLog, width: int, height: int, *, cuts: bool = False) ->
 
 def remark_rows(remark: Remark, width: int, most: int | None = None) -> list[Line]:
     """Return a remark with its speaker, in at most `most` lines."""
-    sign = EMPTY if remark.people is None else beside(chips([remark.people]), line(" "))
+    sign = EMPTY if remark.people is None else chips([remark.people]) + line(" ")
     text = labelled(remark.speaker, remark.text)
     speaker = text.removesuffix(remark.text).rstrip(" ")
     room = width - 4 - width_of(sign)
     first, *more = wrapped(text, room) if most is None else first_rows(wrapped(text, room), most, room)
     named = speaker if first.startswith(speaker) else first
-    start = beside(line(" "), sign, line(named, "class:mine"), line(first[len(named) :], "class:talk"))
+    start = line(" ") + sign + line(named, "class:mine") + line(first[len(named) :], "class:talk")
     return [start, *(line(f"{'':{width_of(sign) + 3}}{row}", "class:talk") for row in more)]
 
 
@@ -280,7 +279,7 @@ def shortened(page: Block, width: int, height: int) -> Block:
     lines = [page.lines[at] for at in shown]
     for at, content in enumerate(lines):
         if get_cwidth(plain(content).rstrip()) > width:
-            lines[at] = beside(fitted(content, width - 3), line("..."))
+            lines[at] = fitted(content, width - 3) + line("...")
     return _within(Block(tuple(lines), tuple(targets)), width)
 
 
@@ -302,7 +301,7 @@ def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence:
     left_width = margin + scale.width + 1
     panel_width = min(width - left_width, _PANEL_MOST)
     left = Block(
-        tuple(beside(line(" " * margin), content) for content in drawn_board(*board, pane.glyphs, scale)),
+        tuple(line(" " * margin) + content for content in drawn_board(*board, pane.glyphs, scale)),
         tuple(target.moved(margin, 0) for target in _hexes(scale)),
     )
     below = height - scale.height
@@ -391,7 +390,7 @@ def settings(keys_and_words: Iterable[tuple[str, str]], width: int, style: str =
     rows = []
     for keys, words in keys_and_words:
         first, *others = wrapped(words, width - _SETTING - 2)
-        rows.append(beside(line(f"    {keys:<6}", "class:key"), line(first, style)))
+        rows.append(line(f"    {keys:<6}", "class:key") + line(first, style))
         rows += [line(f"{'':{_SETTING}}{other}", style) for other in others]
     return rows
 

@@ -14,7 +14,6 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    beside,
     block_of,
     chips,
     ends,
@@ -102,14 +101,14 @@ class Panel(Struct, frozen=True):
 
     def _player(self, seat: Seat) -> Line:
         mine = "class:mine" if seat == self.pane.model.seat else ""
-        left = beside(
-            pointer(self.pane.glyphs, shown=seat == self.pane.view.turn),
-            chips(self.pane.view.start.peoples[seat]),
-            line(f" {names_at(self.pane.model)[seat]}", mine),
+        left = (
+            pointer(self.pane.glyphs, shown=seat == self.pane.view.turn)
+            + chips(self.pane.view.start.peoples[seat])
+            + line(f" {names_at(self.pane.model)[seat]}", mine)
         )
         note = seat_note(self.pane.ui, self.pane.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
-        return ends(left, beside(away, line(f" {self.pane.view.remaining[seat]:>2}", mine)), self.pane.width)
+        return ends(left, away + line(f" {self.pane.view.remaining[seat]:>2}", mine), self.pane.width)
 
     def hand(self, *, all_kinds: bool = True) -> list[Row]:
         """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
@@ -127,10 +126,10 @@ class Panel(Struct, frozen=True):
     def _hand_row(self, number: int, each: at_table.HandPiece) -> Line:
         chosen = each.piece == at_table.selected_piece(self.chosen, self.pane.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
-        left = beside(
-            line(f"{self.pane.glyphs.pointer if chosen else ' '} {number} ", style),
-            line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style),
-            line(f" {kind_words(each.piece)}", style),
+        left = (
+            line(f"{self.pane.glyphs.pointer if chosen else ' '} {number} ", style)
+            + line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style)
+            + line(f" {kind_words(each.piece)}", style)
         )
         held = f"{self.pane.glyphs.times}{each.count}" if each.legal else _("not now")
         count = held if each.count else _("none")
@@ -148,9 +147,7 @@ class Panel(Struct, frozen=True):
             chosen = position == at
             form = _("position {position}, {turned}") if chosen else _("position {position}")
             words = form.format(position=position, turned=turned(self.chosen.orientation))
-            content = beside(
-                pointer(self.pane.glyphs, shown=chosen), line(words, "class:chosen" if chosen else "")
-            )
+            content = pointer(self.pane.glyphs, shown=chosen) + line(words, "class:chosen" if chosen else "")
             rows.append((content, Act.CONFIRM if chosen else Pick(position)))
         return rows
 
@@ -194,10 +191,8 @@ class Panel(Struct, frozen=True):
         rows: list[Row] = [(line(_("Influence now:"), "class:faint"), None)]
         for seat, bounds in enumerate(hill_influence(self.pane.view, hill).seats):
             if bounds.most:
-                who = beside(
-                    chips(self.pane.view.start.peoples[seat]), line(f" {names_at(self.pane.model)[seat]}")
-                )
-                rows.append((ends(beside(line("  "), who), line(bounds_text(bounds)), self.pane.width), None))
+                who = chips(self.pane.view.start.peoples[seat]) + line(f" {names_at(self.pane.model)[seat]}")
+                rows.append((ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width), None))
         return rows if len(rows) > 1 else []
 
     def _gives(self, field: Field) -> str:

@@ -14,7 +14,7 @@ from client.ui import requests
 from client.ui.at_table import step
 from client.ui.draw.board import Marks
 from client.ui.draw.page import scrolled, small_table_block, table_block, with_news
-from client.ui.frame import EMPTY, WIDE, Block, Line, beside, ends, line, spoken, wrapped
+from client.ui.frame import EMPTY, WIDE, Block, Line, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
 from client.ui.lessons.pages import PAGES, LessonPage, PanelPart
@@ -155,10 +155,10 @@ class Lesson(GamePage):
         """Return the text, and below it the task and what came of it."""
         rows = self._text(pane.glyphs, pane.width - 2)
         rows += [line(row, "class:info") for told in pane.ui.log for row in wrapped(told, pane.width - 2)]
-        return [beside(line(" "), content) for content in rows]
+        return [line(" ") + content for content in rows]
 
     def _indented(self, pane: Pane) -> list[Line]:
-        return [beside(line("  "), row) for row in self._text(pane.glyphs, pane.width - 4)]
+        return [line("  ") + row for row in self._text(pane.glyphs, pane.width - 4)]
 
     def _panel(self, pane: Pane, *, text: bool = True) -> Block:
         """Return the text, and below it the part of the panel that the page is about."""
@@ -249,7 +249,7 @@ def _levels(width: int) -> list[Line]:
         text = labelled(describe_level(level.name), temper)
         title = text.removesuffix(temper)
         first, *others = wrapped(text, width)
-        rows.append(beside(line(title, "class:key"), line(first[len(title) :])))
+        rows.append(line(title, "class:key") + line(first[len(title) :]))
         rows += [line(f"  {row}") for row in wrapped(" ".join(others), width - 2)]
     return [*rows, EMPTY]
 

@@ -15,7 +15,6 @@ from client.ui.frame import (
     WIDE,
     Block,
     Line,
-    beside,
     chips,
     indented,
     line,
@@ -154,13 +153,13 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         if each.chosen and each.people is not None:
             words.append(_("{people} chosen").format(people=_(PEOPLES[People(each.people)])))
         note = line(f"  ({', '.join(words)})" if words else "")
-        people = EMPTY if each.people is None else beside(chips([People(each.people)]), line(" "))
-        lines.append(beside(line(f"  {sign} {seat + 1}  "), people, who, note))
+        people = EMPTY if each.people is None else chips([People(each.people)]) + line(" ")
+        lines.append(line(f"  {sign} {seat + 1}  ") + people + who + note)
     lines.append(EMPTY)
     if state.spectators:
         named = listed(spectator_name(each.number, each.name) for each in state.watching)
         watching = _("spectators: {names}").format(names=named or state.spectators)
-        lines += [beside(line("    "), text) for text in paragraphs([watching], width - 6, "class:faint")]
+        lines += [line("    ") + text for text in paragraphs([watching], width - 6, "class:faint")]
         lines.append(EMPTY)
     lines += indented(_waits_for(state, model), width)
     if special := list(set_up(state)):
@@ -223,7 +222,7 @@ def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:
         said = [describe_found_as(what.found_as)] if what.found_as else []
         if near:
             said.append(_("From another computer the address is different: palatinus serve prints it."))
-        lines += (beside(line("  "), each) for each in paragraphs(said, width - 2, "class:faint"))
+        lines += (line("  ") + each for each in paragraphs(said, width - 2, "class:faint"))
     if what.levels and host:
         return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]
     if what.way_in or what.levels:
@@ -233,7 +232,7 @@ def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:
 
 
 def _commands(commands: Sequence[str], width: int) -> list[Line]:
-    return [beside(line("      "), each) for each in paragraphs(commands, width - 6)]
+    return [line("      ") + each for each in paragraphs(commands, width - 6)]
 
 
 def _waits_for(state: TableState, model: TableModel) -> str:

@@ -27,7 +27,6 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    beside,
     block_of,
     first_rows,
     line,
@@ -302,7 +301,7 @@ def table_in_words(table: TableSummary, kept: frozenset[str] = frozenset()) -> s
 def _above(ui: Ui) -> list[Line]:
     """Return the server's evening, and how others join it if this program hosts it; often neither."""
     lines = [
-        beside(line("  " + _("Others join with"), "class:faint"), line(f" palatinus join {address}"))
+        line("  " + _("Others join with"), "class:faint") + line(f" palatinus join {address}")
         for address in ui.capabilities.addresses[:1]
     ]
     lines += [line(f"      {each}") for each in ui.capabilities.other_ways]

@@ -17,7 +17,6 @@ from client.ui.frame import (
     EMPTY,
     Block,
     Row,
-    beside,
     block_of,
     chips,
     line,
@@ -443,13 +442,13 @@ def _menu_block(menu: TableMenu, pane: Pane) -> Block:
     below = wrapped(about or _who_may(menu, model), width - 4)
     for at in lines_around(menu.chosen, len(lines), pane.height - 6 - max(len(below), 1)):
         choice = lines[at]
-        sign = EMPTY if choice.people is None else beside(chips([choice.people]), line(" "))
+        sign = EMPTY if choice.people is None else chips([choice.people]) + line(" ")
         if at == menu.chosen:
             said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")
-            text = beside(line(f"  {pane.glyphs.pointer} ", "class:chosen"), sign, said)
+            text = line(f"  {pane.glyphs.pointer} ", "class:chosen") + sign + said
         else:
             said = line(choice.text, "" if choice.effect is not None else "class:faint")
-            text = beside(line("    "), sign, said)
+            text = line("    ") + sign + said
         rows.append((text, ChooseLine(at)))
     if below:
         rows += [(EMPTY, None), *((line(f"  {row}", "class:faint"), None) for row in below)]

@@ -19,7 +19,7 @@ from client.ui.draw.page import (
     vote_question,
 )
 from client.ui.draw.panel import Panel
-from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
+from client.ui.frame import EMPTY, Block, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
 from client.ui.state import Outcome, Pane, Screen, Ui, hints_allowed, those, with_game
@@ -114,14 +114,14 @@ class _GameScreen(at_table.Selection, ServerScreen):
         told = EMPTY
         for number, each in (*pieces[first:], *pieces[:first]):
             mark = pane.glyphs.pointer if each.piece == chosen else " "
-            part = beside(
-                line(f"{mark}{number} ", "class:key"),
-                line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off"),
-                line(f"{pane.glyphs.times}{each.count} "),
+            part = (
+                line(f"{mark}{number} ", "class:key")
+                + line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off")
+                + line(f"{pane.glyphs.times}{each.count} ")
             )
             if width_of(told) + width_of(part) > pane.width:
                 break
-            told = beside(told, part)
+            told = told + part
         return told
 
     def marks(self, model: TableModel) -> Marks:

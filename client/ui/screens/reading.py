@@ -18,7 +18,6 @@ from client.ui.frame import (
     WIDE,
     Block,
     Line,
-    beside,
     chips,
     ends,
     fitted,
@@ -116,7 +115,7 @@ class Reading(Overlay):
         width, height = pane.width, pane.height
         if not small:
             page = _page(self, pane.sized(width - 4, height))
-            return scrolled([beside(line("  "), each) for each in page], self.top, width, height)
+            return scrolled([line("  ") + each for each in page], self.top, width, height)
         rows: list[Line] = []
         if self.topic is Topic.COUNTS and pane.model.view is not None:
             page = short_counts(pane.view, names_at(pane.model), WIDE)
@@ -324,7 +323,7 @@ def _section(heading: str, table: Iterable[tuple[str, str]], width: int) -> list
     lines = [line(heading, "class:heading")]
     for sign, words in table:
         for at, row in enumerate(wrapped(_(words), width - _KEYS_WIDTH - 1)):
-            lines.append(beside(line(f"{padded('' if at else sign, _KEYS_WIDTH)} ", _KEY), line(row)))
+            lines.append(line(f"{padded('' if at else sign, _KEYS_WIDTH)} ", _KEY) + line(row))
     return lines
 
 
@@ -348,8 +347,8 @@ def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
         (glyphs.captive, _("a piece being captured")),
         ("(C:E) (C:-)", _("the Etruscans took the laurel of C; nobody did")),
     ]
-    peoples = (beside(chips([people]), line(f" {_(PEOPLES[people])}  ")) for people in People)
-    on_board = [*_section(_("SIGNS ON THE BOARD"), board, width), beside(*peoples)]
+    peoples = (chips([people]) + line(f" {_(PEOPLES[people])}  ") for people in People)
+    on_board = [*_section(_("SIGNS ON THE BOARD"), board, width), sum(peoples, EMPTY)]
     return [*on_board, EMPTY, *_section(_("IN THE SCORING"), scoring, width)]
 
 
@@ -411,7 +410,7 @@ def _is_own(holding: Holding, view: View) -> bool:
 
 def _hand_row(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
     own = _is_own(holding, view)  # and no second people
-    who = beside(chips([holding.people]), line(f" {names[holding.seat]}" if own else ""))
+    who = chips([holding.people]) + line(f" {names[holding.seat]}" if own else "")
     total = str(view.remaining[holding.seat]) if own else ""
     return _row_of_counts(who, [*_counts_left(holding), total.rjust(last)], _COLUMN)
 
@@ -423,7 +422,7 @@ def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]
     hills = [hill_influence(view, hill) for hill in TILES]
     return [
         (
-            beside(chips(view.start.peoples[seat][:1]), line(f" {names[seat]}")),
+            chips(view.start.peoples[seat][:1]) + line(f" {names[seat]}"),
             [bounds_text(hill.seats[seat]) for hill in hills],
         )
         for seat in map(Seat, range(view.seats))
@@ -437,4 +436,4 @@ def _amounts_line(who: str, counted: Iterable[str], amounts: Iterable[str]) -> L
 
 def _row_of_counts(who: Line, words: Iterable[str], column: int, style: str = "") -> Line:
     cells = "".join(" " * (column - get_cwidth(word)) + word for word in words)
-    return beside(fitted(who, _NAME), line(cells, style))
+    return fitted(who, _NAME) + line(cells, style)

@@ -19,7 +19,6 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    beside,
     block_of,
     chips,
     cut,
@@ -499,7 +498,7 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     move = analysis.move_at(replay.stop)
     for seat in map(Seat, range(view.seats)):
         moved = move is not None and move.seat == seat
-        who = beside(pointer(glyphs, shown=moved), chips(view.start.peoples[seat]))
+        who = pointer(glyphs, shown=moved) + chips(view.start.peoples[seat])
         rows.append((_player(replay, analysis, seat, who, width), None))
         style = people_style(view.start.peoples[seat][0])
         chances = [analysis.curve[moment][seat] for moment in judged]
@@ -515,15 +514,15 @@ def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> 
     if (chances := analysis.at(replay.stop)) is None:
         return line(cut(f" {_outside(replay, analysis)}", width), "class:faint")
     peoples = zip(view.start.peoples, chances, strict=True)
-    return beside(
-        *(part for own, chance in peoples for part in (chips(own[:1]), line(f" {percent(chance)} ")))
+    return sum(
+        (part for own, chance in peoples for part in (chips(own[:1]), line(f" {percent(chance)} "))), EMPTY
     )
 
 
 def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: int) -> Line:
     """Return who it is, the chance at this stop, and what the last move has changed."""
     move, chances = analysis.move_at(replay.stop), analysis.at(replay.stop)
-    left = beside(who, line(f" {replay.recording.names[seat]}"))
+    left = who + line(f" {replay.recording.names[seat]}")
     if chances is None:
         return ends(left, EMPTY, width)
     before = "" if move is None else f"{in_100(move.before[seat])} -> "

@@ -26,7 +26,6 @@ from client.ui.frame import (
     Block,
     Line,
     Row,
-    beside,
     block_of,
     chips,
     ends,
@@ -172,7 +171,7 @@ class Result(_Walk):
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
         points = []
         for seat in in_order(ended):
-            who = beside(chips(pane.view.start.peoples[seat]), line(f" {names[seat]}"))
+            who = chips(pane.view.start.peoples[seat]) + line(f" {names[seat]}")
             points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
@@ -405,14 +404,14 @@ class ScoringPanel(Struct, frozen=True):
         else:
             words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
         sign = pointer(self.pane.glyphs, shown=current)
-        who = beside(sign, line(f"{act.field} "), self._piece_on(act.field), line(" "))
+        who = sign + line(f"{act.field} ") + self._piece_on(act.field) + line(" ")
         indent = line(" " * width_of(who))
         style, rows = "class:mine" if current else "", wrapped(words, self.pane.width - width_of(who))
-        return (beside(indent if at else who, line(row, style)) for at, row in enumerate(rows))
+        return ((indent if at else who) + line(row, style) for at, row in enumerate(rows))
 
     def _influence(self, piece: events.Influence, *, current: bool) -> Line:
         sign = pointer(self.pane.glyphs, shown=current)
-        left = beside(sign, line(f"{piece.field} "), self._piece_on(piece.field))
+        left = sign + line(f"{piece.field} ") + self._piece_on(piece.field)
         amount = games.sum_of([term.amount for term in piece.terms])
         return ends(left, line(f" {amount}", "class:mine" if current else ""), self.pane.width)
 
@@ -426,8 +425,10 @@ class ScoringPanel(Struct, frozen=True):
         style = "class:mine" if leads else ""
         influence = sum(each.amount for each in scene.counted if each.seat == seat)
         people = chips(self.pane.view.start.peoples[seat])
-        left = beside(
-            pointer(self.pane.glyphs, shown=leads), people, line(f" {names_at(self.pane.model)[seat]}", style)
+        left = (
+            pointer(self.pane.glyphs, shown=leads)
+            + people
+            + line(f" {names_at(self.pane.model)[seat]}", style)
         )
         return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.pane.width)
 
@@ -484,7 +485,7 @@ def result_lines(
     for seat in order:
         won = seat in ended.winners
         style, people = "class:mine" if won else "", chips(view.start.peoples[seat])
-        who = beside(pointer(glyphs, shown=won), people, line(f" {names[seat]}", style))
+        who = pointer(glyphs, shown=won) + people + line(f" {names[seat]}", style)
         lines.append(_row(who, amounts_of(ended.tallies[seat]), style))
     laurels = (_laurels(ended, seat, names) for seat in order)
     lines += [EMPTY, *(content for text in laurels if text for content in indented(text, width))]
@@ -512,7 +513,7 @@ def amounts_of(tally: events.Tally) -> list[str]:
 
 def _row(who: Line, words: Sequence[str], style: str) -> Line:
     cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, COLUMNS, strict=True))
-    return beside(fitted(who, _NAME), line("".join(cells), style))
+    return fitted(who, _NAME) + line("".join(cells), style)
 
 
 def _laurels(ended: events.GameEnded, seat: Seat, names: Sequence[str]) -> str:

@@ -11,11 +11,11 @@ from client.language import _
 from client.tables.table import TableModel
 from client.ui.draw.page import describe_outage, news_lines, on_turn, words_now
 from client.ui.frame import (
+    EMPTY,
     Block,
     ClickTarget,
     Frame,
     Line,
-    beside,
     build_frame,
     cut,
     fitted,
@@ -79,15 +79,15 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int)
         ClickTarget(column, 0, end - column - 1, key.action)
         for key, column, end in zip(keys, ends_at, ends_at[1:], strict=False)
     )
-    return Block((fitted(beside(line(" "), *hints), width),), tuple(targets))
+    return Block((fitted(line(" ") + sum(hints, EMPTY), width),), tuple(targets))
 
 
 def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
     """Return a key with its word, and how many remarks it would show that have not been read."""
     name = line(key_name(key.names[0], glyphs), "class:key")
     if key.action is Act.TALK and ui.talk.unread:
-        return beside(name, line(" "), line(f"{_(key.short)} ({ui.talk.unread})", "class:unread"), line("  "))
-    return beside(name, line(f" {_(key.short)}  "))
+        return name + line(" ") + line(f"{_(key.short)} ({ui.talk.unread})", "class:unread") + line("  ")
+    return name + line(f" {_(key.short)}  ")
 
 
 def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
@@ -95,11 +95,11 @@ def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
     before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
         before = before[1:]
-    typed = beside(
-        prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
+    typed = (
+        prompt + line(before, "class:typing") + line(at or " ", "class:cursor") + line(after, "class:typing")
     )
     ways = ways_on(ui, entry, model) if entry.command else ()
-    return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
+    return fitted(typed + line("   " + "  ".join(ways), "class:faint"), width)
 
 
 _LEAST_TYPED: Final = 10  # cells of a line being typed that its question leaves, and one between them

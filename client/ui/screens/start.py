@@ -16,7 +16,7 @@ from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, settings, short_list
-from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded, paragraphs
+from client.ui.frame import EMPTY, Block, Line, Row, block_of, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
 from client.ui.screens.search import Search
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
@@ -171,7 +171,7 @@ class Start(ListScreen):
             title = padded(title, _TITLE_WIDTH)
             row = choice(f"{title}{words}", pane.glyphs, width, chosen=True)
             if line_here != self.chosen:
-                row = beside(line(f"  {title}"), line(words, "class:faint"))
+                row = line(f"  {title}") + line(words, "class:faint")
             rows.append((row, ChooseLine(at)))
         rows.append((EMPTY, None))
         room = pane.height - LOG_LINES
@@ -195,7 +195,7 @@ class Start(ListScreen):
             rows.append((choice(text, pane.glyphs, width, chosen=each == self.chosen), ChooseLine(at)))
             if each == self.chosen:
                 told = paragraphs([more], width - 4, "class:faint")
-                rows += [(beside(line("    "), row), ChooseLine(at)) for row in told]
+                rows += [(line("    ") + row, ChooseLine(at)) for row in told]
                 rows += [(row, None) for row in settings(set_up.get(each, ()), width)]
         rows += [(row, None) for row in settings([calls], width)]
         return short_list(pane, block_of(rows, width))
