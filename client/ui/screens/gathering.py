@@ -27,17 +27,9 @@ from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Outcome, Pane, Ui, closed_for_good, those
+from client.ui.texts import tables
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.pieces import PEOPLES
-from client.ui.texts.tables import (
-    HINTS,
-    PRIVATE,
-    SPECTATORS,
-    describe_absence,
-    describe_starting,
-    names_of,
-    spectator_name,
-)
 from engine.pieces import People
 from protocol.absence import WAIT
 from protocol.codes import Code
@@ -157,7 +149,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         lines.append(line(f"  {sign} {seat + 1}  ") + people + who + note)
     lines.append(EMPTY)
     if state.spectators:
-        named = listed(spectator_name(each.number, each.name) for each in state.watching)
+        named = listed(tables.spectator_name(each.number, each.name) for each in state.watching)
         watching = _("spectators: {names}").format(names=named or state.spectators)
         lines += [line("    ") + text for text in paragraphs([watching], width - 6, "class:faint")]
         lines.append(EMPTY)
@@ -197,13 +189,13 @@ def _qr_code(text: str) -> tuple[Line, ...]:
 def set_up(state: TableState) -> Iterator[str]:
     if state.study:
         yield _("a study")
-    for switch, unusual in ((PRIVATE, True), (SPECTATORS, False), (HINTS, True)):
+    for switch, unusual in ((tables.PRIVATE, True), (tables.SPECTATORS, False), (tables.HINTS, True)):
         if switch.is_on(state) == unusual:
             yield switch.describe(on=unusual)
     if state.starting is not None:
-        yield describe_starting(state.starting, names_of(state, 0))
+        yield tables.describe_starting(state.starting, tables.names_of(state, 0))
     if state.policy != WAIT:
-        yield describe_absence(state)
+        yield tables.describe_absence(state)
 
 
 def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:

@@ -38,19 +38,7 @@ from client.ui.frame import (
 from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.requests import Open
 from client.ui.state import LinePrompt, OnlineList, Outcome, Pane, TalkLog, TypedLine, Ui, those
-from client.ui.texts.tables import (
-    HINTS,
-    PRIVATE,
-    SPECTATORS,
-    describe_absence,
-    describe_layout,
-    describe_listed_stage,
-    describe_more,
-    describe_online,
-    describe_person,
-    describe_policy,
-    describe_seats,
-)
+from client.ui.texts import tables
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
 from protocol.messages import NEW, ListTables, TableSummary
@@ -234,7 +222,7 @@ def online_lines(company: OnlineList, width: int) -> list[Line]:
     """Return who is online, in few lines; or why the player is not."""
     if not company.fault and not company.people:
         return []
-    words = company.fault or describe_online(company.people, company.more)
+    words = company.fault or tables.describe_online(company.people, company.more)
     rows = first_rows(wrapped(words, width - 4), _ONLINE, width - 4)
     return [EMPTY, *(line(f"  {row}", "class:refusal" if company.fault else "class:faint") for row in rows)]
 
@@ -248,9 +236,9 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
         shown = company.people if many <= most else company.people[: most - 1]
         heading = _("ONLINE ({n})").format(n=many)
         lines = [line(f" {heading}", "class:heading")]
-        lines += [line(f" {describe_person(each)}") for each in shown]
+        lines += [line(f" {tables.describe_person(each)}") for each in shown]
         if more := many - len(shown):
-            lines.append(line(f" {describe_more(more)}", "class:faint"))
+            lines.append(line(f" {tables.describe_more(more)}", "class:faint"))
     lines = [EMPTY, *lines, EMPTY]
     if said := talk_lines(ui.talk, width, height - len(lines) - 1):
         words = _("SAID IN THE LOBBY")
@@ -269,7 +257,10 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> Block:
     room = height - 14 - len(others) - len(details)
     for at in lines_around(lobby.chosen, len(lobby.tables), room):
         table = lobby.tables[at]
-        stage, note = padded(describe_listed_stage(table), _STAGE), _describe_seat(table, lobby.kept_seats)
+        stage, note = (
+            padded(tables.describe_listed_stage(table), _STAGE),
+            _describe_seat(table, lobby.kept_seats),
+        )
         text = f"{table_cells(table)}{stage}{note}"
         rows.append((choice(text, glyphs, width, chosen=at == lobby.chosen), ChooseLine(at)))
     if lobby.tables:
@@ -285,15 +276,15 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> Block:
 
 def tables_in_words(ui: Ui, lobby: LobbyPage) -> list[str]:
     """Return the open tables, each with how it is set up, and how others join the server."""
-    tables = [table_in_words(table, lobby.kept_seats) for table in lobby.tables]
+    rows = [table_in_words(table, lobby.kept_seats) for table in lobby.tables]
     none = _("No tables are open. Open one, and others can join.")
-    return [*spoken(_above(ui)), *(tables or [none])]
+    return [*spoken(_above(ui)), *(rows or [none])]
 
 
 def table_in_words(table: TableSummary, kept: frozenset[str] = frozenset()) -> str:
     host = _("{name} is the host").format(name=printable(table.host))
     seats = _("seats taken: {taken} of {seats}").format(taken=table.taken, seats=table.players)
-    stage, note = describe_listed_stage(table), _describe_seat(table, kept)
+    stage, note = tables.describe_listed_stage(table), _describe_seat(table, kept)
     told = (printable(table.title), host, seats, stage, note, *_describe_table(table))
     return labelled(table.table, parted(filter(None, told)))
 
@@ -326,10 +317,10 @@ def _details(lobby: LobbyPage, width: int) -> list[Line]:
 
 def _describe_table(table: TableSummary) -> list[str]:
     """Return how a table is set up; last, what happens when a player is away."""
-    closed = [SPECTATORS.describe(on=False)] if table.no_spectators else []
-    helped = [HINTS.describe(on=True)] if table.hints else []
-    layout = describe_layout(at_random=table.random_layout)
-    return [layout, *closed, *helped, describe_absence(table)]
+    closed = [tables.SPECTATORS.describe(on=False)] if table.no_spectators else []
+    helped = [tables.HINTS.describe(on=True)] if table.hints else []
+    layout = tables.describe_layout(at_random=table.random_layout)
+    return [layout, *closed, *helped, tables.describe_absence(table)]
 
 
 def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
@@ -339,17 +330,17 @@ def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
         starts = _("a draw decides who starts")
     return (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
-        ("x", describe_layout(at_random=table.random_layout)),
-        ("p", PRIVATE.describe(on=table.private)),
-        ("h", HINTS.describe(on=table.hints)),
+        ("x", tables.describe_layout(at_random=table.random_layout)),
+        ("p", tables.PRIVATE.describe(on=table.private)),
+        ("h", tables.HINTS.describe(on=table.hints)),
         ("s", starts.format(number=(table.starting or 0) + 1)),
-        ("a", describe_policy(table.absence)),
+        ("a", tables.describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
     )
 
 
 def table_cells(table: TableSummary) -> str:
-    cells = zip((table.table, printable(table.host), describe_seats(table)), _COLUMNS, strict=True)
+    cells = zip((table.table, printable(table.host), tables.describe_seats(table)), _COLUMNS, strict=True)
     return "".join(padded(*cell) for cell in cells)
 
 

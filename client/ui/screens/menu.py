@@ -28,21 +28,8 @@ from client.ui.frame import (
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
 from client.ui.requests import Request
 from client.ui.state import LinePrompt, Mute, Notice, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui
+from client.ui.texts import tables
 from client.ui.texts.pieces import PEOPLES
-from client.ui.texts.tables import (
-    HINTS,
-    NOTICES_GO_TO,
-    PRIVATE,
-    QUIET,
-    SPECTATORS,
-    Switch,
-    describe_holidays,
-    describe_mute,
-    describe_policy,
-    describe_starting,
-    names_of,
-    spectator_name,
-)
 from engine.pieces import People
 from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, letter_seconds
@@ -168,7 +155,7 @@ def _effect(ui: Ui, effect: Effect | None) -> Outcome:
 
 
 def with_mute(ui: Ui, mute: Mute) -> Ui:
-    told = Notice(describe_mute(mute.name, on=mute.on))
+    told = Notice(tables.describe_mute(mute.name, on=mute.on))
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
@@ -195,12 +182,12 @@ def choices(
         case MenuPage.MAIN:
             yield from _main(model, state, levels, notices)
         case MenuPage.STARTING:
-            names = names_of(state, 0)
+            names = tables.names_of(state, 0)
             for seat in (None, *(seat for seat, each in enumerate(state.seats) if each.name is not None)):
-                yield MenuLine(describe_starting(seat, names), ChangeSetting(NEW, Starting(seat)))
+                yield MenuLine(tables.describe_starting(seat, names), ChangeSetting(NEW, Starting(seat)))
         case MenuPage.ABSENCE:
             for policy in POLICIES:
-                yield MenuLine(describe_policy(policy), ChangeSetting(NEW, AbsenceSetting(policy)))
+                yield MenuLine(tables.describe_policy(policy), ChangeSetting(NEW, AbsenceSetting(policy)))
         case MenuPage.SEAT:
             yield from of_seats(free_seats(state), messages.ChangeSeat)
         case MenuPage.PEOPLE:
@@ -222,7 +209,9 @@ def choices(
             yield from of_seats(to_be_substituted(model, state), messages.SubstituteNow)
         case MenuPage.SPECTATORS:
             for each in state.watching:
-                yield MenuLine(spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number))
+                yield MenuLine(
+                    tables.spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number)
+                )
         case MenuPage.MUTE:
             yield from _mutes(model, state, talk)
         case MenuPage.END:
@@ -244,21 +233,23 @@ def _main(
     def may(effect: Effect) -> Effect | None:
         return effect if host else None
 
-    def switch_line(switch: Switch) -> MenuLine:
+    def switch_line(switch: tables.Switch) -> MenuLine:
         on = switch.is_on(state)
         return MenuLine(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
     named = _("name of the table: {title}").format(title=state.title or _("(no name)"))
     yield MenuLine(named, may(TypedLine(LinePrompt.TITLE).filled(state.title)))
-    yield from (switch_line(PRIVATE), switch_line(SPECTATORS), switch_line(HINTS))
+    yield from (switch_line(tables.PRIVATE), switch_line(tables.SPECTATORS), switch_line(tables.HINTS))
     if state.stage != "over":
-        yield MenuLine(describe_policy(state.policy), may(MenuPage.ABSENCE))
+        yield MenuLine(tables.describe_policy(state.policy), may(MenuPage.ABSENCE))
         if letter_seconds(state.policy):
-            words = _("holiday of each player: {days}").format(days=describe_holidays(state.holidays))
+            words = _("holiday of each player: {days}").format(days=tables.describe_holidays(state.holidays))
             yield MenuLine(words, may(TypedLine().filled("holidays ")))
     if gathering:
-        yield MenuLine(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
-    yield switch_line(QUIET)
+        yield MenuLine(
+            tables.describe_starting(state.starting, tables.names_of(state, 0)), may(MenuPage.STARTING)
+        )
+    yield switch_line(tables.QUIET)
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")
@@ -317,7 +308,7 @@ def _wishes(model: TableModel, state: messages.TableState) -> Iterator[MenuLine]
                     about=_("Type it like this: {example}").format(example="pause until friday 20:00"),
                 )
     if (holiday := holiday_request(model)) is not None and model.seat is not None:
-        days = describe_holidays(state.seats[model.seat].holidays)
+        days = tables.describe_holidays(state.seats[model.seat].holidays)
         form = _("take a holiday ({days}): your clock stands until you move or end it")
         yield MenuLine(form.format(days=days) if holiday.on else _("end your holiday"), holiday)
     yes, no = (request_to_answer(model, on=on) for on in (True, False))
@@ -352,7 +343,7 @@ CALLED: Final = N_("be called when it is your turn and you are away")
 
 def describe_addresses(kinds: Sequence[messages.NoticeKind]) -> str:
     """Return what a player can leave to be called."""
-    return " / ".join(_(NOTICES_GO_TO[kind]) for kind in kinds)
+    return " / ".join(_(tables.NOTICES_GO_TO[kind]) for kind in kinds)
 
 
 def free_seats(state: messages.TableState) -> list[int]:
@@ -378,7 +369,7 @@ def _peoples(model: TableModel, state: messages.TableState) -> Iterator[MenuLine
         elif seat == model.seat:
             yield MenuLine(_("{people}: your choice").format(people=name), request, people)
         else:
-            words = _("{people}: chosen by {name}").format(people=name, name=names_of(state, 0)[seat])
+            words = _("{people}: chosen by {name}").format(people=name, name=tables.names_of(state, 0)[seat])
             yield MenuLine(words, people=people)
     yield MenuLine(_("whichever is left"), messages.ChoosePeople(NEW, None))
 
@@ -399,8 +390,8 @@ def speakers(model: TableModel, state: messages.TableState) -> list[int]:
 def _mutes(model: TableModel, state: messages.TableState, talk: TalkLog) -> Iterator[MenuLine]:
     """Yield for everybody else at the table whether the player hears them."""
     players = (state.seats[seat].name for seat in speakers(model, state))
-    watching = [spectator_name(each.number, each.name) for each in state.watching]
-    gone = talk.muted.difference(name.casefold() for name in (*names_of(state, 0), *watching))
+    watching = [tables.spectator_name(each.number, each.name) for each in state.watching]
+    gone = talk.muted.difference(name.casefold() for name in (*tables.names_of(state, 0), *watching))
     for name in (None, *players, *watching, *sorted(gone)):
         who = _("all spectators") if name is None else name
         form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
@@ -476,5 +467,5 @@ def _who_may(menu: TableMenu, model: TableModel) -> str:
     """Return what to tell players who are not the host; empty for the host, and on pages for everybody."""
     if menu.page is not MenuPage.MAIN or model.state is None or model.seat == model.state.host:
         return ""
-    host = names_of(model.state, 0)[model.state.host]
+    host = tables.names_of(model.state, 0)[model.state.host]
     return _("Only the host, {name}, can change the table's settings.").format(name=host)

@@ -50,37 +50,11 @@ from client.ui.state import (
     with_lobby_remarks,
     with_remark,
 )
-from client.ui.texts import games
+from client.ui.texts import games, tables
 from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.evenings import describe_part, describe_round, table_of
-from client.ui.texts.tables import (
-    PresenceLine,
-    announcement,
-    by_stand_in,
-    describe_asked,
-    describe_changes,
-    describe_lead_changes,
-    describe_notices,
-    names_at,
-    server_stops,
-    while_away,
-)
+from engine import events
 from engine.errors import Fault
-from engine.events import (
-    Captured,
-    GameEnded,
-    HillScored,
-    LayTile,
-    Place,
-    Placed,
-    SeenEvent,
-    SoldierFled,
-    TakenBack,
-    TileDrawn,
-    TileLaid,
-    WolfPlaced,
-    WolvesRevealed,
-)
 from engine.view import Phase
 from protocol.codes import Code
 from protocol.messages import Announced, Evening, Online, SaidInLobby, Stopping, TableState, TableSummary
@@ -95,7 +69,13 @@ _MISTYPED: Final = frozenset(
         *(Fault.NOT_IN_HAND, Fault.SOLDIER_DUE, Fault.NO_SUCH_FIELD, Fault.FIELD_TAKEN),
     }
 )
-_SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
+_SCORED: Final = (
+    events.WolvesRevealed,
+    events.SoldierFled,
+    events.Captured,
+    events.HillScored,
+    events.GameEnded,
+)
 
 
 def at_table_page(ui: Ui, model: TableModel) -> Ui:
@@ -132,15 +112,15 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Refreshed(before, first, stood_in):
             missed = math.inf if model.left_at is None else model.left_at
             # It is earlier than all that is logged already.
-            earlier = _sentences(before, first, stood_in, names_at(model), missed)
+            earlier = _sentences(before, first, stood_in, tables.names_at(model), missed)
             return _after_snapshot(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
-                return with_log(ui, describe_lead_changes(state, before))
+                return with_log(ui, tables.describe_lead_changes(state, before))
             if ui.entry is None and _asks_more(state, before):
                 ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
-            return _come_or_gone(ui, describe_changes(state, before))
+            return _come_or_gone(ui, tables.describe_changes(state, before))
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
@@ -155,7 +135,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             lobby_talk = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
             return replace(ui, lobby_talk=lobby_talk)
         case NoticesChanged(notices):
-            return with_log(ui, [describe_notices(notices)])
+            return with_log(ui, [tables.describe_notices(notices)])
         case TableClosed(with_refusal):
             return with_log(replace(ui, busy=False), [describe_refusal(with_refusal)])
         case ConnectionLost(reason, retry_in):
@@ -170,11 +150,11 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Announced(text):  # over the page until it is closed, below those not closed yet
             texts = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
             texts = (*texts, text)[-ANNOUNCEMENTS_KEPT:]
-            return with_log(replace(ui, overlay=Announcements(texts)), [announcement(text)])
+            return with_log(replace(ui, overlay=Announcements(texts)), [tables.announcement(text)])
         case Stopping(seconds):
             if seconds is None:
                 return with_log(replace(ui, stops_at=None), [_("The server will not stop after all.")])
-            return with_log(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
+            return with_log(replace(ui, stops_at=ui.now + seconds), [tables.server_stops(seconds)])
         case _:
             assert_never(update)
 
@@ -205,7 +185,7 @@ def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = No
     be typed into it.
     """
     sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
-    if code == Fault.NOT_YOUR_TURN and isinstance(request, Place):
+    if code == Fault.NOT_YOUR_TURN and isinstance(request, events.Place):
         form = _("It is not your turn. To have this move made when it is, type plan {piece} {field}.")
         text = form.format(piece=request.piece, field=request.field)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
@@ -218,7 +198,7 @@ def with_name_refusal(ui: Ui, text: str, request: Open | Join | WatchTable | Non
 
 
 def with_tables(
-    ui: Ui, tables: Iterable[TableSummary], model: TableModel, kept: frozenset[str] = frozenset()
+    ui: Ui, summaries: Iterable[TableSummary], model: TableModel, kept: frozenset[str] = frozenset()
 ) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
@@ -237,7 +217,7 @@ def with_tables(
         seated = table.table in kept
         return table.stage == "over", table.deserted and not seated, not (seated or free)
 
-    found = tuple(sorted(tables, key=place))
+    found = tuple(sorted(summaries, key=place))
     if not lobby.tables:
         chosen = next((at for at, table in enumerate(found) if table.table in kept), 0)
     elif lobby.chosen >= len(lobby.tables):
@@ -296,7 +276,7 @@ def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
     view, playing, command = model.view, ui.page.game, suggestion.command
     if view is None or not isinstance(playing, Playing):
         return ui
-    if isinstance(command, LayTile):
+    if isinstance(command, events.LayTile):
         chosen = replace(playing, position=command.position, orientation=command.orientation)
         text = _("Hint: position {position}, {turned}.")
         turned = games.turned(command.orientation)
@@ -304,7 +284,7 @@ def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
     else:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
-        told = [*describe_suggestion(view, command, suggestion, names_at(model))]
+        told = [*describe_suggestion(view, command, suggestion, tables.names_at(model))]
     return with_game(ui, chosen).with_notice(" ".join(filter(None, told)))
 
 
@@ -313,50 +293,58 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
 
     As long as nothing else is logged, only a player's latest coming or going stays.
     """
-    returned = {sentence.player for sentence in sentences if isinstance(sentence, PresenceLine)}
+    returned = {sentence.player for sentence in sentences if isinstance(sentence, tables.PresenceLine)}
     log = list(ui.log)
     latest = len(log)
-    while latest and isinstance(log[latest - 1], PresenceLine):
+    while latest and isinstance(log[latest - 1], tables.PresenceLine):
         latest -= 1
-    kept = [line for line in log[latest:] if not (isinstance(line, PresenceLine) and line.player in returned)]
+    kept = [
+        line
+        for line in log[latest:]
+        if not (isinstance(line, tables.PresenceLine) and line.player in returned)
+    ]
     scroll = max(ui.scroll - len(log[latest:]) + len(kept), 0)
     return with_log(replace(ui, log=(*log[:latest], *kept), scroll=scroll), sentences)
 
 
 def _sentences(
-    events: Sequence[SeenEvent], first: int, stood_in: Sequence[int], names: Sequence[str], left_at: float
+    seen: Sequence[events.SeenEvent],
+    first: int,
+    stood_in: Sequence[int],
+    names: Sequence[str],
+    left_at: float,
 ) -> list[str]:
     """Return what happened from event `first` on, without the scoring: the log would give the end away.
 
     The events after number `left_at` happened while the player was away.
     """
     told = []
-    for number, event in enumerate(events, start=first):
+    for number, event in enumerate(seen, start=first):
         if not isinstance(event, _SCORED):
             sentence = games.describe_event(event, names)
-            sentence = by_stand_in(sentence) if number in stood_in else sentence
-            told.append(while_away(sentence) if number > left_at else sentence)
+            sentence = tables.by_stand_in(sentence) if number in stood_in else sentence
+            told.append(tables.while_away(sentence) if number > left_at else sentence)
     return told
 
 
 def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
-    events = happened.events
-    if happened.by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
+    seen = happened.events
+    if happened.by == "clock" and isinstance(seen[0], events.Placed | events.WolfPlaced | events.TileLaid):
         text = _("{name}'s time is up: a bot makes the move.")
-        ui = with_log(ui, [text.format(name=names_at(model)[events[0].seat])])
-    first = happened.seq - len(events) + 1
+        ui = with_log(ui, [text.format(name=tables.names_at(model)[seen[0].seat])])
+    first = happened.seq - len(seen) + 1
     caught_up = model.left_at is not None and first <= model.left_at + 1
     left_at = model.left_at if model.left_at is not None and caught_up else math.inf
-    ui = with_log(ui, _sentences(events, first, happened.stood_in, names_at(model), left_at))
-    for event in events:
+    ui = with_log(ui, _sentences(seen, first, happened.stood_in, tables.names_at(model), left_at))
+    for event in seen:
         match event, ui.page.game:
-            case TileDrawn(), Playing() as table:
+            case events.TileDrawn(), Playing() as table:
                 ui = with_game(ui, replace(table, position=None, orientation=0))
-            case Placed() | WolfPlaced(), Playing() as table:
+            case events.Placed() | events.WolfPlaced(), Playing() as table:
                 ui = with_game(ui, replace(table, last=event.field))
-            case TakenBack(), Playing():
+            case events.TakenBack(), Playing():
                 ui = _after_snapshot(ui, model)
-            case GameEnded(), Scoring() | Result():
+            case events.GameEnded(), Scoring() | Result():
                 overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
                 ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring())
             case _:
@@ -404,13 +392,19 @@ def occasions(model: TableModel) -> Iterator[Occasion]:
         return
     if view.turn == seat:
         laid = sum(tile is not None for tile in view.tiles)
-        yield Occasion(table, f"turn {laid} {len(view.placed)}", games.describe_turn(model, names_at(model)))
+        yield Occasion(
+            table, f"turn {laid} {len(view.placed)}", games.describe_turn(model, tables.names_at(model))
+        )
     if (vote := next_vote(model)) is not None and vote.agree:
-        name = names_at(model)[vote.seat]
+        name = tables.names_at(model)[vote.seat]
         yield Occasion(
             table, f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
         )
     asked = open_request(state)
     if asked is not None and seat not in asked.seats:
-        yield Occasion(table, f"{asked.what} {asked.seats[0]}", describe_asked(asked, names_at(model), view))
+        yield Occasion(
+            table,
+            f"{asked.what} {asked.seats[0]}",
+            tables.describe_asked(asked, tables.names_at(model), view),
+        )
     yield Occasion(table, "begun", _("The game has begun."))
