@@ -129,8 +129,7 @@ class _Part(ServiceListener):
     def add_service(self, zc: Zeroconf, type_: str, name: str) -> None:  # noqa: ARG002 - the library's own
         self._ask(name)
 
-    def update_service(self, zc: Zeroconf, type_: str, name: str) -> None:  # noqa: ARG002
-        self._ask(name)
+    update_service = add_service
 
     def remove_service(self, zc: Zeroconf, type_: str, name: str) -> None:  # noqa: ARG002
         if (waiting := self._unanswered.pop(name, None)) is not None:

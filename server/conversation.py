@@ -75,7 +75,7 @@ class Conversation:
         except TimeoutError:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO) from None
         except BadMessage as error:
-            self._refuse(_not_understood(error), error.id)
+            self._refuse(Refusal(Code.BAD_MESSAGE, reason=error), error.id)
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.HELLO_FIRST) from None
         if not isinstance(message, messages.Hello):
             self._refuse(Refusal(Code.HELLO_FIRST), getattr(message, "id", None))
@@ -124,7 +124,7 @@ class Conversation:
             try:
                 message = await self._next_message()
             except BadMessage as error:
-                self._refuse(_not_understood(error), error.id)
+                self._refuse(Refusal(Code.BAD_MESSAGE, reason=error), error.id)
                 self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
                 continue
             if session.moved:
@@ -218,7 +218,3 @@ class Conversation:
         if self.session.table is None:
             raise Refusal(Code.NOT_AT_A_TABLE)
         return self.session.table
-
-
-def _not_understood(error: BadMessage) -> Refusal:
-    return Refusal(Code.BAD_MESSAGE, reason=error)

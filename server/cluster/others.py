@@ -1,6 +1,7 @@
 """What holds at the other servers, as far as this one knows."""
 
 import logging
+import math
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
@@ -74,8 +75,7 @@ class SameAddress:
     """Logs, once for each, which other servers tell this one's address for long."""
 
     def __init__(self) -> None:
-        self._since: dict[int, float] = {}  # by their terms, when that was first seen
-        self._logged: set[int] = set()
+        self._since: dict[int, float] = {}  # by their terms, when that was first seen; infinite once logged
 
     def look(self, nodes: Iterable[Node], term: int, now: float) -> None:
         """Look at all `nodes`; this server's lease is the one with this `term`."""
@@ -84,10 +84,9 @@ class SameAddress:
             return
         same = {node.term for node in by_term.values() if node.runs and node.address == own.address} - {term}
         self._since = {other: self._since.get(other, now) for other in same}
-        self._logged &= same
         for other, since in self._since.items():
-            if now - since > _SECONDS_BESIDE and other not in self._logged:
-                self._logged.add(other)
+            if now - since > _SECONDS_BESIDE:
+                self._since[other] = math.inf
                 name = by_term[other].name
                 log.error(
                     "another server is using this one's address", extra=about(node=name, address=own.address)
