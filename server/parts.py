@@ -111,7 +111,7 @@ class Running:
     async def leave(self) -> None:
         """Say goodbye, and give the tables to other servers that share the journal, if there are any."""
         if self._announcing is not None:
-            self._announcing.end()
+            self._announcing.switch(on=False)
         if self.shared is not None:
             await self.shared.leave()
         self.lobby.stop()
@@ -162,12 +162,8 @@ class Running:
         self._next_warning = self.config.timers().call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
 
     def _announce_unless_draining(self) -> None:
-        if self._announcing is None:
-            return
-        if self.drain.seconds_left() is None:
-            self._announcing.begin()
-        else:
-            self._announcing.end()
+        if self._announcing is not None:
+            self._announcing.switch(on=self.drain.seconds_left() is None)
 
 
 @dataclass(eq=False, repr=False)

@@ -18,7 +18,7 @@ _NO_NETWORK: Final = "there is no network"
 
 @dataclass(eq=False, repr=False)
 class Announcing:
-    """Announces the server on the interfaces at which it is reached, `host`, between `begin` and `end`.
+    """Announces the server on the interfaces at which it is reached, `host`, while that is on.
 
     All of it happens in a task of its own. What fails is logged in one line, and tried again later.
     """
@@ -34,13 +34,11 @@ class Announcing:
         self._task: asyncio.Task[None] | None = None
         self._failure: str | None = None  # the last one that was logged
 
-    def begin(self) -> None:
-        if self._task is None:
+    def switch(self, *, on: bool) -> None:
+        """Announce the server, or say goodbye to those who have heard of it."""
+        if on and self._task is None:
             self._task = self.tasks.keep(self._run, "being found")
-
-    def end(self) -> None:
-        """Say goodbye to those who have heard of it, and announce it no more."""
-        if self._task is not None:
+        elif not on and self._task is not None:
             self._task.cancel()
             self._task = None
 
