@@ -41,7 +41,7 @@ class Recording:
         seats = next(len(event.peoples) for event in events if isinstance(event, GameStarted))
         return cls(
             tuple(events),
-            tuple(shown_name(names.get(seat), seat) for seat in range(seats)),
+            tuple(player_name(names.get(seat), seat) for seat in range(seats)),
             stops(events),
             eyes,
         )
@@ -87,7 +87,7 @@ class Recording:
         return folded(self.seen(stop, eyes), eyes)
 
 
-def shown_name(name: str | None, seat: int) -> str:
+def player_name(name: str | None, seat: int) -> str:
     """Return the name if a table would accept it, for records come from strangers; else the seat's number."""
     usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
     return name if usable and name else _("Seat {number}").format(number=seat + 1)
@@ -107,7 +107,7 @@ class PastGame(Struct, frozen=True):
     winners: tuple[int, ...] = ()
 
 
-def standings(games: Iterable[PastGame]) -> list[tuple[str, Standing]]:
+def player_standings(games: Iterable[PastGame]) -> list[tuple[str, Standing]]:
     """Return what everybody has reached, the best first; players are told apart by their names."""
     found: dict[str, Standing] = {}
     for game in games:

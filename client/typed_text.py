@@ -121,7 +121,7 @@ def table_code(text: str) -> str:
 _GUEST_WORD: Final = re.compile(r"(?:[a-z]{4}-){3}[a-z]{4}", re.IGNORECASE)  # as ssh guests are told one
 
 
-def default_name() -> str:
+def login_name() -> str:
     """Return the name of this computer's user, or `Player` where that cannot be shown."""
     try:
         name = getpass.getuser()[:NAME_LENGTH].strip()

@@ -133,7 +133,7 @@ def need_terminal() -> None:
         raise WrongUse(text.format(term=term or '""'))
 
 
-def progress(label: str, total: int) -> "tqdm[Any]":
+def progress_bar(label: str, total: int) -> "tqdm[Any]":
     """Return a bar on stderr, unless that is no terminal; call `update` after each of `total` steps."""
     from tqdm import tqdm
 

@@ -132,7 +132,7 @@ async def run_analysis(recording: Recording, effort: Effort, told: Callable[[Ana
     return analysis
 
 
-async def faults_of(recording: Recording, seat: Seat) -> tuple[Slip, ...]:
+async def slips_of(recording: Recording, seat: Seat) -> tuple[Slip, ...]:
     """Return the seat's moves that were clearly not the best. Raises ProcessesLost."""
     faults = []
     limiter = CapacityLimiter(1)

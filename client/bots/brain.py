@@ -72,7 +72,7 @@ def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
     for _frame in range(files.index(own) if own in files else 1):
         if error.__traceback__ is not None:
             error.__traceback__ = error.__traceback__.tb_next
-    text = describe_failure(name, error, own)
+    text = describe_brain_failure(name, error, own)
     return BrainFailed(text, trace="".join(traceback.format_exception(error)).rstrip())
 
 
@@ -94,7 +94,7 @@ def checked_command(name: str, returned: object) -> Command:
     raise BrainFailed(text.format(name=name, what=reprlib.repr(returned)), Forfeit.ILLEGAL)
 
 
-def describe_failure(name: str, error: BaseException, own: str | None) -> str:
+def describe_brain_failure(name: str, error: BaseException, own: str | None) -> str:
     """Return that the brain `name` failed, and where: in its file `own`, if the error passed through it."""
     return _describe_failure_at(name, _origin(error, own), error)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from client.bots.brain import Brain, describe_failure
+from client.bots.brain import Brain, describe_brain_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS, Bluffer
 from client.bots.search.brain import ALWAYS, USUAL, SearchBrain
@@ -85,7 +85,7 @@ def brain_named(text: str) -> NamedBrain:
         form = _("The module {name} cannot be imported: {error}.")
         raise NoSuchBrain(form.format(name=repr(module_name), error=error)) from error
     except (Exception, SystemExit) as error:  # whatever the user's own code raises
-        raise NoSuchBrain(describe_failure(text, error, _module_file(error))) from error
+        raise NoSuchBrain(describe_brain_failure(text, error, _module_file(error))) from error
     choose = getattr(module, attribute, None)
     if choose is None:
         # The module may not be the one that the user means.

@@ -13,7 +13,7 @@ from platformdirs import user_state_path
 from client.levels import FOR_BEGINNERS
 from client.player.seats import write_draft
 from client.player.terminal import Calling, DesktopNotices, prefer_calling
-from client.typed_text import BadText, default_name, same_server, server_url
+from client.typed_text import BadText, login_name, same_server, server_url
 from engine.pieces import People
 from protocol.admin import EveningPlan
 from protocol.messages import Name
@@ -130,4 +130,4 @@ def prefer_as_remembered() -> Preferences | None:
 def name_of_player(given: str | None) -> str:
     """Return the player's name: the one given, or the one chosen on the start screen."""
     known = read_preferences(preferences_file())
-    return given or (known and known.name) or default_name()
+    return given or (known and known.name) or login_name()

@@ -29,7 +29,7 @@ from protocol.text import printable
 Safe = TypeVar("Safe")
 
 
-def check_table(state: messages.TableState | None, view: View | None, seat: Seat | None) -> None:
+def check_seats(state: messages.TableState | None, view: View | None, seat: Seat | None) -> None:
     """Raise BadMessage if the seats cannot be those of the game, or this client's seat is not among them."""
     seats = None if view is None else view.seats
     if state is not None:
@@ -255,12 +255,12 @@ class TableModel:
                 if self.left_at is not None and self.view is not None:  # it lost the connection even before
                     self.left_at = min(self.left_at, self.seq)
             case messages.Reseated(seat=seat) if self.seat is not None and self.view is None:
-                check_table(self.state, None, Seat(seat))
+                check_seats(self.state, None, Seat(seat))
                 self.seat = Seat(seat)
             case messages.Watching(table=table):
                 self._go_to(table, None)
             case messages.TableState() if message.table == self.table:
-                check_table(message, self.view, self.seat)
+                check_seats(message, self.view, self.seat)
                 before, self.state = self.state, safe_to_show(message)
                 return (TableChanged(self.state, before),)
             case messages.Snapshot(seq=seq, missed=[_, *_] as missed) if self.table is not None:
@@ -349,7 +349,7 @@ class TableModel:
         with _refusing_nonsense("the game makes"):
             _ = view.layout
             check_view(view)
-            check_table(self.state, view, self.seat)
+            check_seats(self.state, view, self.seat)
 
     def _may(self, legal: messages.LegalMoves | None) -> None:
         self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)

@@ -22,7 +22,7 @@ from client.network.transport import ConnectFailed, PasswordWanted, RequestRefus
 from client.player.seats import EVENING
 from client.records import Recording
 from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
-from client.typed_text import default_name, fault_of
+from client.typed_text import fault_of, login_name
 from client.ui import requests
 from client.ui.export.moment import describe_not_saved, describe_saved, save
 from client.ui.program import Program, Replaying
@@ -266,7 +266,7 @@ class Client(Activity):
             return ""
         if self._options.parting:
             return self._options.parting
-        named = "" if self.ui.name == default_name() else f" --name {shlex.quote(self.ui.name)}"
+        named = "" if self.ui.name == login_name() else f" --name {shlex.quote(self.ui.name)}"
         told_first = _("The game goes on, and your seat is kept. Come back with")
         return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
 

@@ -20,7 +20,7 @@ from client.ui.program import Replaying, show
 from commands.arguments import move_number, positive, whole_number
 from commands.display_options import add_ascii, add_drawing, prints_ascii
 from commands.finished_games.records import add_game, file_of, need_writable, recording_in, write_out
-from commands.parsing import need_terminal, progress
+from commands.parsing import need_terminal, progress_bar
 from engine.events import Placed
 from engine.fairness import sources_of
 from engine.pieces import Seat
@@ -150,7 +150,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
     found: Analysis | None = None
     code = 0
     moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
-    with progress(_("Moves"), moments) as bar:
+    with progress_bar(_("Moves"), moments) as bar:
 
         def show_progress(analysis: Analysis) -> None:
             nonlocal found

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from client.language import N_, _, counted
 from client.player.preferences import name_of_player
-from client.records import own_results, standings
+from client.records import own_results, player_standings
 from client.ui.export.tables import evening_lines, games_listing, standings_listing, statistics_listing
 from commands.arguments import positive
 from commands.finished_games.own_games import known_games
@@ -56,7 +56,7 @@ def _list_games(arguments: argparse.Namespace) -> int:
 def _print_standings(arguments: argparse.Namespace) -> int:
     if arguments.evening:
         return _print_evenings(arguments)
-    best_first = standings(games_of(arguments)[: arguments.last])
+    best_first = player_standings(games_of(arguments)[: arguments.last])
     found = [{"name": name, **asdict(standing)} for name, standing in best_first]
     return print_found(arguments, found, standings_listing(best_first))
 

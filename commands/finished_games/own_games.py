@@ -14,7 +14,7 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 import client.ui.lessons
-from client.bots.analysis import faults_of
+from client.bots.analysis import slips_of
 from client.bots.hints import compare
 from client.bots.processes import ProcessesLost
 from client.player.preferences import kept_in, remember
@@ -100,7 +100,7 @@ async def _look_through_game(file: Path, seat: Seat) -> Looked:
     text = await asyncio.to_thread(file.read_text, encoding="utf-8")
     recording = Recording.of(replayed(text).events, names_in(text))
     moves = sum(isinstance(event, Placed) and event.seat == seat for event in recording.events)
-    return Looked(seat, moves, await faults_of(recording, seat))
+    return Looked(seat, moves, await slips_of(recording, seat))
 
 
 def _own_problems(file: Path, looked: Looked) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from client.language import WrongUse, _, counted, describe_reason, listed
-from client.records import PastGame, Recording, shown_name
+from client.records import PastGame, Recording, player_name
 from client.tables.draws import describe_recorded_draws
 from commands.arguments import data_folder
 from commands.parsing import CANNOT_READ, CANNOT_WRITE, using_file
@@ -89,7 +89,7 @@ def past_game(path: Path) -> PastGame:
     if (outcome := outcome_in(text)) is None:
         return PastGame(path.name, table, ended)
     known = names_in(text)
-    names = tuple(shown_name(known.get(seat), seat) for seat in range(len(outcome.points)))
+    names = tuple(player_name(known.get(seat), seat) for seat in range(len(outcome.points)))
     return PastGame(path.name, table, ended, names, outcome.points, outcome.winners)
 
 

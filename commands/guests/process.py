@@ -30,7 +30,7 @@ def need_asyncssh() -> None:
         raise WrongUse(text.format(command=install_command("ssh")))
 
 
-def announcement(host: str, port: int, fingerprint: str) -> str:
+def describe_ways_in(host: str, port: int, fingerprint: str) -> str:
     text = _("Guests play with nothing installed; the key of this host is {fingerprint}")
     told = text.format(fingerprint=fingerprint)
     return "\n".join((told, *(f"  ssh -p {port} {address}" for address in reachable(host))))

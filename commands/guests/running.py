@@ -22,7 +22,7 @@ from commands.access import access_of
 from commands.guests.gateway import GameServer, Gateway
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
-from commands.guests.process import FROM_INPUT, announcement
+from commands.guests.process import FROM_INPUT, describe_ways_in
 from commands.parsing import CANNOT_USE, describe_host_error, using_file
 from server.config import Config
 from server.errors import StartError
@@ -87,7 +87,7 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
             print(f"{port} {fingerprint}", flush=True)
             server = _server_from_input()
         else:
-            print(announcement(arguments.host, port, fingerprint), flush=True)
+            print(describe_ways_in(arguments.host, port, fingerprint), flush=True)
         log.info("the ssh gateway is open", extra=about(port=port, key=fingerprint))
         if server is None:
             return 0  # whoever started this has ended

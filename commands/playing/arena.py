@@ -24,7 +24,7 @@ from client.bots.arena.games import (
     play_all,
 )
 from client.bots.arena.sequential import SequentialTest, TestVerdict
-from client.bots.arena.standings import as_json, standings, tables
+from client.bots.arena.standings import brain_standings, standings_json, tables
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.shares import WinShare
@@ -32,7 +32,7 @@ from client.language import WrongUse, _
 from client.network.transport import ConnectFailed, RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
-from commands.parsing import CANNOT_WRITE, progress, using_file
+from commands.parsing import CANNOT_WRITE, progress_bar, using_file
 
 _INTERRUPTED: Final = 130
 _GAMES: Final = 100
@@ -48,7 +48,7 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
     )
     meaning = _("two brains or more; see palatinus bot --help")
     arena.add_argument("players", nargs="+", metavar="BRAIN", help=meaning)
-    add_games(arena)
+    add_schedule(arena)
     meaning = _("the first brain has one seat in every game, and another brain has all the others")
     arena.add_argument("--alone", action="store_true", help=meaning)
     meaning = _("games that the same brains play in a row, so that they can learn (default: 1)")
@@ -58,7 +58,7 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
     arena.set_defaults(run=_arena)
 
 
-def add_games(arena: argparse.ArgumentParser) -> None:
+def add_schedule(arena: argparse.ArgumentParser) -> None:
     """Declare the options of arena and league alike."""
     meaning = _("number of players in a game (default: 2)")
     arena.add_argument("--players", dest="seats", type=positive, choices=range(2, 6), default=2, help=meaning)
@@ -171,7 +171,7 @@ class _Games:
         with ExitStack() as stack:
             self._make_folder()
             earlier = self._open_results(stack)
-            bar = stack.enter_context(progress(_("Games"), self.schedule.games))
+            bar = stack.enter_context(progress_bar(_("Games"), self.schedule.games))
 
             def keep_result(outcome: GameOutcome) -> None:
                 self._keep(outcome)
@@ -303,9 +303,9 @@ def say_lost(number: int) -> None:
 
 def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
     schedule, played = games.schedule, len(games.outcomes)
-    found = standings(schedule.names, schedule.players, games.outcomes)
+    found = brain_standings(schedule.names, schedule.players, games.outcomes)
     if arguments.json:
-        told = as_json(schedule, played, found, times=arguments.times)
+        told = standings_json(schedule, played, found, times=arguments.times)
         verdict = games.verdict
         told["test"] = verdict and {**msgspec.to_builtins(verdict), "better": verdict.better}
         print(json.dumps(told, ensure_ascii=False, indent=2))

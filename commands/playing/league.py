@@ -20,7 +20,7 @@ from client.network.transport import ServerAccess, ServerAddress
 from client.typed_text import server_url
 from commands.access import access_of, add_access
 from commands.arguments import seconds
-from commands.playing.arena import add_games, cores_of, make_schedule, play_schedule, say_lost
+from commands.playing.arena import add_schedule, cores_of, make_schedule, play_schedule, say_lost
 from engine.game import RandomChance
 from server.app import running
 from server.config import Config, Limits
@@ -51,7 +51,7 @@ def add_league(league: argparse.ArgumentParser) -> None:
         "come last"
     )
     league.add_argument("players", nargs="+", metavar="PLAYER", help=meaning)
-    add_games(league)
+    add_schedule(league)
     meaning = _("a move that takes longer loses the game (default: {usual})").format(
         usual=f"{_MOVE_SECONDS:g}"
     )

@@ -21,10 +21,10 @@ def _learn(arguments: argparse.Namespace) -> int:
     prefer_as_remembered()
     match asyncio.run(run(name_of_player(arguments.name), practice)):
         case Errand.PLAY:
-            from commands.playing.play import add_game, play_here  # the lessons begin without a server
+            from commands.playing.play import add_opening, play_here  # the lessons begin without a server
 
             game = argparse.ArgumentParser()
-            add_game(game)  # the display options are those of the lessons
+            add_opening(game)  # the display options are those of the lessons
             return play_here(game.parse_args([], arguments))
         case None:
             return 1

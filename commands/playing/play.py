@@ -35,12 +35,12 @@ _Game: TypeAlias = tuple[Coroutine[Any, Any, Visit], dict[str, Any]]
 
 
 def add_play(play: argparse.ArgumentParser) -> None:
-    add_game(play)
+    add_opening(play)
     add_display_options(play)
     play.set_defaults(run=play_here)
 
 
-def add_game(play: argparse.ArgumentParser) -> None:
+def add_opening(play: argparse.ArgumentParser) -> None:
     meaning = _("continue the game you left most recently")
     play.add_argument("--continue", dest="go_on", action="store_true", help=meaning)
     meaning = _("play a game of palatinus history, or a record, on from a move, against bots")

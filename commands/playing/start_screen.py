@@ -19,7 +19,7 @@ from client.language import _, listed
 from client.levels import LEVELS, usual_level
 from client.player.preferences import Preferences, prefer_as_remembered, preferences_file, remember
 from client.player.terminal import prefer_calling
-from client.typed_text import default_name
+from client.typed_text import login_name
 from client.ui import requests
 from client.ui.lessons.course import run as run_lessons
 from client.ui.program import choose
@@ -57,7 +57,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
     levels = tuple(level.name for level in LEVELS)
     if preferences.brain not in levels:
         preferences = msgspec.structs.replace(preferences, brain=usual_level(levels))
-    ui = Ui(preferences.name or default_name(), page=Start(levels, preferences, chosen=line))
+    ui = Ui(preferences.name or login_name(), page=Start(levels, preferences, chosen=line))
     failed: set[Path] = set()
     while True:
         kept = kept_games()

@@ -16,7 +16,7 @@ from client.network.transport import password_wanted
 from client.player.preferences import Clusters, Preferences, clusters_file, kept_in, remember
 from client.player.seats import Seats, seats_folder
 from client.player.terminal import plain_chosen
-from client.typed_text import default_name
+from client.typed_text import login_name
 from client.ui import requests
 from client.ui.export.tables import describe_losses
 from client.ui.game import visit
@@ -111,7 +111,7 @@ async def go_where_chosen(
     if request is requests.Errand.LOOK_BACK:
         own = describe_losses(list(known_games().looked.values()))
         request = await look_back(records_folder(), _looking_back(), own=own)
-    name = preferences.name or default_name()
+    name = preferences.name or login_name()
     if request is requests.Errand.SOLVE:
         request = await solve(records_folder(), name)
     options = options_of("", name, arguments)

@@ -194,7 +194,7 @@ def _backup(path: Path, arguments: argparse.Namespace) -> Answer:
 
 def _export(path: Path, arguments: argparse.Namespace) -> Answer:
     report = running_server.ServedTables(path, path.parent).with_game(arguments.code)
-    file = running_server.write_record(report.table, whole_events(report.events), arguments.file)
+    file = running_server.export_record(report.table, whole_events(report.events), arguments.file)
     return {"table": report.table, "file": None if file is None else str(file)}, ()
 
 

@@ -319,7 +319,7 @@ class Setting:
         return bool(self.option.only) and self.option.only == other.option.only and not left_off
 
 
-def settings(given: argparse.Namespace, file: Path | None) -> list[Setting]:
+def read_settings(given: argparse.Namespace, file: Path | None) -> list[Setting]:
     """Return what every option is set to; raises WrongUse with every mistake in the file."""
     options = serve_options()
     chosen = {

@@ -235,7 +235,7 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
 
 
-def write_record(table: admin.StoredReport, events: Sequence[Event], file: str | None) -> Path | None:
+def export_record(table: admin.StoredReport, events: Sequence[Event], file: str | None) -> Path | None:
     """Write the record of a table's game to `file`, `-` for standard output; None is CODE.txt, if it is new.
 
     Return the file that was written, if one was. Raises WrongUse.

@@ -21,7 +21,7 @@ import platformdirs
 from client.language import WrongUse, _, current_language
 from client.typed_text import describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
-from commands.guests.process import GatewayProcess, announcement, need_asyncssh
+from commands.guests.process import GatewayProcess, describe_ways_in, need_asyncssh
 from commands.levels import with_bots
 from commands.serving import options
 from commands.serving.notices import postman
@@ -38,7 +38,7 @@ from server.process import Renewal, serve
 from server.storage.records import MOST_KEPT
 
 
-def check(chosen: options.ServeOptions) -> None:
+def check_options(chosen: options.ServeOptions) -> None:
     if chosen.password_file is None and (os.environ.get(PASSWORD_VARIABLE) == ""):
         text = _("{variable} is empty: put the password in it, or unset it")
         raise WrongUse(text.format(variable=PASSWORD_VARIABLE))
@@ -79,7 +79,7 @@ def server_config(chosen: options.ServeOptions) -> Config:
         password=password_of(chosen.password_file),
         announce=_announced_as(chosen),
         admin=_admin_socket(chosen),
-        pages=pages(chosen) if chosen.web else None,
+        pages=web_pages(chosen) if chosen.web else None,
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
         human_pace=chosen.bots_pace == "human",
         postman=postman(chosen),
@@ -90,7 +90,7 @@ def server_config(chosen: options.ServeOptions) -> Config:
     return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
 
-def pages(chosen: options.ServeOptions, ssh_port: int | None = None) -> Pages:
+def web_pages(chosen: options.ServeOptions, ssh_port: int | None = None) -> Pages:
     """Return what draws the pages for browsers, which say at which port there is ssh."""
     from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
 
@@ -237,9 +237,9 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     file = _file(arguments)
-    found = options.settings(arguments, file)
+    found = options.read_settings(arguments, file)
     chosen = options.options_in(found)
-    check(chosen)
+    check_options(chosen)
     if arguments.print_config:
         print("\n".join(options.toml_lines(found)))
         return 0
@@ -254,9 +254,9 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     def read_again() -> Renewal:
         try:
-            now = options.settings(arguments, _file(arguments))
+            now = options.read_settings(arguments, _file(arguments))
             chosen = options.options_in(now)
-            check(chosen)
+            check_options(chosen)
             return Renewal(server_config(chosen), chosen.verbose, _waiting(found, now))
         except WrongUse as error:
             raise HostError("{reason}", reason=error) from error
@@ -266,11 +266,11 @@ def _serve(arguments: argparse.Namespace) -> int:
     told = []
     if gateway is not None:
         gateway.start()
-        told = [announcement(chosen.host, gateway.port, gateway.fingerprint)]
+        told = [describe_ways_in(chosen.host, gateway.port, gateway.fingerprint)]
         let_in = functools.partial(gateway.let_in, called=f"ws://127.0.0.1:{chosen.port}")
         config = replace(config, gateway=let_in)
         if chosen.web:
-            config = replace(config, pages=pages(chosen, gateway.port))
+            config = replace(config, pages=web_pages(chosen, gateway.port))
 
     def report_start(addresses: list[str]) -> None:
         print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all)

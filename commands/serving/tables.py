@@ -20,9 +20,9 @@ from commands.serving.running_server import (
     ServedTables,
     add_record,
     add_server,
+    export_record,
     runs,
     socket_in,
-    write_record,
 )
 from engine.record import recorded
 from engine.view import SPECTATOR
@@ -172,7 +172,7 @@ def _export_table(arguments: argparse.Namespace) -> int:
             text = _("table {code} is damaged. Recover what is intact with palatinus tables salvage")
             raise WrongUse(text.format(code=table.code))
         events = folder.game(table.code)
-    write_record(table, events, arguments.file)
+    export_record(table, events, arguments.file)
     return 0
 
 

@@ -60,7 +60,9 @@ class BrainStanding:
         return self.seconds / self.moves if self.moves else 0.0
 
 
-def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome]) -> list[BrainStanding]:
+def brain_standings(
+    names: Sequence[str], players: int, outcomes: Iterable[GameOutcome]
+) -> list[BrainStanding]:
     """Return the standings of all brains that have played, the best rated first.
 
     The order in which the games were finished makes no difference.
@@ -125,7 +127,7 @@ def tables(
     ]
 
 
-def as_json(
+def standings_json(
     schedule: Schedule, played: int, found: Sequence[BrainStanding], *, times: bool
 ) -> dict[str, Any]:
     return {

@@ -7,7 +7,7 @@ from typing import Final, Self
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, labelled
-from client.records import PastGame, standings
+from client.records import PastGame, player_standings
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
@@ -124,7 +124,7 @@ def not_here(ui: Ui) -> frozenset[Act]:
 
 
 def _best(games: Sequence[PastGame]) -> str:
-    return list_standings(standings(games)[:_PLAYERS_SHOWN])
+    return list_standings(player_standings(games)[:_PLAYERS_SHOWN])
 
 
 def _row(game: PastGame, for_codes: int, width: int) -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
-from client.records import PastGame, standings
+from client.records import PastGame, player_standings
 from client.ui.export.tables import standings_listing
 from commands.finished_games.records import keep_record, need_writable
 from engine.game import GameOptions
@@ -151,7 +151,7 @@ def test_players_with_more_wins_come_first_then_with_more_points() -> None:
         PastGame("2", "B", 0.0, ("Bruno", "Carla"), (3, 30), (1,)),
         PastGame("3", "C", 0.0),
     ]
-    assert standings(games) == [
+    assert player_standings(games) == [
         ("Carla", Standing(1, 1, 30)), ("Bruno", Standing(2, 1, 13)), ("Anna", Standing(1, 1, 10)),
     ]  # fmt: skip
 

@@ -16,7 +16,14 @@ from client.language import WrongUse
 from client.network.connection import open_connection
 from commands.parsing import Parser
 from commands.serving.notices import postman
-from commands.serving.options import Option, ServeOptions, options_in, serve_options, settings, toml_lines
+from commands.serving.options import (
+    Option,
+    ServeOptions,
+    options_in,
+    read_settings,
+    serve_options,
+    toml_lines,
+)
 from commands.serving.serve import add_serve
 from server.net.postman import NoticePostman, SmtpServer
 from tests.conftest import Complain, Run
@@ -36,7 +43,7 @@ def chosen(words: list[str], text: str, folder: Path) -> ServeOptions:
     """Return what a command line and the text of a file in `folder` set together."""
     file = folder / "serve.toml"
     file.write_text(text, encoding="utf-8")
-    return options_in(settings(serve_command().parse_args(words), file))
+    return options_in(read_settings(serve_command().parse_args(words), file))
 
 
 def mistakes(text: str, folder: Path) -> str:
@@ -94,13 +101,13 @@ def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
                 else:
                     given = value if option.kind is list else [value]
                     words += [f"--{option.key}={each}" for each in given]
-        first = settings(command.parse_args(words), None)
+        first = read_settings(command.parse_args(words), None)
         file = folder / "printed.toml"
         file.write_text("\n".join(toml_lines(first)), encoding="utf-8")
-        second = settings(command.parse_args([]), file)
+        second = read_settings(command.parse_args([]), file)
         assert absolute(first) == absolute(second)
         file.write_text("\n".join(toml_lines(second)), encoding="utf-8")
-        assert second == settings(command.parse_args([]), file)
+        assert second == read_settings(command.parse_args([]), file)
 
 
 def absolute(found: list[Any]) -> dict[str, Any]:
@@ -249,11 +256,11 @@ def test_players_are_called_as_the_options_say(run: Run, tmp_path: Path) -> None
     mail = ["--notify", "mail", "--smtp", "smtps://ann@mail.example.org", "--smtp-from", "ann@example.org"]
     words = [*mail, "--notify", "url:ntfy.sh", "--smtp-password-file", str(tmp_path / "password")]
     assert 'notify = ["mail", "url:ntfy.sh"]' in run("serve", "--no-config", "--print-config", *words)[0]
-    sender = postman(options_in(settings(serve_command().parse_args(words), None)))
+    sender = postman(options_in(read_settings(serve_command().parse_args(words), None)))
     assert isinstance(sender, NoticePostman)
     assert sender.kinds == ["mail", "url"]
     wanted = SmtpServer("mail.example.org", 465, "ann@example.org", "ann", "secret", implicit_tls=True)
     assert sender.smtp == wanted
     assert "secret" not in repr(wanted)
     with pytest.raises(WrongUse):
-        postman(options_in(settings(serve_command().parse_args(["--notify", "mail"]), None)))
+        postman(options_in(read_settings(serve_command().parse_args(["--notify", "mail"]), None)))

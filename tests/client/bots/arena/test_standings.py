@@ -12,7 +12,7 @@ from openskill.models import PlackettLuce
 
 from client.bots.arena.games import GameOutcome, PlayerFailure, Schedule, SeatOutcome, outcome_of
 from client.bots.arena.sequential import SequentialTest
-from client.bots.arena.standings import as_json, ratings_after, standings, tables
+from client.bots.arena.standings import brain_standings, ratings_after, standings_json, tables
 from client.bots.brain import BrainFailed, Forfeit
 from client.bots.shares import wilson
 
@@ -34,7 +34,7 @@ def outcome(number: int, *seats: tuple[int, int], items: tuple[int, ...] = ()) -
 def test_what_is_counted() -> None:
     """Shared victories by their part, items where points are equal, and a game once between two brains."""
     games = [outcome(1, (0, 20), (1, 20), (1, 10)), outcome(2, (1, 15), (0, 15), (1, 9), items=(4, 5, 6))]
-    one, other = sorted(standings("ab", 3, games), key=lambda each: each.name)
+    one, other = sorted(brain_standings("ab", 3, games), key=lambda each: each.name)
     totals = [(each.games, each.wins, each.mean_points) for each in (one.total, other.total)]
     assert totals == [(2, 1.5, 17.5), (4, 0.5, 13.5)]
     assert [(share.games, share.wins) for share in one.seats] == [(1, 0.5), (1, 1.0), (0, 0.0)]
@@ -42,7 +42,9 @@ def test_what_is_counted() -> None:
     assert (one.against["b"].games, one.against["b"].share) == (2, 0.875)
     assert (other.against["a"].games, other.against["a"].share) == (2, 0.125)
     assert (one.mean_seconds, one.longest) == (2.0, 3.0)
-    assert standings("ab", 3, reversed(games)) == standings("ab", 3, games)  # however many are played at once
+    assert brain_standings("ab", 3, reversed(games)) == brain_standings(
+        "ab", 3, games
+    )  # however many are played at once
 
 
 def test_forfeited_games_are_lost_and_have_no_points() -> None:
@@ -50,7 +52,9 @@ def test_forfeited_games_are_lost_and_have_no_points() -> None:
     failed = BrainFailed("no more", Forfeit.LATE)
     failed.seat = 1
     forfeited = outcome_of(2, (1, 0, 2), [[], [1.0], []], None, failed)
-    found = {each.name: each for each in standings("abc", 3, [outcome(1, (0, 9), (1, 7), (2, 5)), forfeited])}
+    found = {
+        each.name: each for each in brain_standings("abc", 3, [outcome(1, (0, 9), (1, 7), (2, 5)), forfeited])
+    }
     assert [(each.total.wins, each.total.mean_points) for each in map(found.get, "abc") if each] == [
         (1.0, 9),
         (0.5, 7),
@@ -115,13 +119,16 @@ def test_a_brain_that_has_not_played_yet_is_in_no_table() -> None:
     """An arena may be interrupted at any time, also before the first game has ended."""
     schedule = Schedule(("a", "b", "c"), 2, 1, seed=4)
     none: list[GameOutcome] = []
-    assert len(tables(schedule, 0, standings(schedule.names, 2, none), times=True)) == 1
-    found = standings(schedule.names, 2, [outcome(1, (0, 9), (1, 5))])
+    assert len(tables(schedule, 0, brain_standings(schedule.names, 2, none), times=True)) == 1
+    found = brain_standings(schedule.names, 2, [outcome(1, (0, 9), (1, 5))])
     (above, _), (_, overall), *_ = tables(schedule, 1, found, times=False)
     assert above.startswith("1 of 6 games, seed 4. Equal brains would win 50.0%.")
     assert "ms a move" not in overall[0]
-    assert [brain["name"] for brain in as_json(schedule, 1, found, times=True)["brains"]] == ["a", "b"]
-    assert as_json(schedule, 1, found, times=True)["brains"][0]["seconds"] == {"mean": 2.0, "longest": 3.0}
+    assert [brain["name"] for brain in standings_json(schedule, 1, found, times=True)["brains"]] == ["a", "b"]
+    assert standings_json(schedule, 1, found, times=True)["brains"][0]["seconds"] == {
+        "mean": 2.0,
+        "longest": 3.0,
+    }
 
 
 @st.composite
