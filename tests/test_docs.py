@@ -24,11 +24,10 @@ from protocol import absence, limits, messages, settings
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
 from server.admin.metrics import node_metrics
-from server.app import running
-from server.config import Config, Limits
+from server.config import Limits
 from server.storage.journal import NodeState
 from simulation.broken import MISTAKES
-from tests.server.peer import connected, http_get
+from tests.test_monitoring import shown_metrics
 from trials.mutations import MUTATIONS, mutations
 
 ROOT = Path(__file__).parent.parent
@@ -240,9 +239,7 @@ class OfANode(Collector):
 
 async def test_every_metric_is_documented_with_its_kind(tmp_path: Path) -> None:
     """By the names that Prometheus uses; the one that needs TLS has a test of its own."""
-    async with running(Config(watched=True, data=tmp_path)) as server, connected(server.port) as peer:
-        await peer.open(2)
-        _, text = await http_get(server.port, "/metrics")
+    text = await shown_metrics(tmp_path)
     text += "# TYPE palatinus_certificate_expires_timestamp_seconds gauge\n"
     text += generate_latest(OfANode()).decode()
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)

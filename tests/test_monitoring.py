@@ -25,7 +25,7 @@ NAME = r"\b(?:palatinus|process)_\w+"
 promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="there is no promtool here")
 
 
-async def shown(folder: Path | None = None, database: str | None = None) -> str:
+async def shown_metrics(folder: Path | None = None, database: str | None = None) -> str:
     """Return the metrics of a server that has everything there is a metric of."""
     config = Config(data=folder, database=database, watched=True)
     async with running(config) as server, connected(server.port) as peer:
@@ -41,10 +41,10 @@ def names_in(text: str) -> set[str]:
 
 async def test_every_metric_that_is_watched_exists(tmp_path: Path, database: str) -> None:
     """In the dashboard's queries and in the alerts; the one that needs TLS has a test of its own."""
-    names = names_in(await shown(tmp_path)) | {"palatinus_certificate_expires_timestamp_seconds"}
+    names = names_in(await shown_metrics(tmp_path)) | {"palatinus_certificate_expires_timestamp_seconds"}
     watched = set(re.findall(NAME, "\n".join([*QUERIES, *re.findall("expr: (.*)", RULES)])))
     assert watched - names == {"palatinus_lease_held"}
-    assert "palatinus_lease_held" in names_in(await shown(database=database))
+    assert "palatinus_lease_held" in names_in(await shown_metrics(database=database))
     assert {name for name in watched if name.startswith("palatinus")} >= {
         name for name in names if name.startswith("palatinus") and not name.endswith(("_bucket", "seconds"))
     } - {"palatinus_commit_seconds"}
@@ -97,7 +97,7 @@ def test_the_alerts_fire_when_they_should(words: list[str]) -> None:
 @promtool
 async def test_prometheus_can_read_the_metrics(tmp_path: Path) -> None:
     """And has nothing to find fault with."""
-    text = await shown(tmp_path)
+    text = await shown_metrics(tmp_path)
     command = ["promtool", "check", "metrics"]
     found = await asyncio.to_thread(
         subprocess.run, command, input=text, capture_output=True, text=True, check=False

@@ -77,7 +77,7 @@ class Peer:
         self.socket.transport.abort()
 
 
-Act: TypeAlias = Callable[[Peer], Awaitable[None]]
+Act: TypeAlias = Callable[[Peer], Awaitable[object]]
 
 
 @contextlib.asynccontextmanager

@@ -41,17 +41,8 @@ async def seat_returner(peer: Peer, *others: str, seat: int = 0, table: str = "A
     assert (resume.table, resume.token) == (table, TOKEN)
 
 
-async def return_and_pong(peer: Peer) -> None:
-    await seat_returner(peer)
-    await answer_ping(peer)
-
-
 async def answer_ping(peer: Peer) -> None:
     await peer.answer(Ping, Pong(NEW))
-
-
-async def greet_and_wait(peer: Peer) -> None:
-    await peer.welcome()
 
 
 @contextlib.asynccontextmanager

@@ -140,7 +140,7 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
         await peer.receive(messages.OpenTable)
         peer.drop()
 
-    async with scripted(there, seated.greet_and_wait) as address:
+    async with scripted(there, Peer.welcome) as address:
 
         async def here(peer: Peer) -> None:
             await peer.welcome()
@@ -155,7 +155,7 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
             with pytest.raises(RequestUnanswered, match="Check the list of tables"):
                 await connection.ask(messages.OpenTable(NEW, 2, "ann"))
             await next_update(connection, Back)  # there
-            await next_update(connection, Back)  # and there greet_and_wait
+            await next_update(connection, Back)  # and there
 
 
 async def test_a_player_who_was_leaving_does_not_resume() -> None:
@@ -166,7 +166,7 @@ async def test_a_player_who_was_leaving_does_not_resume() -> None:
         await peer.receive(messages.Leave)
         peer.drop()
 
-    async with seated.joined(act, seated.greet_and_wait) as connection:
+    async with seated.joined(act, Peer.welcome) as connection:
         await connection.ask(messages.Leave(NEW))
         assert connection.model.table is None
         await next_update(connection, Back)

@@ -30,7 +30,6 @@ from tests.client.network.seated import (
     TOKEN,
     answer_ping,
     events_frame,
-    greet_and_wait,
     joined,
     seat_joiner,
     seat_returner,
@@ -190,7 +189,7 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
 async def test_errors_inside_the_context_are_not_changed() -> None:
     """The context manager closes the connection and adds nothing to the error."""
 
-    async with scripted(greet_and_wait) as url:
+    async with scripted(Peer.welcome) as url:
         with pytest.raises(ZeroDivisionError):
             async with open_connection(url, timeouts=FAST_RETRIES):
                 raise ZeroDivisionError
@@ -332,7 +331,7 @@ async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice()
         peer.drop()
 
     async with (
-        scripted(first, greet_and_wait) as url,
+        scripted(first, Peer.welcome) as url,
         open_connection(url, timeouts=FAST_RETRIES) as connection,
     ):
         await connection.ask(messages.EnterLobby(NEW, "Ann", ["made up"]))

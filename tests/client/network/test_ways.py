@@ -22,8 +22,8 @@ from client.network.transport import (
 from client.tables.table import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
-from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Refused, Rematch, Resume
-from tests.client.network.seated import TOKEN, return_and_pong, seat_joiner, seat_returner
+from protocol.messages import NEW, Hello, JoinTable, Moved, Refused, Rematch, Resume
+from tests.client.network.seated import TOKEN, seat_joiner, seat_returner
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
 
 NOWHERE = "ws://127.0.0.1:1"  # where no server is
@@ -211,11 +211,11 @@ async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
 
     async with (
         scripted(lock) as locked_url,
-        scripted(first, drop, drop, return_and_pong) as url,
+        scripted(first, drop, drop, seat_returner) as url,
         open_connection(url, timeouts=FAST_RETRIES) as connection,
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
-        await connection.ask(Ping(NEW))
+        await next_update(connection, Back)
 
 
 async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:

@@ -87,15 +87,6 @@ def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> N
 
 
 @pytest.mark.usefixtures("environment")
-def test_files_are_private() -> None:
-    with new_game(("greedy",), 3) as game:
-        game.seat.keep("KXQT", 0, "Ann", TOKEN).release()
-    modes = {path: path.stat().st_mode & 0o077 for path in (games_folder() / game.folder).rglob("*")}
-    assert game.folder.stat().st_mode & 0o077 == 0
-    assert set(modes.values()) == {0}
-
-
-@pytest.mark.usefixtures("environment")
 def test_only_games_with_a_seat_are_kept() -> None:
     """The last ones, the newest first; a game in play is nobody else's."""
     with new_game(("random",), 2) as over:
@@ -140,9 +131,12 @@ def test_what_a_killed_start_left_is_removed(*, draft: bool) -> None:
 
 
 @pytest.mark.usefixtures("environment")
-def test_an_unreadable_game_is_named() -> None:
+def test_files_are_private_and_an_unreadable_game_is_named() -> None:
     with new_game(("random",), 2) as game:
         game.seat.keep("KXQT", 0, "Ann", TOKEN).release()
+    modes = {path: path.stat().st_mode & 0o077 for path in (game.folder, *game.folder.rglob("*"))}
+    assert len(modes) > 2
+    assert set(modes.values()) == {0}
     (game.folder / "game.json").write_text("{")
     assert kept_games() == ((), (game.folder,))
     assert game.folder.exists()
