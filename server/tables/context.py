@@ -284,7 +284,7 @@ class TableContext:
             for session in self.audience:
                 self.catch_up(session, len(self.state.game.events) - events)
 
-    def stopped_clock(self) -> list[Clocked]:
+    def clock_entries(self) -> list[Clocked]:
         """Return the entry for the seats' current clocks, none if it is nobody's turn."""
         game = self.state.game
         if game is None or game.view.turn is None:
@@ -294,9 +294,9 @@ class TableContext:
     async def stop_clock(self) -> None:
         """Store how much of its clock, if any, the turn has used; it continues from there."""
         if self.may_move and self.policy.time_taken():
-            await self.store_or_log(*self.stopped_clock())
+            await self.store_or_log(*self.clock_entries())
 
-    def nobody_ready(self) -> list[Entry]:
+    def unready_entries(self) -> list[Entry]:
         """Return the entries that make nobody ready, because the coming game has changed."""
         return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]
 

@@ -35,12 +35,12 @@ async def change_setting(context: TableContext, _: Session, message: messages.Ch
             context.state.check_gathering()
             if seat is not None:
                 context.state.check_seat(seat)
-            entries += context.nobody_ready()
+            entries += context.unready_entries()
         case Hints():
-            entries += context.nobody_ready()
+            entries += context.unready_entries()
         case AbsenceSetting():
             _check_not_over(context)
-            entries = [*context.stopped_clock(), *entries, *context.nobody_ready()]
+            entries = [*context.clock_entries(), *entries, *context.unready_entries()]
     await context.store(*entries)
     if isinstance(setting, AbsenceSetting):
         context.policy.begin()

@@ -85,7 +85,7 @@ async def play_again(context: TableContext, session: Session, message: messages.
     player = state.players[seat]
     assert player is not None  # noqa: S101 - seats are given up only before a game
     await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
-    seat_admission.gone_on(context, session, seat)
+    seat_admission.go_on(context, session, seat)
 
 
 async def send_record(context: TableContext, session: Session, message: messages.GetRecord) -> None:

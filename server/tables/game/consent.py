@@ -130,7 +130,7 @@ async def _grant(context: TableContext, asked: Asked) -> None:
     seat = Seat(asked.seats[0])
     match asked.what:
         case "pause":
-            await context.store(*context.stopped_clock(), Paused(seat, asked.until))
+            await context.store(*context.clock_entries(), Paused(seat, asked.until))
             begin_pause(context)
             _tell(context)
         case "take-back":
@@ -152,7 +152,7 @@ async def _take_back(context: TableContext, seat: Seat) -> None:
 
 
 async def _give_time(context: TableContext, asked: Asked, seat: Seat) -> None:
-    (now,) = context.stopped_clock()
+    (now,) = context.clock_entries()
     more = context.state.clocks.extended(seat, now)
     await context.store(more, Wished(replace(asked, granted=True)))
     context.policy.turn_began()

@@ -29,7 +29,7 @@ async def take_holiday(context: TableContext, session: Session, message: TakeHol
 
 
 async def _change(context: TableContext, seat: Seat, *, on: bool) -> None:
-    await context.store(*context.stopped_clock(), OnHoliday(seat, int(time.time()), on))
+    await context.store(*context.clock_entries(), OnHoliday(seat, int(time.time()), on))
     if on:
         await_end(context, seat)
     context.policy.begin()

@@ -112,7 +112,7 @@ async def plan(context: TableContext, session: Session, message: Plan) -> None:
 async def save_clock(context: TableContext) -> None:
     """Store how much of its clock the turn has used so far, so that a restart gives nobody extra days."""
     if context.may_move:
-        await context.store(*context.stopped_clock())
+        await context.store(*context.clock_entries())
         context.policy.clock_was_saved()
 
 

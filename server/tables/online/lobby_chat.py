@@ -48,7 +48,6 @@ class LobbyChat:
         self._remarks = Remarks(self.timers.time, config.seed, config.limits.chat_in_lobby)
         self._tell_others: Callable[[], None] | None = None
         self._list = build_frame(Online([]))
-        self._list_number = 1  # changes with the list
         self._list_outdated = False
         self._changed = asyncio.Event()  # since the last round began
         self._not_before = 0.0
@@ -155,8 +154,8 @@ class LobbyChat:
             return
         if self._list_outdated:
             self._list_people()
-        if person.shown != self._list_number:
-            person.shown = self._list_number
+        if person.shown is not self._list:
+            person.shown = self._list
             person.session.post(self._list)
         if self.is_open and person.heard < self._remarks.count:
             frame = self._remarks.frame_after(person.heard)
@@ -168,7 +167,7 @@ class LobbyChat:
         self._list_outdated = False
         frame = build_frame(self._people.list_online(self.place_of) if self.is_open else Online([]))
         if frame != self._list:
-            self._list, self._list_number = frame, self._list_number + 1
+            self._list = frame
 
     # -- the other servers --------------------------------------------------------------------------
 

@@ -26,15 +26,15 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 class Person:
     """Somebody who is online; `heard` is the last remark that they were sent, by its position.
 
-    `shown` is the last list. `proofs` are the hashes of the tokens sent with the name, `since` is when they
-    came, in s since 1970.
+    `shown` is the frame with the last list. `proofs` are the hashes of the tokens sent with the name, `since`
+    is when they came, in s since 1970.
     """
 
     session: Session
     name: str
     heard: int
     proofs: frozenset[str]
-    shown: int = 0
+    shown: bytes = b""
     since: float = field(default_factory=time.time)
 
     @property

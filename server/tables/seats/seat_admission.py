@@ -160,7 +160,7 @@ async def seat_bot(context: TableContext, _: Session, message: SeatBot) -> None:
     seat = choose_seat(wanted, free)
     names = (f"{level}-{number}" for number in itertools.count(1))
     name = next(name for name in names if not _name_taken(context, name))
-    await context.store(stored.BotSeated(seat, level, name), *context.nobody_ready())
+    await context.store(stored.BotSeated(seat, level, name), *context.unready_entries())
     context.broadcast_state()
 
 
@@ -212,7 +212,7 @@ async def rearrange(context: TableContext, order: list[Seat]) -> None:
     state, audience = context.state, context.audience
     before = list(state.players)
     players = [before[seat] for seat in order]
-    entries = context.nobody_ready()
+    entries = context.unready_entries()
     seated = list[Entry]()
     for seat, player in enumerate(players):
         seated += [stored.Freed(seat)] if player is None else player.entries(seat)
@@ -242,7 +242,7 @@ async def rearrange(context: TableContext, order: list[Seat]) -> None:
     context.broadcast_state()
 
 
-def gone_on(context: TableContext, session: Session, seat: Seat) -> None:
+def go_on(context: TableContext, session: Session, seat: Seat) -> None:
     audience = context.audience
     audience.gone_on.add(seat)
     if audience.seated.get(seat) is session:
@@ -268,7 +268,7 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
         raise Refusal(Code.KNOWS_ANOTHER_HAND)
     check_name(newcomer.name)
     _check_free(context, newcomer.name, seat)
-    entries = [*newcomer.entries(seat), *context.nobody_ready()]
+    entries = [*newcomer.entries(seat), *context.unready_entries()]
     if seat in state.bot_seats or seat in state.votes:
         entries.append(stored.Returned(Seat(seat)))
     await context.store(*entries)
