@@ -223,14 +223,10 @@ class CommitQueue:
 
     async def do(self, begin: Callable[[], asyncio.Future[T]]) -> T:
         """Return the result of what `begin` begins, once all earlier work is done."""
-        return await result_of(self.ask(begin))
-
-    def ask(self, begin: Callable[[], asyncio.Future[T]]) -> Uninterrupted[T]:
-        """Ask for a piece of work, and return the future of its result."""
-        job = Job(begin, Uninterrupted(loop=self._loop))
-        self._jobs.append(job)
+        done: Uninterrupted[T] = Uninterrupted(loop=self._loop)
+        self._jobs.append(Job(begin, done))
         self._settle_soon()
-        return job.done
+        return await result_of(done)
 
     async def finish(self) -> None:
         """Do what has been asked for."""

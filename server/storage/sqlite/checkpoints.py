@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from server.errors import JournalError
 from server.monitoring.failures import start_task
 from server.monitoring.logs import about
 from server.storage.reasons import reason_of
@@ -24,11 +25,11 @@ class Checkpoints:
     """Makes a checkpoint after so many entries, in a thread with a connection of its own.
 
     SQLite begins the log anew with the first commit that finds all of it in the main file, and waits for the
-    disk then. `begin_log` is called when a commit may find that, or has to because the log is long: in this
+    disk then. `begin_log` is awaited when a commit may find that, or has to because the log is long: in this
     case its argument is True, and what was committed during the checkpoint is still missing.
     """
 
-    def __init__(self, path: Path, files: OpenFiles, begin_log: Callable[[bool], None]) -> None:
+    def __init__(self, path: Path, files: OpenFiles, begin_log: Callable[[bool], Awaitable[None]]) -> None:
         self._files = files
         self._begin_log = begin_log
         self._database = connect(path)
@@ -51,13 +52,12 @@ class Checkpoints:
         loop = asyncio.get_running_loop()
         try:
             pages, moved = await loop.run_in_executor(self._thread, checkpoint, self._database, self._files)
-        except sqlite3.Error as error:
+            if pages >= _MOST_PAGES or pages == moved:
+                await self._begin_log(pages >= _MOST_PAGES)
+        except (sqlite3.Error, JournalError) as error:
             log.warning(
                 "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
             )
-        else:
-            if pages >= _MOST_PAGES or pages == moved:
-                self._begin_log(pages >= _MOST_PAGES)
         finally:
             self._at_work = None
 

@@ -74,7 +74,7 @@ class SqliteJournal(Journal):
                 opening.callback(self._database.close)  # before its files
                 self._ledger = Ledger(self._database, data, self._files.check, found.standings)
                 opening.callback(self._ledger.close)
-                self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
+                self._checkpoints = Checkpoints(self.path, self._files, self._begin_log)
             except (sqlite3.Error, OSError) as error:
                 raise unusable(self.path, error) from error
             self._queue = CommitQueue(
@@ -201,7 +201,7 @@ class SqliteJournal(Journal):
         except ValueError as error:
             raise damage_error(self.path, error) from error
 
-    def _log_may_begin(self, wait_for_rest: bool) -> None:
+    async def _begin_log(self, wait_for_rest: bool) -> None:
         """Begin the log anew if that is possible, in the thread; let commits wait for the rest if need be."""
 
         def begin() -> None:
@@ -212,11 +212,5 @@ class SqliteJournal(Journal):
             mark(self._database)
             self._ledger.shorten_list()
 
-        def log_failure(done: asyncio.Future[None]) -> None:
-            if (error := done.exception()) is not None:
-                log.warning(
-                    "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
-                )
-
         self._log_begins = True
-        self._queue.ask(lambda: self._in_thread(begin)).add_done_callback(log_failure)
+        await self._queue.do(lambda: self._in_thread(begin))

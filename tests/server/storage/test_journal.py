@@ -289,7 +289,7 @@ async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
     store = asyncio.get_running_loop().create_future()
     queue = CommitQueue(lambda _: store, Health(lambda: asyncio.sleep(0)))
     appended = asyncio.create_task(queue.append([("KXQT", 0, [Opened(3, True, None)])]))
-    done = queue.ask(lambda: store)
+    done = asyncio.create_task(queue.do(lambda: store))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     store.cancel()
