@@ -94,12 +94,10 @@ async def check(program: str, home: Path, database: str) -> None:
         url = f"ws://127.0.0.1:{port}"
         bots = ("--players", "2", "--seats", "2", "--random-layout", "--brain", "search:100,greedy")
         assert "draws checked" in await output([program, "bot", url, *bots], home)
-        async with open_connection(url) as connection, asyncio.TaskGroup() as tasks:
+        async with open_connection(url) as connection:
             await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=True))
             await connection.ask(SeatBot(NEW, "senator"))
-            player = UpgradedPlayer(connection, 1)
-            tasks.create_task(player.play())
-            await make_moves([player], 100)
+            await make_moves([UpgradedPlayer(connection, 1)], 100)
             started = [each.cmdline() for each in psutil.Process(server.pid).children(recursive=True)]
         assert any("server.thinking.worker" in command for command in started)
     finally:

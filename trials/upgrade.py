@@ -50,37 +50,24 @@ class UpgradedPlayer:
     def __init__(self, connection: Connection, seed: int) -> None:
         self._connection = connection
         self._chooser = random.Random(seed)
-        self._moves = asyncio.Semaphore(0)
-        self._made = asyncio.Event()
+        self._started = False
 
     async def make(self, moves: int) -> None:
-        """Make so many moves, or fewer if the game ends before."""
-        self._made.clear()
-        for _ in range(moves):
-            self._moves.release()
-        async with asyncio.timeout(_SECONDS):
-            await self._made.wait()
-
-    async def play(self) -> None:
-        """Start the game when everybody is there, and play it to its scoring."""
+        """Make so many moves, or fewer if the game ends before; start it when everybody is there."""
         model = self._connection.model
-        started = False
-        async for update in self._connection.updates():
-            if isinstance(update, Closed):
-                raise ConnectFailed(update.reason)
-            if not started and model.state is not None and all(seat.here for seat in model.state.seats):
-                started = True
+        while model.view is None or model.view.result is None:
+            if not self._started and model.state is not None and all(seat.here for seat in model.state.seats):
+                self._started = True
                 await self._connection.ask(StartGame(NEW))
-            if model.view is not None and model.view.result is not None:
-                break
             if model.view is not None and model.legal is not None:
-                if self._moves.locked():
-                    self._made.set()
-                await self._moves.acquire()
+                if not moves:
+                    return
+                moves -= 1
                 view = snapshot(model.view, model.view.eyes)
                 command = brain_named("random").choose(view, model.legal, self._chooser)
                 await self._connection.ask(move_message(NEW, command))
-        self._made.set()
+            if isinstance(update := await anext(self._connection.updates()), Closed):
+                raise ConnectFailed(update.reason)
 
 
 @contextlib.asynccontextmanager
@@ -95,8 +82,7 @@ async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[Upgrade
             connection = await stack.enter_async_context(open_connection(url))
             code = (await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=bool(seed % 2)))).table
             tasks.create_task(output(await program(tree, "bot", "--brain", "random", url, code)))
-            players.append(player := UpgradedPlayer(connection, seed))
-            tasks.create_task(player.play())
+            players.append(UpgradedPlayer(connection, seed))
         await make_moves(players, 6)
         yield players
         await make_moves(players, 100)
@@ -104,7 +90,8 @@ async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[Upgrade
 
 async def make_moves(players: Sequence[UpgradedPlayer], moves: int) -> None:
     """Have each player make so many moves."""
-    await asyncio.gather(*(player.make(moves) for player in players))
+    async with asyncio.timeout(_SECONDS):
+        await asyncio.gather(*(player.make(moves) for player in players))
 
 
 async def check_records(records: Path, number: int) -> None:
