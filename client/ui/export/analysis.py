@@ -55,7 +55,7 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
             yield from _indented(sentence, width)
     yield ""
     if not analysis.complete:
-        yield from wrapped(_describe_stopped(analysis), width)
+        yield from wrapped(games.describe_stopped(analysis), width)
     if not analysis.deciding:
         yield from wrapped(_("No single move decided the game."), width)
         return
@@ -63,10 +63,6 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, analysis.names)
         yield from _under(f"  {games.describe_move(move, analysis.names)}", change, width)
-
-
-def _describe_stopped(analysis: Analysis) -> str:
-    return _("Stopped: {progress}.").format(progress=games.describe_progress(analysis))
 
 
 def _under(head: str, told: str, width: int) -> list[str]:
@@ -152,7 +148,7 @@ def analysis_svg(recording: Recording, analysis: Analysis) -> str:
     if view.result is not None:
         write(root, _LEFT, 58, 13, games.describe_result(view.result, recording.names))
     if not analysis.complete:
-        write(root, _RIGHT, 58, 13, _describe_stopped(analysis), classes="e")
+        write(root, _RIGHT, 58, 13, games.describe_stopped(analysis), classes="e")
     _draw_grid(root, analysis)
     peoples = [(Seat(seat), view.start.peoples[seat][0]) for seat in recording.seats]
     for draw in (_draw_curve, _draw_chips):

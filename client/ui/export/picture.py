@@ -1,7 +1,7 @@
 """Pictures as SVG: text, paths and chips, and the board with its pieces."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -304,11 +304,7 @@ class _Legend:
         self._y += 36
         self._heading(_("Signs"))
         self._y += 6
-        for icon, words in self._signs():
-            self._y += 29
-            self._at.append(icon)
-            icon.set("transform", f"translate(16 {self._y - 4:g}) scale(0.58)")
-            write(self._at, 42, self._y, 12, words)
+        self._draw_signs()
         return self._y
 
     def _heading(self, left: str, right: str = "") -> None:
@@ -337,7 +333,7 @@ class _Legend:
             self._y += 17
             write(self._at, 0, self._y, 10.5, below, classes="faint")
 
-    def _signs(self) -> Iterator[tuple[ET.Element, str]]:
+    def _draw_signs(self) -> None:
         over = self._view.result is not None
         people = self._view.start.peoples[0][0]
         pieces: list[tuple[Piece | Wolf, str]] = [
@@ -349,25 +345,23 @@ class _Legend:
         if not over:
             pieces.append((Wolf.of(people), _("wolf face down: merchant or farmer")))
         for piece, words in pieces:
-            icon = ET.Element("g")
-            _draw_piece(icon, piece)
-            yield icon, words
-        for shape, classes, words in (
-            (_WAVES, "spring", _("spring")),
-            (_ARROW, "arrow", _("field 1 of its tile")),
-        ):
-            icon = ET.Element("g")
-            draw_path(icon, shape, classes)
-            yield icon, words
-        icon = ET.Element("g")
-        draw_path(icon, _WREATH, "laurel")
+            _draw_piece(self._sign(words), piece)
+        draw_path(self._sign(_("spring")), _WAVES, "spring")
+        draw_path(self._sign(_("field 1 of its tile")), _ARROW, "arrow")
+        laurel = self._sign(_("laurel: who took it") if over else _("laurel: what it is worth"))
+        draw_path(laurel, _WREATH, "laurel")
         if over:
-            draw_chip(icon, people, 9)
-        yield icon, _("laurel: who took it") if over else _("laurel: what it is worth")
-        if not over:
-            icon = ET.Element("g")
-            ET.SubElement(icon, "polygon", {"points": _points(_corners(0, 0, 20)), "class": "last"})
-            yield icon, _("the last piece placed")
+            draw_chip(laurel, people, 9)
+        else:
+            inside = {"points": _points(_corners(0, 0, 20)), "class": "last"}
+            ET.SubElement(self._sign(_("the last piece placed")), "polygon", inside)
+
+    def _sign(self, words: str) -> ET.Element:
+        """Write what a sign means, and return where it is to be drawn."""
+        self._y += 29
+        icon = ET.SubElement(self._at, "g", transform=f"translate(16 {self._y - 4:g}) scale(0.58)")
+        write(self._at, 42, self._y, 12, words)
+        return icon
 
 
 def _tally(tally: Tally) -> str:

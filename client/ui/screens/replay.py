@@ -46,7 +46,7 @@ from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import GamePage, Outcome, Pane, TypedLine, Ui, those, with_game
 from client.ui.texts.advice import explain, in_100
-from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, percent
+from client.ui.texts.games import describe_deciding, describe_stopped, describe_turn, percent
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
 from engine.board import HILLS, Hex
@@ -287,12 +287,9 @@ def after_analysis(ui: Ui) -> Ui:
     """Return the UI state when no more of the analysis is to come; at its end, with what decided the game."""
     if not isinstance(ui.page, Replay) or (analysis := ui.page.analysis) is None:
         return ui
-    there = replace(ui, page=replace(ui.page, judging=False))
-    if not analysis.complete:
-        text = _("Stopped: {progress}.").format(progress=describe_progress(analysis))
-    else:
-        text = describe_deciding(analysis) or _("No single move decided the game.")
-    return there.with_notice(text)
+    deciding = describe_deciding(analysis) or _("No single move decided the game.")
+    text = deciding if analysis.complete else describe_stopped(analysis)
+    return replace(ui, page=replace(ui.page, judging=False)).with_notice(text)
 
 
 def seen_in(ui: Ui) -> TableModel:

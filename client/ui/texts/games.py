@@ -385,3 +385,7 @@ def describe_deciding(analysis: Analysis) -> str:
 
 def describe_progress(analysis: Analysis) -> str:
     return _("{judged} of {wanted} moves analysed").format(judged=len(analysis.moves), wanted=analysis.wanted)
+
+
+def describe_stopped(analysis: Analysis) -> str:
+    return _("Stopped: {progress}.").format(progress=describe_progress(analysis))
