@@ -25,13 +25,13 @@ from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
 from client.typed_text import fault_of, login_name
 from client.ui import requests
 from client.ui.export.moment import describe_not_saved, describe_saved, save
-from client.ui.program import Program, Replaying
+from client.ui.program import Choosing, Program, Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.session import Activity, Services
+from client.ui.session import Services
 from client.ui.state import OnlineList, Outcome, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at
@@ -92,7 +92,7 @@ async def visit(options: Options) -> Visit:
         return Visit(1, describe_failure(error))
 
 
-class Client(Activity):
+class Client(Choosing):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
@@ -118,7 +118,8 @@ class Client(Activity):
             confirms=options.confirms,
             log=options.news,
         )
-        super().__init__(ui, connection.model)
+        super().__init__(ui)
+        self.model = connection.model
         self._options, self._connection = options, connection
         self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
         self._evening_seat = SeatKeeper(options.seats, self.log)
@@ -127,7 +128,6 @@ class Client(Activity):
         self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
         self._listed = False  # at any time
         self._together: Together | None = None  # the record of the table's game, once it has been opened
-        self._end = Visit()
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._occasions: frozenset[Occasion] = frozenset()
         self._called: str | None = None  # to a table of the evening
@@ -141,7 +141,7 @@ class Client(Activity):
             self._program.begin(self._tell(self._options.bots.failures))
 
     def result(self) -> Visit:
-        return replace(self._end, sentence=self._parting(), name=self._name)
+        return Visit(sentence=self._parting(), request=self.request, name=self._name)
 
     def release(self) -> None:
         self._keeper.release()
@@ -154,16 +154,10 @@ class Client(Activity):
 
     def carry_out(self, request: Request) -> None:
         match request:
-            case requests.Errand.QUIT:
-                self.end()
-            case requests.Errand.GO_HOME:
-                self.end_as(Visit(home=True))
-            case requests.Errand.TAKE_BACK:
-                self.end_as(Visit(takes_back=self.model.seat))
-            case requests.PlayOn():
-                self.end_as(Visit(plays_on=request))
-            case requests.Errand.LOOK_BACK:
-                self.end_as(Visit(looks_back=True))
+            case requests.Errand.QUIT | requests.Errand.GO_HOME | requests.Errand.LOOK_BACK:
+                super().carry_out(request)
+            case requests.TakeBack() | requests.PlayOn():
+                super().carry_out(request)
             case requests.Errand.HINT:
                 self._hint = self._program.begin(self.hint())
             case _:
@@ -270,10 +264,6 @@ class Client(Activity):
         told_first = _("The game goes on, and your seat is kept. Come back with")
         return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
 
-    def end_as(self, how: Visit) -> None:
-        self._end = how
-        self.end()
-
     async def keep_listed(self) -> None:
         """Enter the server's lobby under the player's name, once the player has been there.
 
@@ -361,7 +351,7 @@ class Client(Activity):
             case messages.Leave():
                 await self.leave()
                 if self._options.bots is not None:
-                    self.end_as(Visit(home=True))
+                    super().carry_out(requests.Errand.GO_HOME)
                     return
                 left = news.at_other_table(self.ui, self.model)
                 self.show(replace(left, name=self._name, log=()))

@@ -21,7 +21,6 @@ class Errand(enum.Enum):
     SAVE_RECORD = enum.auto()  # write the finished game's record to a file
     SAVE_PICTURE = enum.auto()  # write a picture of the finished game's board to a file
     SEE_MOVES = enum.auto()  # look back at the moves of the running game
-    TAKE_BACK = enum.auto()  # take back the player's last move, in a game against bots
     GO_HOME = enum.auto()  # leave the server for the start screen
     QUIT = enum.auto()  # leave the program
     LEARN = enum.auto()  # take the lessons
@@ -103,6 +102,12 @@ class ReplayGame(_Request, frozen=True):
 
     file: str
     analysed: bool = False
+
+
+class TakeBack(_Request, frozen=True):
+    """Take back the last move of the player in this seat, in a game against bots."""
+
+    seat: Seat
 
 
 class PlayOn(_Request, frozen=True):

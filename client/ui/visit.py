@@ -13,7 +13,6 @@ from client.ui import requests
 from client.ui.state import Capabilities
 from client.ui.terminal.device import Device
 from engine.legal import Legal
-from engine.pieces import Seat
 from engine.view import View
 
 Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
@@ -87,11 +86,7 @@ def at_table(table: str | None, *, watch: bool = False) -> requests.Join | reque
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """How a visit to a server ended: exit code, what there is to say, whether another screen follows.
-
-    With `home` that is the start screen, with `looks_back` the list of past games. With `takes_back` the game
-    against bots goes on from before the last move of the player in this seat, with `plays_on` a past game is
-    played on against bots.
+    """How a visit to a server ended: exit code, what there is to say, and what the player asked for last.
 
     `name` is the one that the player had last, empty if that is not known; `hosts` are to be confirmed or not
     before the next visit.
@@ -99,10 +94,7 @@ class Visit:
 
     code: int = 0
     sentence: str = ""
-    home: bool = False
-    looks_back: bool = False
-    takes_back: Seat | None = None
-    plays_on: requests.PlayOn | None = None
+    request: requests.Request = requests.Errand.QUIT
     password_wanted: bool = False
     name: str = ""
     hosts: tuple[str, ...] = ()

@@ -302,7 +302,7 @@ class Gateway:
         tries = 0
         while True:
             visited = await visit(options)
-            if visited.looks_back:
+            if visited.request is Errand.LOOK_BACK:
                 if await look_back(seats.games, looking_back, options.device) is Errand.QUIT:
                     return Visit()
                 options = replace(options, name=visited.name, first=None)

@@ -16,7 +16,7 @@ from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
-from client.ui.requests import Join, Open, PlayOn
+from client.ui.requests import Join, Open, PlayOn, TakeBack
 from client.ui.state import Capabilities
 from client.ui.visit import Options, SeatedBots, Visit, at_table
 from commands.arguments import SSH_PORT, data_folder
@@ -101,9 +101,9 @@ async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
     config = replace(config, data=game.folder)
     while True:
         visited = await _against_bots(there, game.brains, config, game.players - 1, game.bots)
-        if visited.takes_back is None:
+        if not isinstance(visited.request, TakeBack):
             return visited
-        taken_back = take_back(game, visited.takes_back)
+        taken_back = take_back(game, visited.request.seat)
         news = _("Your last move is taken back.") if taken_back else _("There is no move to take back.")
         there = replace(there, first=at_table(min(game.seat.tables())), news=(news,))
 

@@ -15,7 +15,7 @@ from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
 from client.typed_text import seat_to_start
 from client.ui.game import report
-from client.ui.requests import Open, PlayOn
+from client.ui.requests import Errand, Open, PlayOn
 from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.visit import Options, Visit
@@ -87,7 +87,7 @@ async def _play(
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
     visited = await play_on_after(game, _options(arguments), (chosen["brain"],), _config(arguments))
-    if not visited.home:
+    if visited.request is not Errand.GO_HOME:
         return report(visited)
     known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
     name, human_pace = arguments.name or known.name, arguments.pace == "human"

@@ -96,7 +96,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)
             remember(preferences_file(), preferences)
-        if not visited.home and not visited.code:
+        if visited.request is not requests.Errand.GO_HOME and not visited.code:
             return report(visited)
         ui = replace(
             ui,

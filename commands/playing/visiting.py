@@ -99,8 +99,8 @@ async def play_on_after(
 ) -> Visit:
     """Play on what the player chose to in the visit, and in later ones; return how the last one ended."""
     visited = await visit
-    while visited.plays_on is not None:
-        visited = await playing_on(options, visited.plays_on, brains, config)
+    while isinstance(visited.request, requests.PlayOn):
+        visited = await playing_on(options, visited.request, brains, config)
     return visited
 
 
@@ -133,5 +133,5 @@ async def go_where_chosen(
             there = options_of(url, name, arguments, keep_record)
             game = visit_server(replace(there, capabilities=Capabilities(home=True)), request)
         case _:
-            return Visit(home=request is requests.Errand.GO_HOME)
+            return Visit(request=request)
     return await play_on_after(game, options, (preferences.brain,), config)

@@ -8,7 +8,7 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.keys import Act, Action, GoToStop, Hover, InsertText, Key, Pick, PointAt, Way, action_of
-from client.ui.requests import Errand, Misread, Request
+from client.ui.requests import Errand, Misread, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
 from client.ui.screens.news import at_table_page
@@ -180,7 +180,7 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))
 
 
-_OURS: Final = (Errand.QUIT, Errand.GO_HOME, Errand.LOOK_BACK, Errand.TAKE_BACK)  # not for a server
+_OURS: Final = (Errand.QUIT, Errand.GO_HOME, Errand.LOOK_BACK)  # not for a server
 
 
 def after_key(ui: Ui, name: str, model: TableModel) -> Outcome:
@@ -232,7 +232,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
-    if request is None or not ui.page.at_server or request in _OURS:
+    if request is None or not ui.page.at_server or request in _OURS or isinstance(request, TakeBack):
         return after, request
     if request is Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too

@@ -175,8 +175,10 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
-        case Act.UNDO if ui.capabilities.takes_back and isinstance(ui.page, Playing):
-            return ui, requests.Errand.TAKE_BACK
+        case Act.UNDO if (
+            ui.capabilities.takes_back and isinstance(ui.page, Playing) and model.seat is not None
+        ):
+            return ui, requests.TakeBack(model.seat)
         case Act.UNDO:
             if (asked := request_for(model, "take-back")) is None:
                 return ui.with_notice(_("There is no move to take back.")), None

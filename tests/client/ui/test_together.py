@@ -74,7 +74,8 @@ class Watcher:
     def plays_on(self) -> requests.PlayOn | None:
         client = self._stack[0]
         assert isinstance(client, Client)
-        return client.result().plays_on if client.over else None
+        request = client.result().request
+        return request if client.over and isinstance(request, requests.PlayOn) else None
 
     def press(self, *keys: str) -> None:
         for key in keys:

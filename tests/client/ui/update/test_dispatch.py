@@ -63,8 +63,8 @@ def test_moves_are_taken_back_against_bots_alone() -> None:
     assert "no move" in seen.notice_of(seen.after(ui, model, "z"))
     alone = replace(ui, capabilities=Capabilities(takes_back=True))
     assert Act.UNDO in [key.action for key in keys_offered(alone, model)]
-    assert seen.request_after(alone, model, "z") is requests.Errand.TAKE_BACK
-    assert seen.request_after(alone, model, ":", *"undo", "enter") is requests.Errand.TAKE_BACK
+    assert seen.request_after(alone, model, "z") == requests.TakeBack(Seat(0))
+    assert seen.request_after(alone, model, ":", *"undo", "enter") == requests.TakeBack(Seat(0))
 
 
 def test_hints_where_the_table_allows_them() -> None:
