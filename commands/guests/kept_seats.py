@@ -28,7 +28,6 @@ class GuestSeats(Seats):
 
     def __init__(self, folder: Path, server: str) -> None:
         super().__init__(folder, server)
-        self._kept_in = folder
         self.games = folder / "games"  # their records
         self._name_file = folder / "name"
         self._told: set[Path] = set()
@@ -56,7 +55,7 @@ class GuestSeats(Seats):
         with contextlib.suppress(OSError):  # the seat is kept without that
             self._name_file.touch(mode=0o600)
             self._name_file.write_text(name, "utf-8")
-        os.utime(self._kept_in)
+        os.utime(self._folder)
         return held
 
     def keep_game(self, table: str, record: str) -> None:

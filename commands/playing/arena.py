@@ -171,13 +171,12 @@ class _Games:
         with ExitStack() as stack:
             self._make_folder()
             earlier = self._open_results(stack)
+            already = {outcome.number for outcome in earlier}
             bar = stack.enter_context(progress_bar(_("Games"), self.schedule.games))
 
-            def keep_result(outcome: GameOutcome) -> None:
-                self._keep(outcome)
-                count(outcome)
-
             def count(outcome: GameOutcome) -> None:
+                if outcome.number not in already:
+                    self._keep(outcome)
                 self.outcomes.append(outcome)
                 for seat in outcome.seats:
                     if seat.entrant == 0:
@@ -195,11 +194,10 @@ class _Games:
             try:
                 for outcome in earlier:
                     count(outcome)
-                already = {outcome.number for outcome in earlier}
 
                 async def play() -> None:
                     async with playing as play_series:
-                        await play_all(self.schedule, at_once, keep_result, play_series, already)
+                        await play_all(self.schedule, at_once, count, play_series, already)
 
                 asyncio.run(play())
             except Decided:
@@ -234,7 +232,9 @@ class _Games:
         no_results = WrongUse(_("{file} has no results of games: name a new file").format(file=self.results))
         if self.results.exists() and not self.results.is_file():
             raise no_results
-        wanted = self._head()
+        # What the games are; more rounds of them may be played.
+        told = {"version": _RESULTS, "schedule": replace(self.schedule, rounds=0), "about": self.about}
+        wanted = msgspec.json.encode(told) + b"\n"
         with using_file(CANNOT_WRITE, self.results):
             self._file = stack.enter_context(self.results.open("a+b", buffering=0))
             self._file.seek(0)
@@ -261,11 +261,6 @@ class _Games:
             for number, outcome in sorted(found.items())
             if (number - 1) // series * series + series in found
         ]
-
-    def _head(self) -> bytes:
-        """Return the first line of the results: what the games are; more rounds of them may be played."""
-        told = {"version": _RESULTS, "schedule": replace(self.schedule, rounds=0), "about": self.about}
-        return msgspec.json.encode(told) + b"\n"
 
     def _keep(self, outcome: GameOutcome) -> None:
         """Write the game's record and result; raises WrongUse."""

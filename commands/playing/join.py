@@ -16,7 +16,7 @@ from commands.display_options import add_display_options
 from commands.finished_games.records import keep_record, kept_here
 from commands.parsing import need_terminal
 from commands.playing.finding import chosen_server, goal_of
-from commands.playing.start_screen import log_for_later
+from commands.playing.start_screen import run_logged
 from commands.playing.visiting import options_of, play_on_after, visit_server
 
 
@@ -58,8 +58,7 @@ def _join(arguments: argparse.Namespace) -> int:
     there = replace(options_of(goal.url, name, arguments, keep_record), access=access)
     game = visit_server(there, goal, new=arguments.new)
     game = play_on_after(game, options_of("", name, arguments), (known.brain,), kept_here())
-    with log_for_later():
-        visited = asyncio.run(game)
+    visited = run_logged(game)
     if not visited.code:
         known = structs.replace(known, name=visited.name or name)
         preferences.remember(preferences.preferences_file(), known.joined(goal.url))

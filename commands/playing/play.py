@@ -26,7 +26,7 @@ from commands.finished_games.records import add_folder, file_of, folder_of, kept
 from commands.parsing import need_terminal
 from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
-from commands.playing.start_screen import at_home, log_for_later
+from commands.playing.start_screen import at_home, run_logged
 from commands.playing.visiting import options_of, play_on_after
 from engine.pieces import People, Seat
 from server.config import Config
@@ -78,8 +78,7 @@ def play_here(arguments: argparse.Namespace) -> int:
         game, chosen = _recorded_game(arguments)
     else:
         game, chosen = _left_game(arguments) if arguments.go_on else _new_game(arguments)
-    with log_for_later():
-        return asyncio.run(_play(game, chosen, arguments))
+    return run_logged(_play(game, chosen, arguments))
 
 
 async def _play(
@@ -171,6 +170,5 @@ def _problems(arguments: argparse.Namespace) -> int:
     if not isinstance(request, PlayOn):
         return 0
     here, brains, config = options_of("", name, arguments), (known.brain,), kept_here()
-    with log_for_later():
-        game = playing_on(here, request, brains, config)
-        return report(asyncio.run(play_on_after(game, here, brains, config)))
+    game = playing_on(here, request, brains, config)
+    return report(run_logged(play_on_after(game, here, brains, config)))

@@ -5,13 +5,13 @@ What it leads to is imported when it is chosen: the menu appears sooner without 
 
 import argparse
 import asyncio
-import contextlib
 import io
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,14 +32,15 @@ from engine.game import Game, RandomChance
 from engine.record import replayed
 from server.monitoring.logs import log_to
 
+T = TypeVar("T")
 
-@contextlib.contextmanager
-def log_for_later() -> Iterator[None]:
-    """Keep the log of the server in this process until the screen is free again."""
+
+def run_logged(game: Coroutine[Any, Any, T]) -> T:
+    """Run a game, and keep the log of the server in this process until the screen is free again."""
     log = io.StringIO()
     log_to(log, verbose=False)
     try:
-        yield
+        return asyncio.run(game)
     finally:
         sys.stderr.write(log.getvalue())
 
@@ -48,8 +49,7 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
     need_terminal()
     known = prefer_as_remembered()
     line = StartLine.LEARN if known is None else StartLine.PLAY
-    with log_for_later():
-        return asyncio.run(at_home(known or Preferences(), line, arguments))
+    return run_logged(at_home(known or Preferences(), line, arguments))
 
 
 async def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> int:
