@@ -158,9 +158,7 @@ class DrawsWitness:
             self._doubt(Doubt.SHARE)
         if len(shares) != len(call.pledges) or not all(map(_fits, call.pledges, shares)):
             self._doubt(Doubt.PLEDGE)
-        if started.draws.starting != (call.starting is None):
-            self._doubt(Doubt.OPTIONS)
-        if call.starting is not None and call.starting != started.starting:
+        if started.draws.starting != (call.starting is None) or call.starting not in {None, started.starting}:
             self._doubt(Doubt.OPTIONS)
 
     def _end(self, ended: GameEnded) -> None:

@@ -29,8 +29,7 @@ from engine.view import SPECTATOR, Eyes, eyes_of
 
 def add_replay(replay: argparse.ArgumentParser) -> None:
     add_game(replay)
-    _add_stop(replay, _("start at this move (default: 0)"))
-    _add_eyes(replay)
+    _add_view(replay, _("start at this move (default: 0)"))
     add_drawing(replay)
     replay.set_defaults(run=_replay)
 
@@ -47,8 +46,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 def add_export(export: argparse.ArgumentParser) -> None:
     add_game(export)
     text = _("the board after this move (default: the end; for a finished game, after the scoring)")
-    _add_stop(export, text)
-    _add_eyes(export)
+    _add_view(export, text)
     form = export.add_mutually_exclusive_group(required=True)
     meaning = _("write an SVG picture to this file, or - for standard output")
     form.add_argument("--svg", metavar="OUT", help=meaning)
@@ -72,11 +70,8 @@ def _export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_stop(command: argparse.ArgumentParser, at: str) -> None:
+def _add_view(command: argparse.ArgumentParser, at: str) -> None:
     command.add_argument("--at", type=move_number, metavar="NUMBER", help=at)
-
-
-def _add_eyes(command: argparse.ArgumentParser) -> None:
     meaning = _("whose view: a seat's (from 1), all (default: everything is open), none (a spectator's)")
     command.add_argument("--eyes", metavar="SEAT|all|none", default="all", help=meaning)
 
@@ -154,8 +149,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
         def show_progress(analysis: Analysis) -> None:
             nonlocal found
-            for _moment in range(analysis.judged - (0 if found is None else found.judged)):
-                bar.update()
+            bar.update(analysis.judged - (0 if found is None else found.judged))
             found = analysis
 
         try:
