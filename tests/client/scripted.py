@@ -39,8 +39,11 @@ class Peer:
         self.dropped = False
 
     async def receive(self, kind: type[M]) -> M:
-        """Return the next message, which must be of this kind."""
+        """Return the next message, which must be of this kind; greet the client, unless the act does so."""
         message = await self.receive_any()
+        if isinstance(message, Hello) and kind is not Hello:
+            await self._greet()
+            message = await self.receive_any()
         assert isinstance(message, kind), message
         return message
 
@@ -60,8 +63,11 @@ class Peer:
     async def welcome(self, *others: str) -> Hello:
         """Greet the client, and tell it the addresses of other servers."""
         hello = await self.receive(Hello)
-        await self.send(Welcome(1, "a script", addresses=list(others)))
+        await self._greet(*others)
         return hello
+
+    async def _greet(self, *others: str) -> None:
+        await self.send(Welcome(1, "a script", addresses=list(others)))
 
     async def until_closed(self) -> None:
         """Wait until the client closes the connection; fail if it sends anything more."""

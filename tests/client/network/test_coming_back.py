@@ -40,7 +40,6 @@ async def test_a_move_survives_a_lost_connection(game: Game) -> None:
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.answer(
             messages.Resume, messages.Seated(NEW, "ABCD", 0), seated.events_frame(game, 6)
         )
@@ -64,13 +63,11 @@ async def test_a_spectator_watches_again(game: Game) -> None:
     """Spectators have no token: they ask to watch from the last event they have."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"), seated.events_frame(game, 1, 1))
         await peer.answer(messages.Ping, messages.Pong(NEW))
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
         watch = await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"))
         assert watch.after == 1
 
@@ -136,7 +133,6 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
     """Even where the client was sent on: a lost request may have succeeded, so the player checks the list."""
 
     async def there(peer: Peer) -> None:
-        await peer.welcome()
         await peer.receive(messages.OpenTable)
         peer.drop()
 
@@ -177,7 +173,6 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
     seat_given = asyncio.Event()
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.receive(messages.Resume)
         await seat_given.wait()
         await peer.send(messages.Seated(resume.id, "ABCD", 1))
@@ -257,7 +252,6 @@ async def test_a_lost_place_leads_to_the_lobby(first: messages.JoinTable | messa
         if isinstance(first, messages.JoinTable):
             await seated.seat_joiner(peer)
         else:
-            await peer.welcome()
             await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"))
         await peer.receive(messages.Say)
         peer.drop()

@@ -49,7 +49,6 @@ async def test_answers_match_their_requests() -> None:
     """Ids count up, and answers may arrive in any order."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         tables, ping = await peer.receive(messages.ListTables), await peer.receive(messages.Ping)
         assert ping.id == tables.id + 1
         await peer.send(messages.Pong(ping.id))
@@ -101,7 +100,6 @@ async def test_a_request_without_an_answer_times_out() -> None:
     """An answer that arrives later is ignored."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         ping = await peer.receive(messages.Ping)
         again = await peer.receive(messages.Ping)
         await peer.send(messages.Pong(ping.id), messages.Pong(again.id))
@@ -118,7 +116,6 @@ async def test_a_request_can_be_cancelled() -> None:
     """A cancelled request leaves nothing behind."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         await peer.receive(messages.Ping)
         asking.cancel()
 
@@ -143,7 +140,6 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes, told: str) 
     """An unreadable message ends the connection for good, and waiting requests fail with a sentence."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         await peer.receive(messages.Ping)
         await peer.socket.send(nonsense)
         await peer.socket.wait_closed()
@@ -174,7 +170,6 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.receive(messages.Resume)
         await peer.socket.send(unknown)
         await peer.send(messages.Seated(resume.id, "ABCD", 0))
@@ -225,7 +220,6 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
             await peer.send(messages.Refused("not-started", "No.", sync.id))
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.answer(messages.Resume, messages.Seated(NEW, "ABCD", 0), events_frame(game, 5))
         assert resume.after == 4
 
@@ -324,7 +318,6 @@ async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice()
     """What was said without an answer is not sent again: the caller learns that nobody may have heard it."""
 
     async def first(peer: Peer) -> None:
-        await peer.welcome()
         entered = await peer.answer(messages.EnterLobby, messages.Done(NEW))
         assert (entered.name, entered.tokens) == ("Ann", ["made up"])
         await peer.receive(messages.SayInLobby)

@@ -222,7 +222,6 @@ async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
     """Two clients that take it from one another at several servers would never end."""
 
     async def take_over(peer: Peer) -> None:
-        await peer.welcome()
         await peer.receive(Resume)
         await peer.socket.close(CloseCode.TAKEN_OVER)
 

@@ -240,7 +240,6 @@ async def test_no_share_is_shown_twice() -> None:
     """Each call is answered with another share, which was pledged before."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         opening = await peer.receive(messages.OpenTable)
         pledge, shown = opening.pledge, set()
         await peer.send(messages.Seated(opening.id, "KRTV", 0, "a-token"), TABLE)

@@ -51,7 +51,6 @@ def gathering(*names: str | None) -> messages.TableState:
 
 async def greet(peer: Peer, *tables: messages.TableSummary) -> None:
     """Greet the client and send it the list of tables."""
-    await peer.welcome()
     await peer.answer(messages.ListTables, messages.Tables(NEW, list(tables)))
 
 

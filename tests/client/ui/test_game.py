@@ -42,7 +42,6 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyb
     seated_bots: list[tuple[str, int]] = []
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         opening = await peer.receive(messages.OpenTable)
         assert (opening.players, opening.random_layout) == (2, True)
         seated = messages.Seated(opening.id, "KXQT", 0, "secret")
@@ -62,7 +61,6 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard)
     """If the given table is full, the lobby is shown and works."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         await peer.answer(messages.JoinTable, messages.Refused("table-full", "Every seat is taken.", NEW))
         await peer.answer(
             messages.ListTables, messages.Tables(NEW, [messages.TableSummary("ABCD", "Bob", 2, 2, "playing")])
@@ -90,7 +88,6 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
         await peer.answer(messages.Resume, messages.Refused(code, "No.", NEW, about={"table": "KXQT"}))
         await keys.until(lambda ui, _: ui.lost is None and isinstance(ui.page, LobbyPage))
         await keyboard.list_again(keys, peer)

@@ -43,7 +43,6 @@ async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: st
     """The player is told, and takes a free seat, which is kept instead."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.answer(messages.Resume, messages.Refused(code, "No.", NEW))
         assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
         join = await peer.answer(
@@ -65,7 +64,6 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
     """Other refusals do not mean that the seat is lost."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
         await peer.answer(messages.Resume, messages.Refused("not-stored", "The disk is full.", NEW))
         await peer.answer(
             messages.ListTables, messages.Tables(NEW, [messages.TableSummary("KXQT", "Bob", 2, 2, "playing")])
@@ -164,7 +162,6 @@ async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard
     shown = asyncio.get_running_loop().create_future()
 
     async def show(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.receive(messages.Resume)
         draw = messages.DrawBegins(commitment_to(SEED), [pledge_of(SHARES[0]), resume.pledge, None])
         await peer.send(messages.Seated(resume.id, "KXQT", 1), table, draw)

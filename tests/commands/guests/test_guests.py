@@ -79,7 +79,6 @@ async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
     over = TableState("KXQT", "over", seats, 0)
 
     async def at_the_end(peer: Peer) -> None:
-        await peer.welcome()
         resume = await peer.receive(Resume)
         view = snapshot(game.view, eyes_of(Seat(1)))
         await peer.send(
