@@ -24,12 +24,12 @@ class Keyboard:
     def __init__(self, pipe: PipeInput) -> None:
         self.press = pipe.send_text
         self.changed = asyncio.Event()
-        self.client: Client | None = None
+        self.client: Client  # once it has shown something
 
     async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
         """Wait until the client's state meets the condition."""
         async with asyncio.timeout(TIMEOUT):
-            while self.client is None or not seen(self.client.ui, self.client._connection.model):
+            while not hasattr(self, "client") or not seen(self.client.ui, self.client._connection.model):
                 self.changed.clear()
                 await self.changed.wait()
 

@@ -107,7 +107,6 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
 
     async def act(peer: Peer) -> None:
         await keyboard.greet_with_a_table(keys, peer)
-        assert keys.client is not None
         asked = await peer.receive(messages.ListTables)
         keys.press("w")
         await peer.receive(messages.Watch)
@@ -191,7 +190,6 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard)
         await keys.until(lambda _, model: model.state is not None and not model.state.hints)
         may_answer.set()
         await keys.until(lambda ui, _: not ui.ponders)
-        assert keys.client is not None
         assert "So it is." not in told(keys.client.ui)
         keys.press("s")
         await keys.until(lambda ui, _: "no hints" in told(ui))
@@ -223,7 +221,6 @@ async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key:
     async def act(peer: Peer) -> None:
         await ask_for_a_hint(keys, peer)
         await keys.until(lambda ui, _: ui.ponders and ui.notice is not None)
-        assert keys.client is not None
         cursor = keys.client.ui.page.game
         keys.press(key)
         await cancelled.wait()
@@ -332,7 +329,6 @@ async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard, monkeypatch: py
         await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
         keys.press("y")
         await keys.until(lambda ui, _: [each.text for each in ui.talk.remarks] == ["hello", "anybody?"])
-        assert keys.client is not None
         keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
         await keys.until(lambda ui, _: ui.lost is not None and ui.company is None)
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
@@ -348,7 +344,6 @@ async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None
         url = f"ws://127.0.0.1:{server.port}"
         playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots)))
         await keys.until(keyboard.is_idle)
-        assert keys.client is not None
         assert keys.client._connection.listed_as is None
         keys.press("q")
         assert await playing == 0

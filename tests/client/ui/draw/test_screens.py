@@ -252,7 +252,6 @@ def test_what_the_player_has_to_know_is_shown() -> None:
 def test_wide_names_keep_the_columns_straight() -> None:
     """Names with wide or combining characters, and with letters that ASCII lacks, keep their width."""
     ui, model = placing()
-    assert model.state is not None
     model.state = TableState(
         "KXQT", "playing", [SeatSummary(name, True) for name in ("小林" * 5, "é" * 20, "Åse", "d")], 0
     )

@@ -25,7 +25,7 @@ from engine.board import Field
 from engine.events import Place
 from engine.pieces import Piece
 from tests.client.ui.lessons import pupil
-from tests.client.ui.seen import KEY_NAMES, assert_screen, shown_step
+from tests.client.ui.seen import KEY_NAMES, assert_screen, is_refused, notice_of, shown_step
 from tests.client.ui.seen import text_of as screen_text
 from tests.examples import examples
 
@@ -101,16 +101,14 @@ def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
     )
     before = course.model.view
     pupil.play(course, other)
-    assert course.ui.notice is not None
-    assert "taken back" in course.ui.notice.text
+    assert "taken back" in notice_of(course.ui)
     assert not pupil.is_done(course)
     assert course.model.view == before
     pupil.play(course, next(pupil.solutions(page)))
     assert pupil.is_done(course)
     course = pupil.course_at("No soldier at the end")  # which asks for another refusal than this one
     pupil.play(course, Place(PUPIL, Piece("Es"), Field("D4")))
-    assert course.ui.notice is not None
-    assert course.ui.notice.refusal
+    assert is_refused(course.ui)
     assert not pupil.is_done(course)
 
 
@@ -125,9 +123,8 @@ def test_a_wrong_answer_says_what_it_would_have_given() -> None:
             if isinstance(command, Place) and command.piece[1:] == kind[0] and command not in right
         )
         pupil.play(course, wrong)
-        assert course.ui.notice is not None
-        assert f"Ann's {kind} on {wrong.field}" in course.ui.notice.text
-        assert "taken back" in course.ui.notice.text
+        assert f"Ann's {kind} on {wrong.field}" in notice_of(course.ui)
+        assert "taken back" in notice_of(course.ui)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
