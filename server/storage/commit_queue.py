@@ -44,7 +44,7 @@ class Health:
         self._settled_at = -math.inf
         self._failures = RepeatedFailure()
         self._loop = asyncio.get_running_loop()
-        self.last_failed = False
+        self._last_failed = False
 
     @property
     def not_stored(self) -> int:
@@ -53,7 +53,7 @@ class Health:
 
     def record_commit(self, *, failed: bool) -> None:
         """Record how a commit has ended."""
-        self.last_failed = failed
+        self._last_failed = failed
         self._settled_at = self._loop.time()
         if not failed and (failures := self._failures.works()):
             log.warning("stored again", extra=about(failures=failures))
@@ -69,16 +69,16 @@ class Health:
         elif (failures := self._failures.add(number)) > 0:
             log.error("not stored", extra=about(failures=failures, reason=reason))
 
-    async def answers(self) -> bool:
-        """Return False if a trial is necessary, and storage does not answer it in time."""
+    async def works(self) -> bool:
+        """Return whether the last commit worked; after a while, try another one, which must end in time."""
         if self._loop.time() < self._settled_at + _SECONDS_BETWEEN_PROBES:
-            return True
+            return not self._last_failed
         if self._probing is None:
             self._probing = start_task(self._run_probe(), "trying the journal")
             self._probed_at = self._loop.time()
         left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
         _, waiting = await asyncio.wait((self._probing,), timeout=max(0.0, left))
-        return not waiting
+        return not waiting and not self._last_failed
 
     async def _run_probe(self) -> None:
         try:

@@ -68,16 +68,11 @@ class Journal(ABC):
         self._most_archived = most_archived
         self._archiving = asyncio.Lock()
         self._archive = ArchiveIndex(archive_share)
-        self._set_aside: set[str] = set()
+        self.codes_set_aside: set[str] = set()  # of damaged tables
 
     @property
     def archived(self) -> Collection[str]:
         return self._archive.codes
-
-    @property
-    def codes_set_aside(self) -> Collection[str]:
-        """Return the codes of the damaged tables that were set aside."""
-        return self._set_aside
 
     @property
     def commits(self) -> Durations:
@@ -158,7 +153,7 @@ class Journal(ABC):
         """Keep a table, in use or archived, for its host: only its first `whole` entries make sense."""
         await self._change(lambda: operations.set_aside(code, whole, reason, int(time.time())))
         self._archive.discard(code)
-        self._set_aside.add(code)
+        self.codes_set_aside.add(code)
         log.warning("a damaged table is set aside", extra=about(table=code, entries=whole, reason=reason))
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
@@ -203,12 +198,12 @@ class Journal(ABC):
         """Remove a table for good that is archived or was set aside; raises TableLost if it is not."""
         await self._change(lambda: operations.remove(code))
         self._archive.discard(code)
-        self._set_aside.discard(code)
+        self.codes_set_aside.discard(code)
 
     async def restore(self, code: str, entries: int) -> None:
         """Put the first `entries` of a table that was set aside back into use."""
         await self._change(lambda: operations.restore(code, entries))
-        self._set_aside.discard(code)
+        self.codes_set_aside.discard(code)
 
     async def copy(self, path: Path, *, exact: bool) -> bytes:  # noqa: ARG002 - only a file can be copied
         """Copy everything as it is at one moment into the new file `path`; return its commit list.

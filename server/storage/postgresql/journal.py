@@ -102,7 +102,7 @@ class PostgresJournal(Journal):
         archived = None if state == self._archive_state else dict(await stored.archive_index(connection))
         if self._rest.busy or began != self._rest.jobs_begun:  # the next look will do
             return
-        self._set_aside = aside
+        self.codes_set_aside = aside
         self._archive_state = state
         if archived is not None:
             for code in self._archive.codes - archived.keys():
@@ -170,8 +170,7 @@ class PostgresJournal(Journal):
         self._queue.in_use.pop(code, None)
 
     async def storing(self) -> bool:
-        answers = await self._health.answers()
-        return answers and not self._health.last_failed and self._lease.held and not self.lapsed
+        return await self._health.works() and self._lease.held and not self.lapsed
 
     async def tables(self) -> dict[str, list[Entry]]:
         codes = list(self._queue.in_use)

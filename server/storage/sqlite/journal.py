@@ -67,7 +67,7 @@ class SqliteJournal(Journal):
             opening.callback(self._database.close)
             for code, table in found.archived.items():
                 self._archive.add(code, table.game)
-            self._set_aside = {*found.set_aside}
+            self.codes_set_aside = {*found.set_aside}
             try:
                 self._files = OpenFiles(self.path)
                 opening.callback(self._files.close)
@@ -91,9 +91,7 @@ class SqliteJournal(Journal):
         self._watch()
 
     async def storing(self) -> bool:
-        if not self._files.in_place() or not await self._health.answers():
-            return False
-        return not self._health.last_failed and self._files.fault is None
+        return self._files.in_place() and await self._health.works() and self._files.fault is None
 
     async def tables(self) -> dict[str, list[Entry]]:
         found, self._unchanged = self._unchanged, None

@@ -302,7 +302,7 @@ async def test_a_crowd_that_asks_for_the_health_page_writes_little() -> None:
 
     tracked = Health(probe)
     for _ in range(2):
-        assert await asyncio.gather(*(tracked.answers() for _ in range(10))) == [True] * 10
+        assert await asyncio.gather(*(tracked.works() for _ in range(10))) == [True] * 10
     assert len(tried) == 1
 
 

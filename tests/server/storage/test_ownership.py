@@ -222,7 +222,7 @@ async def test_a_damaged_table_that_another_has_just_restored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with running(Config()) as server:
-        monkeypatch.setattr(type(server.lobby.journal), "codes_set_aside", {"ONCE"})
+        monkeypatch.setattr(server.lobby.journal, "codes_set_aside", {"ONCE"})
         with pytest.raises(Refusal) as refused:
             await server.lobby.registry.restore_damaged("ONCE")
         assert refused.value.code == Code.NO_SUCH_TABLE
