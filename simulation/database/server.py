@@ -85,7 +85,6 @@ class DatabaseSession:
         self._connection = connection
         self._open: Transaction | None = None  # that was begun, and lasts
         self._at_work: Transaction | None = None
-        self._statement: Callable[[Transaction], Any] | None = None
         self._text = ""
         self._number = 0  # of the statement
         self._gone = False  # the node is

@@ -181,7 +181,6 @@ class Disks:
         self._disks: list[Disk] = []
         self._paths: dict[int, str] = {}  # of open files of SQLite, by their addresses
         self._methods: dict[int, _Methods] = {}  # ours, by the addresses of SQLite's
-        self._real: dict[int, tuple[Any, Any, Any]] = {}
         self._kept: list[Any] = []
 
     def add(self, disk: Disk) -> None:
