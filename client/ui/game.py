@@ -25,13 +25,13 @@ from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
 from client.typed_text import fault_of, login_name
 from client.ui import requests
 from client.ui.export.moment import describe_not_saved, describe_saved, save
-from client.ui.program import Choosing, Program, Replaying
+from client.ui.program import Program, Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.session import Services
+from client.ui.session import Activity, Services
 from client.ui.state import OnlineList, Outcome, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at
@@ -92,7 +92,7 @@ async def visit(options: Options) -> Visit:
         return Visit(1, describe_failure(error))
 
 
-class Client(Choosing):
+class Client(Activity):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:

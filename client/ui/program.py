@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from client.records import Analyse, Analysis, Recording
-from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.frame import Frame, in_ascii
 from client.ui.keys import Action
 from client.ui.lines import LineShell
-from client.ui.requests import Errand, Request
+from client.ui.requests import Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
@@ -111,26 +110,14 @@ class Program:
                 session.tick()
 
 
-class Choosing(Activity):
-    """A page without a server, until the player chooses what to do: `request`."""
-
-    def __init__(self, ui: Ui) -> None:
-        super().__init__(ui, TableModel())
-        self.request: Request = Errand.QUIT
-
-    def carry_out(self, request: Request) -> None:
-        self.request = request
-        self.end()
-
-
 async def choose(ui: Ui, device: Device | None = None) -> tuple[Ui, Request]:
     """Show a page to choose from; return its last state and the player's choice."""
-    choosing = Choosing(ui)
+    choosing = Activity(ui)
     await Program(choosing, device).run()
     return replace(choosing.ui, notice=None), choosing.request
 
 
-async def show(choosing: Choosing, device: Device | None = None) -> Request | None:
+async def show(choosing: Activity, device: Device | None = None) -> Request | None:
     """Show a record or lessons until the player asks for something else, which is returned.
 
     Return None after a failure, which has been reported; on a `device` other than this program's own terminal
@@ -147,7 +134,7 @@ async def show(choosing: Choosing, device: Device | None = None) -> Request | No
     return choosing.request
 
 
-class Replaying(Choosing):
+class Replaying(Activity):
     """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it.
 
     `analyse` analyses the game on request, or immediately if `analysed`.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from client.tables.table import TableModel
 from client.ui.keys import Action
-from client.ui.requests import Request
+from client.ui.requests import Errand, Request
 from client.ui.screens.dispatch import after_key, after_tick, counting, updated
 from client.ui.screens.news import with_log
 from client.ui.state import Outcome, Ui
@@ -27,12 +27,14 @@ class Services(NamedTuple):
 class Activity:
     """What the player is doing: choosing on a page, watching a record, taking lessons, visiting a server.
 
-    `ui` is its state, `model` the known state of the table. When it is `over`, the one below it continues.
+    `ui` is its state, `model` the known state of the table. When it is `over`, the one below it continues;
+    `request` is what the player asked for then.
     """
 
-    def __init__(self, ui: Ui, model: TableModel) -> None:
-        self.ui, self.model = ui, model
+    def __init__(self, ui: Ui) -> None:
+        self.ui, self.model = ui, TableModel()
         self.over = False
+        self.request: Request = Errand.QUIT
         self._changed: Callable[[], None] = _nothing
         self._changed_later: Callable[[], None] = _nothing
         self._program: Services
@@ -42,8 +44,9 @@ class Activity:
         self._changed, self._changed_later = program.changed, program.changed_later
 
     def carry_out(self, request: Request) -> None:
-        """Carry out the player's request."""
-        raise NotImplementedError
+        """Carry out the player's request: one that is not about the page ends it."""
+        self.request = request
+        self.end()
 
     async def farewell(self) -> None:
         """End properly, as its player has quit."""

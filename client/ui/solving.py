@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from client.language import _
 from client.records import Better, Problem
 from client.ui import requests
-from client.ui.program import Choosing, Program
+from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens import problem as page
-from client.ui.session import Services
+from client.ui.session import Activity, Services
 from client.ui.state import Notice
 from engine.events import Place
 from engine.view import View, eyes_of
@@ -26,7 +26,7 @@ class Problems:
     solved: Callable[[Problem], None]
 
 
-class Solving(Choosing):
+class Solving(Activity):
     """The problems, of which one is open; whatever else is asked for ends it."""
 
     def __init__(self, problems: Problems) -> None:

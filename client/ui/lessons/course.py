@@ -11,10 +11,11 @@ from client.ui import requests
 from client.ui.lessons import goals
 from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
-from client.ui.program import Choosing, show
+from client.ui.program import show
 from client.ui.requests import Request
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step
+from client.ui.session import Activity
 from client.ui.state import Notice, Outcome, Screen, Ui
 from client.ui.terminal.device import own_device
 from client.ui.texts.games import describe_influence, describe_soldier
@@ -42,7 +43,7 @@ class Practice(Protocol):
 Replayed = Callable[[str], Practice]
 
 
-class Course(Choosing):
+class Course(Activity):
     """The lessons as one pupil goes through them, until the pupil leaves, or wants to play a game."""
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:

@@ -337,7 +337,7 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
 
 def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
-    session = Activity(Ui("Ann", page=LobbyPage(listed=True), talk=TalkLog(remarks=(hostile,))), TableModel())
+    session = Activity(Ui("Ann", page=LobbyPage(listed=True), talk=TalkLog(remarks=(hostile,))))
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     assert "gone" in told
@@ -346,7 +346,7 @@ def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.Captur
 
 def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise it would be answered that there are none."""
-    session = Activity(Ui("Ann", page=LobbyPage()), TableModel())
+    session = Activity(Ui("Ann", page=LobbyPage()))
 
     class Typed(OwnLines):
         left: ClassVar = ["tables"]

@@ -12,10 +12,11 @@ from client.player.preferences import Preferences
 from client.tables.table import TableModel
 from client.ui.frame import EMPTY, ClickTarget, Frame
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
-from client.ui.program import Choosing, Program
+from client.ui.program import Program
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
 from client.ui.screens.start import Start
+from client.ui.session import Activity
 from client.ui.state import Notice, Ui
 from client.ui.terminal.shell import Shell
 from client.ui.texts.glyphs import UNICODE
@@ -102,7 +103,7 @@ async def test_a_click_scrolls_what_is_on_the_screen() -> None:
         def get_size(self) -> Size:
             return Size(rows=20, columns=60)
 
-    reader = Choosing(rules)
+    reader = Activity(rules)
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=Output()):
         pipe.send_text(f"\x1b[<0;{target.column + 1};{target.line + 1}m")
         pipe.send_text("\x03")
@@ -113,7 +114,7 @@ async def test_a_click_scrolls_what_is_on_the_screen() -> None:
 
 async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
     """The page above the table would not show that it is their turn."""
-    table, looking_back = (Choosing(Ui("Ann", page=Start((), Preferences()))) for _each in range(2))
+    table, looking_back = (Activity(Ui("Ann", page=Start((), Preferences()))) for _each in range(2))
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
         program = Program(table)
         program.call("Palatinus", "Your turn")
