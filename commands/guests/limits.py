@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-_TURN: Final = (
-    4  # times as long as a frame takes: so much is one of four parts of the time for all such frames
-)
+# Times as long as a frame takes: so all such frames together take one of four parts of the time.
+_TURN: Final = 4
 _WEIGHT_OF_LAST: Final = 0.1
 LARGEST_SCREEN: Final = (300, 100)  # columns and rows; what a terminal has beyond them stays empty
 

@@ -108,7 +108,6 @@ def _server_from_input() -> GameServer | None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-
     try:
         return listening_socket(Config(host=host, port=port))
     except StartError as error:

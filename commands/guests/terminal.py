@@ -227,9 +227,6 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
             if self._redraw is not None:
                 self._redraw()
 
-    def size(self) -> Size:
-        return self._size
-
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         """Take what was typed; it is handled in turn with other guests'."""
         del datatype
@@ -341,7 +338,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
 
     def device(self, colouring: Colouring, calling: Calling) -> Device:
         output = Vt100_Output(
-            cast("TextIO", self), self.size, term=self.environment.get("TERM"), enable_cpr=False
+            cast("TextIO", self), lambda: self._size, term=self.environment.get("TERM"), enable_cpr=False
         )
         self._keyboard = _Keyboard(self)
         remote = Remote(
