@@ -43,7 +43,8 @@ class Program:
         self._last_top = 0
         self._services = Services(self.refresh, self._shell.redraw_later, self.begin, self.open, self.call)
 
-    async def run(self) -> None:
+    async def run(self) -> Request:
+        """Run until the first session is over; return what its player asked for then."""
         first = self._stack[0]
         async with self._group:
             self.begin(self._tick())
@@ -52,6 +53,7 @@ class Program:
                 await first.farewell()
             for task in self._tasks:
                 task.cancel()  # a request may wait for a connection that is not coming back
+        return first.request
 
     def begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = self._group.create_task(work)
@@ -113,8 +115,8 @@ class Program:
 async def choose(ui: Ui, device: Device | None = None) -> tuple[Ui, Request]:
     """Show a page to choose from; return its last state and the player's choice."""
     choosing = Activity(ui)
-    await Program(choosing, device).run()
-    return replace(choosing.ui, notice=None), choosing.request
+    request = await Program(choosing, device).run()
+    return replace(choosing.ui, notice=None), request
 
 
 async def show(choosing: Activity, device: Device | None = None) -> Request | None:
@@ -124,14 +126,13 @@ async def show(choosing: Activity, device: Device | None = None) -> Request | No
     it is raised.
     """
     try:
-        await Program(choosing, device).run()
+        return await Program(choosing, device).run()
     except Exception as error:
         if device is not None:
             raise
         # People are owed one sentence, whatever it is.
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None
-    return choosing.request
 
 
 class Replaying(Activity):

@@ -20,9 +20,7 @@ _PATIENCE: Final = 5.0  # seconds without a server after which the screen says w
 
 async def run(ui: Ui, *, access: ServerAccess = FREE_ACCESS, seats: tuple[KeptSeat, ...] = ()) -> Request:
     """Show the player's seats and the servers found, live; return the player's choice."""
-    searching = _Searching(ui, access, seats)
-    await Program(searching).run()
-    return searching.request
+    return await Program(_Searching(ui, access, seats)).run()
 
 
 class _Searching(Activity):

@@ -99,6 +99,4 @@ class Solving(Activity):
 
 async def run(problems: Problems) -> Request:
     """Show the problems until the player asks for something else, which is returned."""
-    solving = Solving(problems)
-    await Program(solving).run()
-    return solving.request
+    return await Program(Solving(problems)).run()
