@@ -393,14 +393,15 @@ class Table:
         self.stop()
         self._ended = True
         self.unattended_since = None
+        why = self._why_ended()
         for session in list(self.audience):
             self.audience.remove(session)
             if self._moved_to is not None:
                 session.move(self._moved_to)
-            elif self._lost:
-                session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
+            elif isinstance(why, Refusal):
+                session.send(why.message())
             else:
-                session.send(self._no_more().message())
+                session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
         self._context.lobby.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context
@@ -415,14 +416,11 @@ class Table:
             raise self._why_ended()
 
     def _why_ended(self) -> Refusal | TableLost:
+        """Return why there is no table here any more; players of an archived one may return."""
         if self._lost:
             return TableLost("another server has it")
         if self._moved_to is not None:
             return Refusal(Code.TABLE_ELSEWHERE, table=self.code, address=self._moved_to)
-        return self._no_more()
-
-    def _no_more(self) -> Refusal:
-        """Return why there is no table here any more; players of an archived one may return."""
         if self.archived:
             return Refusal(Code.TABLE_CLOSED, table=self.code, seconds=_SECONDS_UNTIL_ROOM)
         return Refusal(self._why_closed, table=self.code)
