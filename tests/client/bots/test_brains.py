@@ -1,6 +1,5 @@
 """Brains and levels: always legal, each stronger than the one before and with a temper of its own."""
 
-import copy
 import json
 import pickle
 import random
@@ -64,23 +63,6 @@ def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: in
     assert choices[0] == choices[1]
     assert choices[0] in set(legal.commands())
     assert view == view_of_seat(game, legal.seat)
-
-
-def with_swapped_wolves(game: Game, seat: Seat) -> Game:
-    """Return the same game, with other seats' wolves swapped between merchant and farmer where possible."""
-    twin = copy.copy(game)
-    twin.view = copy.deepcopy(game.view)
-    for field, piece in game.view.placed.items():
-        owner = game.view.owners[field]
-        assert isinstance(piece, Piece)
-        other = Piece(f"{piece[0]}{'f' if piece[1] == 'm' else 'm'}*") if piece.wolf else piece
-        hand = twin.view.hands[owner]
-        if owner != seat and piece.wolf and other in hand:
-            hand[other] -= 1
-            hand[piece] = hand.get(piece, 0) + 1
-            twin.view.hands[owner] = {held: count for held, count in hand.items() if count}
-            twin.view.placed[field] = other
-    return twin
 
 
 @given(finished_games())

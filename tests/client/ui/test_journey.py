@@ -78,11 +78,6 @@ def place_first_piece(terminal: Terminal) -> None:
     terminal.press(*way_to(start, goal))
     terminal.until(lambda _: cursor(terminal) == goal, "cursor on the field")
     terminal.press("enter")
-    wait_for_smaller_hand(terminal, left)
-
-
-def wait_for_smaller_hand(terminal: Terminal, left: str) -> None:
-    """Read until the hand no longer has this many pieces."""
     terminal.until(lambda text: not re.search(rf"YOUR HAND +{left}\b", text), "smaller hand")
 
 

@@ -108,7 +108,7 @@ async def test_a_try_does_not_give_the_solution_away() -> None:
 async def test_a_move_that_the_rules_forbid_is_none() -> None:
     """It is refused with the reason, as a game would (R4.1, R4.3); only soldiers may be placed here."""
     one = problem("one")
-    seat, best, view = one.legal.seat, one.best, solver_view(one)
+    seat, best, view = one.legal.seat, one.best, one.recording.view(one.stop, frozenset({one.legal.seat}))
     taken = next(iter(view.placed))
     solver = Solver(one)
     solver.start()
@@ -119,10 +119,6 @@ async def test_a_move_that_the_rules_forbid_is_none() -> None:
     await solver.press("4")
     assert due in notice_of(solver.session.ui)
     solver.end()
-
-
-def solver_view(one: Problem) -> View:
-    return one.recording.view(one.stop, frozenset({one.legal.seat}))
 
 
 async def test_problems_are_turned_and_more_come() -> None:
