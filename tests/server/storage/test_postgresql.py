@@ -125,6 +125,21 @@ async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_mo
         assert not one.archived
 
 
+async def test_games_that_others_archived_are_known_from_the_oldest_on(database: str) -> None:
+    """A full archive removes the oldest first, whichever server has archived them."""
+    codes = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"]
+    async with (
+        Database(database).connection() as connection,
+        journal_at(database, "one") as one,
+        journal_at(database, "two") as two,
+    ):
+        for code in codes:
+            await one.append(code, 0, ENTRIES)
+            await one.archive(code, ArchivedGame("", played=True))
+        await two.look_at_others(connection)
+        assert list(two.archived) == codes
+
+
 async def test_a_table_just_taken_is_neither_restored_nor_removed(
     database: str,
 ) -> None:
