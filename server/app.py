@@ -41,7 +41,7 @@ _SECONDS_BEFORE_GIVING_WAY: Final = 0.0005  # a bot that thinks keeps the event 
 
 
 @contextlib.asynccontextmanager
-async def running(config: Config) -> "AsyncIterator[Running]":
+async def running(config: Config) -> AsyncIterator[Running]:
     """Serve until the context ends; raises what `serve_until` raises."""
     started: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
@@ -56,7 +56,7 @@ async def running(config: Config) -> "AsyncIterator[Running]":
         await serving
 
 
-async def serve_until(stop: asyncio.Event, config: Config, started: "Callable[[Running], None]") -> None:
+async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Running], None]) -> None:
     """Serve until `stop` is set; then tell the clients and close everything.
 
     `started` is called when connections are accepted. Raises StartError if the address, the certificate or

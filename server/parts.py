@@ -173,7 +173,7 @@ class Drain:
     It is stopped when the time is up, shortly after the last game, or at once if there are no clients.
     """
 
-    server: "Running"
+    server: Running
 
     def __post_init__(self) -> None:
         self._timers = self.server.config.timers()
@@ -249,7 +249,7 @@ class Drain:
 class SharedTables:
     """The `TableHolder` of a server whose journal others share; `leave` hands its tables over to them."""
 
-    server: "Running"
+    server: Running
     journal: "PostgresJournal"
     channel: "Channel"
 
