@@ -233,9 +233,10 @@ async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
 
 SEARCHING = """
 import asyncio, random
-from tests.client.bots.test_search import ENDLESS, placing, searched
+from client.bots.runner import search_move
+from tests.client.bots.test_search import ENDLESS, placing
 
-asyncio.run(searched(ENDLESS, *placing(4), random.Random(1)))
+asyncio.run(search_move(ENDLESS, *placing(4), random.Random(1)))
 """
 
 
