@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 Parts: TypeAlias = Mapping[str, str]  # HTML, by the ids of the elements of the page that it belongs into
 MOVED: Final = "moved"  # no element: where the page goes on, at another server or the next table
 Drawn: TypeAlias = tuple[Parts, float | None]  # and in how many seconds the next step is due
+Draw: TypeAlias = Callable[[Callable[[], Drawn]], Awaitable[Drawn]]  # calls it when it is its turn
 _NOTHING: Final[Parts] = {}
 _SECONDS_BETWEEN_DRAWINGS: Final = 0.25  # whatever changes faster is drawn together
 _SECONDS_BETWEEN_TRIES: Final = 1.0  # to send to a browser that has not taken what was sent before
@@ -151,7 +152,7 @@ class LivePage:
     name: str  # in the log
     subject: PageSubject
     tasks: Tasks
-    draw: Callable[[Callable[[], Drawn]], Awaitable[Drawn]]
+    draw: Draw
     gone: Callable[[str], Parts]
 
     def __post_init__(self) -> None:
@@ -177,7 +178,7 @@ class LivePage:
                 self._running.cancel()
 
     def add(self, session: PageSession, language: str) -> None:
-        """Show the page to one more browser; what it is told may look different then."""
+        """Show the page to one more browser."""
         self._viewers[session] = _Viewer(language, _NOTHING)
         session.changed = self._changed.set
         self._changed.set()
@@ -185,13 +186,13 @@ class LivePage:
     def remove(self, session: PageSession) -> None:
         self._viewers.pop(session, None)
 
-    async def draw_in(self, languages: Set[str], sight: Sight) -> Mapping[str, Drawn]:
-        """Return how it looks in these languages, and in others."""
+    async def draw_in(self, languages: Set[str], sight: Sight, draw: Draw) -> Mapping[str, Drawn]:
+        """Return how `sight` looks in at least these languages; `draw` draws what has not been drawn yet."""
         if sight.key != self._key:
             self._drawn, self._key = {}, sight.key
         drawn = self._drawn
         for language in languages - drawn.keys():
-            drawn[language] = await self.draw(partial(sight.draw, language))
+            drawn[language] = await draw(partial(sight.draw, language))
         return drawn
 
     async def _run(self) -> None:
@@ -225,7 +226,7 @@ class LivePage:
         if sight is None:
             self._send_away(CloseCode.NORMAL_CLOSURE)
             return True
-        drawn = await self.draw_in({viewer.language for viewer in self._viewers.values()}, sight)
+        drawn = await self.draw_in({viewer.language for viewer in self._viewers.values()}, sight, self.draw)
         if sight.step != self._step and drawn:
             self._step = sight.step
             _parts, seconds = next(iter(drawn.values()))

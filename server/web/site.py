@@ -92,7 +92,7 @@ class Site:
         if not await self._is_own_name(asked):
             return await absent(NoPage.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == routes.FRONT:
-            parts = None if locked else await self._tables(language)
+            parts = None if locked else await self._tables(language, asked.counted_as)
             evening = self.lobby.evening is not None
             return await show(partial(pages.front, language, address, parts, evening=evening))
         if pages.plays and seat_of is not None:
@@ -128,7 +128,7 @@ class Site:
     async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         watches = asked.path in {routes.TABLES, routes.TV} or routes.table_asked(asked.path) is not None
-        # Who plays says the password, if there is one.
+        # Players give the password, if there is one.
         plays = self.pages.plays and routes.seat_asked(asked.path) is not None
         return (
             (plays or (watches and self.server.access.password is None))
@@ -233,10 +233,11 @@ class Site:
         draw = partial(self._draw, asker=asker or (name,))
         return LivePage(name, subject, self.tasks, draw, self.pages.nothing)
 
-    async def _tables(self, language: str) -> Parts:
+    async def _tables(self, language: str, asker: Networks) -> Parts:
         sight = self._list.subject.sight()
         assert sight is not None  # noqa: S101 - there always is a list
-        drawn = await self._list.draw_in({language}, sight)
+        # In the asker's turn, so that no one who asks often delays others.
+        drawn = await self._list.draw_in({language}, sight, partial(self._draw, asker=asker))
         return drawn[language][0]
 
     async def _draw(self, draw: Callable[[], T], asker: Networks) -> T:

@@ -6,17 +6,21 @@ import logging
 import signal
 import socket
 import ssl
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from websockets.datastructures import Headers
 
 from client.ui.web.pages import WebPages
-from protocol.messages import ChangeSetting, OpenTable
+from protocol.messages import ChangeSetting, OpenTable, TableSummary
 from protocol.settings import Spectators
 from server.app import running
 from server.config import Config
 from server.net.addresses import RemoteEnd
+from server.net.connections.plain_http import PageRequest
 from tests.server.peer import connected, full_table, http_get, upgrade_status
 from tests.server.process import serving
 from tests.server.web.viewer import asked, web_server
@@ -121,6 +125,30 @@ async def test_a_flood_of_requests_is_answered_briefly() -> None:
     assert [answer.status for answer in answers] == [200, 404, 404, 429, 429]
     assert 0 < int(answers[-1].headers["retry-after"]) <= 60
     assert len(answers[-1].body) < 200
+
+
+async def test_who_asks_often_for_the_list_of_tables_delays_nobody() -> None:
+    """It is drawn in the turns of those who ask."""
+    ready, drawn = threading.Event(), list[str]()
+
+    class Slow(WebPages):
+        def tables(self, language: str, tables: Sequence[TableSummary]) -> dict[str, str]:
+            ready.wait()
+            drawn.append(language)
+            return super().tables(language, tables)
+
+    def request(address: str, language: str) -> PageRequest:
+        headers = Headers({"Host": "127.0.0.1", "Accept-Language": language})
+        return PageRequest("GET", "/", "", headers, False, False, "127.0.0.1:1", True, (address,))
+
+    async with running(replace(CONFIG, pages=Slow())) as server, asyncio.TaskGroup() as tasks:
+        site = server.connections.site
+        assert site is not None
+        for asked_for in (*[request("198.51.100.1", "en")] * 9, request("192.0.2.1", "it")):
+            tasks.create_task(site.page(asked_for))
+        await asyncio.sleep(0)  # so that all have asked
+        ready.set()
+    assert drawn.index("it") <= 2
 
 
 async def test_only_the_servers_own_pages_open_websockets() -> None:
