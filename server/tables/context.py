@@ -64,7 +64,7 @@ class Owed(NamedTuple):
     number: int  # of events so far in the game, or of the pause that has ended
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Unconfirmed:
     """An address that a player has left, to which a code was sent."""
 
@@ -74,7 +74,7 @@ class Unconfirmed:
     unreachable: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Calls:
     """The notices to a table's players: what is owed and sent, and what they know of, stored or not."""
 
@@ -85,7 +85,7 @@ class Calls:
     sending: dict[Seat, asyncio.Task[None]] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class TableContext:
     """A table's state and collaborators; changed only while the table's lock is held."""
 

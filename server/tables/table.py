@@ -37,7 +37,7 @@ T = TypeVar("T")
 _SECONDS_UNTIL_ROOM: Final = 60
 
 # What is done when it falls due; a table that nobody attends is archived.
-_WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
+WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.SEAT_FREE: seat_admission.free_if_away,
     Due.AWAY_TOO_LONG: moves.away_too_long,
     Due.NOTICE: notices.fall_due,
@@ -297,7 +297,7 @@ class Table:
                     notices.look(self._context)
 
     async def _do_due(self, due: Due, *about: Any) -> None:
-        work = self._archive if due is Due.UNATTENDED else _WORK[due]
+        work = self._archive if due is Due.UNATTENDED else WORK[due]
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
             await self.do(lambda context: work(context, *about), urgent=True)
 

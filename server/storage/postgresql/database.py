@@ -263,7 +263,10 @@ async def notify(connection: Connection, signal: Signal) -> None:
 
 
 async def listen(
-    connection: Connection, database: Database, signal: Signal, heard: Callable[..., None]
+    connection: Connection,
+    database: Database,
+    signal: Signal,
+    heard: Callable[[Connection, int, str, str], None],
 ) -> None:
     """Call `heard` at each such notification while the connection lasts; its last argument is the text."""
     await connection.add_listener(signal.channel(database.schema), heard)

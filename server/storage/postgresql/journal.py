@@ -90,18 +90,19 @@ class PostgresJournal(Journal):
         await self._lease.keep(holder)
 
     async def learn(self, connection: Connection) -> None:
-        self._lease.lost += len(self._queue.in_use)
-        self._queue.in_use.clear()
         self._archive_state = ()
         await self.look_at_others(connection)
+        # Only now: until here, a commit of the lease before may have ended.
+        self._lease.lost += len(self._queue.in_use)
+        self._queue.in_use.clear()
 
     async def look_at_others(self, connection: Connection) -> None:
         began = self._rest.jobs_begun
         aside = await stored.carry_out(connection, operations.codes_set_aside())
         state = await stored.archive_state(connection)
         archived = None if state == self._archive_state else dict(await stored.archive_index(connection))
-        if self._rest.busy or began != self._rest.jobs_begun:  # the next look will do
-            return
+        if self._lease.held and (self._rest.busy or began != self._rest.jobs_begun):
+            return  # what was read may be out of date: the next look will do
         self.codes_set_aside = aside
         self._archive_state = state
         if archived is not None:

@@ -31,7 +31,7 @@ class Due(enum.Enum):
     CODE_REFUSED = enum.auto()  # no code could be sent to the address that a player has left
 
 
-_AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.HOLIDAY_OVER}
+AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.HOLIDAY_OVER}
 
 
 class Deadlines:
@@ -61,7 +61,7 @@ class Deadlines:
 
         `about` begins with the seat if it concerns one.
         """
-        key = due, about[0] if due in _AT_SEATS else None
+        key = due, about[0] if due in AT_SEATS else None
         self.cancel(*key)
         if not self.stopped:
             self._running[key] = self._timers.call_later(seconds, self._begin, key, about)

@@ -117,7 +117,7 @@ class Player:
         return entries
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class PersistentState:
     """The fold of a table's entries; `chance` decides what its game still has to draw if that has no seed."""
 

@@ -1,7 +1,7 @@
 """Requests that are refused at a table: to whom, when, and with which code."""
 
 from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Final, get_args, get_type_hints
 
 import pytest
 from msgspec.structs import replace
@@ -44,7 +44,9 @@ from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators,
 from protocol.text import unsafe
 from server.app import running
 from server.config import Config, Limits
+from server.tables.absence.deadlines import AT_SEATS, Due
 from server.tables.requests import HANDLERS
+from server.tables.table import WORK
 from tests.server.peer import Peer, connected, eventually, full_table, game, queued_requests, table_of
 from tests.server.storage.test_journal import table_facts
 from tests.server.tables.hosted import play_to_the_end
@@ -184,3 +186,13 @@ async def test_during_and_after_the_game() -> None:
 
 def test_every_request_at_a_table_has_a_handler() -> None:
     assert HANDLERS.keys() == set(get_args(BesideMoves))
+    for request, handler in HANDLERS.items():
+        _context, _session, taken, *_ = get_type_hints(handler).values()
+        assert request in (get_args(taken) or (taken,)), request
+
+
+def test_everything_that_falls_due_at_a_table_is_done() -> None:
+    assert WORK.keys() | {Due.UNATTENDED} == set(Due)
+    for due, work in WORK.items():
+        _context, *concerned = list(get_type_hints(work).values())[:2]
+        assert due not in AT_SEATS or Seat in concerned, due
