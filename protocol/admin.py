@@ -1,7 +1,7 @@
 """Requests and answers on the admin socket: one line of JSON each way.
 
 A request is an `Envelope`. The answer is a line `{"v": 1, "ok": ...}`, or `{"v": 1, "error": ...}` with a
-`FailureReport`. The bytes of the file follow the answer to `Backup`.
+`FailureReport`. The bytes of the file follow the answer to `backup`.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias

@@ -130,7 +130,7 @@ class Running:
         return [] if self.shared is None else self.shared.channel.addresses()
 
     def stopping(self) -> Mapping[str, object] | None:
-        """Return what is told to those who want a table from a server that takes none any more."""
+        """Return what newcomers are told if the server takes no new tables, otherwise None."""
         if self.shared is not None and (facts := self.shared.refusal()) is not None:
             return facts
         if (left := self.drain.seconds_left()) is None:
@@ -139,7 +139,7 @@ class Running:
         return {"seconds": left} if address is None else {"seconds": left, "address": address}
 
     def write_missing_records(self) -> None:
-        """Write the records of games that ended while nobody wrote them."""
+        """Write the records of games that were not written when they ended."""
         if self._records is not None:
             self.tasks.start(self._records.write_missing(), "writing records")
 

@@ -18,7 +18,7 @@ _NO_NETWORK: Final = "there is no network"
 
 @dataclass(eq=False, repr=False)
 class Announcing:
-    """Announces the server on the interfaces at which it is reached, `host`, while that is on.
+    """Announces the server on the interfaces at which it is reached, `host`, while switched on.
 
     All of it happens in a task of its own. What fails is logged in one line, and tried again later.
     """

@@ -134,7 +134,7 @@ class Session:
 class Clients:
     """Everybody who has been welcomed; `news` is what a newcomer has to know at once, if anything.
 
-    One for whom more than `most_bytes` wait is dropped.
+    A client with more than `most_bytes` waiting is dropped.
     """
 
     def __init__(self, tasks: Tasks, most_bytes: int, counts: Counts) -> None:

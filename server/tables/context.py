@@ -30,9 +30,8 @@ from server.tables.state.persistent_state import PersistentState
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
-LOOK_SECONDS: Final = (
-    3600.0  # at most between two checks whether a moment has come: somebody may set the computer's clock
-)
+# At most, between two checks whether a moment has come: somebody may set the computer's clock.
+LOOK_SECONDS: Final = 3600.0
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 

@@ -1,7 +1,7 @@
 """A table: one game with its seats and spectators, handling one thing at a time.
 
 It handles requests and deadlines one by one, and delegates them: arrivals and departures to the seat
-admission, requests at the table to `Requests`, and the game to the moves.
+admission, requests at the table to `requests`, and the game to `moves`.
 """
 
 import contextlib

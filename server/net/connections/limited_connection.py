@@ -240,9 +240,8 @@ class LimitedConnection(SharingConnection):
             self._read_later()
 
     def _read_later(self) -> None:
-        self._next_reading = self.loop.call_at(
-            self._paid_at, self._read
-        )  # in the loop's next turn if it is past
+        # If that is past: in the loop's next turn.
+        self._next_reading = self.loop.call_at(self._paid_at, self._read)
 
     def _read(self) -> None:
         """Read one frame: other connections have their turn before the next one."""

@@ -58,9 +58,8 @@ SECONDS_TO_COME: Final = 60.0  # to a table before its game begins without those
 SECONDS_BETWEEN_ROUNDS: Final = 60.0  # after the last table of a round is over
 SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the host can draw sooner
 _SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
-_SECONDS_SHOWN: Final = (
-    12 * 3600
-)  # after it was opened; later, a restart begins a new evening of the same name
+# After it was opened; later, a restart begins a new evening of the same name.
+_SECONDS_SHOWN: Final = 12 * 3600
 _LEAST_PAUSE: Final = 0.5  # seconds between two steps
 _PRESENCE_PAUSE: Final = 10.0  # seconds between two messages that only say who is here
 
@@ -191,7 +190,7 @@ class Evening:
 
     @property
     def is_long_over(self) -> bool:
-        """Return whether it ended so long ago that a new evening of the same name may begin."""
+        """Return whether it is over, and was opened so long ago that a new one of its name may begin."""
         return self.state.over and time.time() > self._opened + _SECONDS_SHOWN
 
     def draw_now(self) -> None:

@@ -29,7 +29,7 @@ _MOST_TIMES: Final = 5000  # of closed tables
 class PublicTables:
     """The list of tables, and where somebody is; nothing in it depends on private tables but `version`.
 
-    `version` changes with every table. If servers share a database, the list includes the tables of all of
+    `version` changes when any table does. If servers share a database, the list includes the tables of all of
     them.
     """
 

@@ -13,8 +13,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
 
     Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
     is ready until that is over, settings until they are changed, and all else for good. An absence policy
-    counts unless it is changed in the same turn, because a clock begins and ends with a round. Of a holiday
-    that somebody else's coming has cut short, no day counts.
+    counts unless it is changed in the same turn, because a clock begins and ends with a round. A holiday cut
+    short because somebody else took the seat counts for no days.
     """
     others: list[int] = []
     live: dict[tuple[object, ...], int] = {}  # of entries that later ones replace or end, by what they say
