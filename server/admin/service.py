@@ -24,7 +24,7 @@ from server.parts import Running
 from server.refusal import Refusal
 from server.storage.owner import replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.tables.evening.evening import Evening
+from server.tables.evening.evening import RunningEvening
 from server.tables.names import check_text
 from server.tables.table import Table
 from server.version import SERVER_NAME
@@ -180,7 +180,7 @@ class AdminService:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return admin.GameReport(reports[0], list(map(event_map, replayed_game(entries))))
 
-    def _evening(self) -> Evening:
+    def _evening(self) -> RunningEvening:
         if self._lobby.evening is None:
             raise Refusal(Code.NO_EVENING)
         return self._lobby.evening

@@ -33,7 +33,7 @@ from server.storage import entries as stored
 from server.storage.entries import EVENING, Entry, played_so_far
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
-from server.tables.evening.evening import Evening, new_seed
+from server.tables.evening.evening import RunningEvening, new_seed
 from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
@@ -80,7 +80,7 @@ class Lobby:
         self.registry = TableRegistry(self)
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
-        self.evening: Evening | None = None
+        self.evening: RunningEvening | None = None
         self._here: dict[str, frozenset[str]] = {}  # the players at each table, by its code, for `attendance`
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self.stopped = False
@@ -250,7 +250,7 @@ class Lobby:
         self._set_evening([begun])
 
     def _set_evening(self, entries: Sequence[Entry]) -> None:
-        self.evening = Evening(self, self.registry, entries)
+        self.evening = RunningEvening(self, self.registry, entries)
 
     def games_run(self) -> bool:
         return any(table.state.stage == "playing" and table.audience.seated for table in self.tables.values())

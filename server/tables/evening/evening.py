@@ -126,7 +126,7 @@ class EveningState:
         return self.draws_no_more and not self.running
 
 
-class Evening:
+class RunningEvening:
     """An evening of this server; `entries` are those stored so far."""
 
     def __init__(self, lobby: TableOwner, registry: TableRegistry, entries: Sequence[Entry]) -> None:
