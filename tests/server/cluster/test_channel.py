@@ -210,9 +210,6 @@ async def test_what_no_longer_holds_is_not_told_again(database: str, socket_fold
         assert heard == [{"BBBB": 1}]
 
 
-# -- what servers tell each other arrives as it was, and nothing else that arrives does any harm ---------
-
-
 @given(st.sampled_from(get_args(messages.Message)).flatmap(messages_of))
 def test_what_is_told_arrives(message: messages.Message) -> None:
     """Unless it has a text that may not be shown."""

@@ -1,24 +1,38 @@
-"""Failures of the server's own code harm one table or one file, and the others play on."""
+"""Failures harm one table or one file; what is traced of moves, and the lines of the log."""
 
 import asyncio
 import contextlib
+import io
+import json
+import logging
 import random
+import re
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+from opentelemetry.trace import StatusCode
 
 from engine.pieces import Seat
 from protocol import messages
+from protocol.absence import MoveClock
 from protocol.codes import CloseCode, Code
+from protocol.messages import ChangeSetting, Lay
+from protocol.settings import Private
 from server import parts
 from server.app import Running, running
 from server.config import Config
+from server.monitoring import tracing
 from server.monitoring.failures import Tasks
-from server.monitoring.logs import describe
+from server.monitoring.logs import about, describe, log_to
+from server.monitoring.tracing import move_span, span, traced_as_asked
 from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
@@ -30,7 +44,8 @@ from server.tables.priority_lock import PriorityLock
 from server.tables.registry import table_registry
 from server.tables.table import Table
 from tests.server.cluster.running_cluster import cluster
-from tests.server.manual_clock import FastClock
+from tests.server.manual_clock import FastClock, ManualClock
+from tests.server.monitoring.traces import traces
 from tests.server.peer import (
     TIMEOUT,
     Peer,
@@ -44,8 +59,9 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.conformance.stores import journal_at, rows
-from tests.server.storage.test_journal import journal_of, resumed, table_facts
-from tests.server.storage.test_reasons import logged
+from tests.server.storage.test_journal import full_disk, journal_of, resumed, table_facts
+from tests.server.storage.test_postgresql import logged
+from tests.server.tables.hosted import served
 
 FAILING = Mock(side_effect=RuntimeError("a mistake of ours"))
 
@@ -356,3 +372,157 @@ async def test_the_lock_is_not_lost_with_a_cancelled_task() -> None:
     await asyncio.wait_for(last, TIMEOUT)
     lock.release()
     await asyncio.wait_for(lock.acquire(), TIMEOUT)
+
+
+STEPS = ["decide", "store", "tell"]
+
+
+async def test_every_move_is_traced_step_by_step() -> None:
+    """Each in a trace of its own, with the table's code unless it is private."""
+    async with memory_server() as server, game(server.port, 2) as peers:
+        with traces() as found:
+            await play_on(peers, random.Random(1), moves=2)
+            await peers[0].done(ChangeSetting, Private(on=True))
+            await play_on(peers, random.Random(1), moves=1)
+        await play_on(peers, random.Random(1), moves=1)  # which nobody asks for
+    moves = found.moves()
+    assert [[step.name for step in steps] for _, steps in moves] == [STEPS] * 3
+    assert [dict(move.attributes or {}) for move, _ in moves] == [
+        {"palatinus.move": "PlacePiece", "palatinus.table": peers[0].code},
+        {"palatinus.move": "PlacePiece", "palatinus.table": peers[0].code},
+        {"palatinus.move": "PlacePiece"},
+    ]
+    assert not any(step.attributes for _, steps in moves for step in steps)
+    assert len({move.context.trace_id for move, _ in moves}) == 3
+
+
+async def test_of_a_refusal_only_its_kind_is_traced(tmp_path: Path) -> None:
+    """Its text may name what only the mover may know; that nothing can be stored is an error."""
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+        mover = peer_on_turn(peers)
+        assert mover is not None
+        with traces() as found:
+            await mover.refused(Lay, 1, 0)
+            with full_disk(server):
+                await mover.refused(mover.random_move(random.Random(1)))
+    unset, failed = (str(code) for code in (StatusCode.UNSET, StatusCode.ERROR))
+    assert found.lines() == [
+        f"move, palatinus.move='Lay', {unset}, None",
+        f"decide, error.type='IllegalCommand', {unset}, None",
+        f"move, error.type='NotStored', palatinus.move='PlacePiece', {failed}, None",
+        f"decide, {unset}, None",
+        f"store, error.type='NotStored', {failed}, None",
+    ]
+
+
+async def test_a_move_of_the_stand_in_is_a_trace_of_its_own() -> None:
+    """Though it is set for a time during the move before."""
+    clock = ManualClock()
+    async with served(time=clock) as server, game(server.port, 2, absence=MoveClock(60)) as peers:
+        with traces() as found:
+            await play_on(peers, random.Random(1), moves=1)
+            clock.advance(60)
+            await eventually(lambda: len(found.moves()) >= 2)
+    assert [dict(move.attributes or {})["palatinus.move"] for move, _ in found.moves()][:2] == [
+        "PlacePiece",
+        "StandIn",
+    ]
+
+
+def test_nothing_is_loaded_unasked(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing of OpenTelemetry; and if it is asked for but is not there, the log says so."""
+    for name in [name for name in sys.modules if name.startswith("opentelemetry")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with traced_as_asked("node"), move_span("Lay", "ABCD"), span("decide"):
+        assert not caplog.records
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    with traced_as_asked("node"), move_span("Lay", "ABCD"):
+        pass
+    assert [record.getMessage() for record in caplog.records] == ["traces are not sent"]
+    assert "palatinus[traces]" in str(vars(caplog.records[0]))
+
+
+def test_where_traces_are_sent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """As OpenTelemetry's own variables have it; what is left is sent at the end, however long that takes."""
+    sent: list[str] = []
+    answering = threading.Event()
+
+    def export(_exporter: ConsoleSpanExporter, spans: list[ReadableSpan]) -> None:
+        sent.extend(f"{each.name} {each.resource.attributes['service.instance.id']!r}" for each in spans)
+        answering.wait()
+
+    monkeypatch.setattr(ConsoleSpanExporter, "export", export)
+    monkeypatch.setattr(tracing, "_SECONDS_TO_SEND", 0.2)
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "console")
+    try:
+        with traced_as_asked("first"), move_span("Lay", "ABCD"), span("decide"):
+            pass
+        assert sent == ["decide 'first'", "move 'first'"]
+    finally:
+        answering.set()
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    with traced_as_asked("first"), move_span("Lay", "ABCD"):
+        pass
+    assert len(sent) == 2
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "")
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "nowhere")
+    caplog.set_level(logging.WARNING)
+    with traced_as_asked("first"), move_span("Lay", "ABCD"):
+        pass
+    assert "there is no exporter 'nowhere'" in str(vars(caplog.records[-1]))
+
+
+log = logging.getLogger("server.somewhere")
+pytestmark = pytest.mark.usefixtures("restored_logging")
+
+
+def log_lines(*, as_json: bool, verbose: bool = True) -> list[str]:
+    out = io.StringIO()
+    log_to(out, verbose=verbose, as_json=as_json)
+    log.info("took seat", extra=about(table="KXQT", seat=2, address="192.0.2.1:4711"))
+    log.error("sent away", extra=about(reason='a "very"\n\x1b[31mred line'))
+    hand: dict[str, int] = {}
+    try:
+        hand["Em*"]
+    except KeyError:
+        log.exception("table failed and is closed", extra=about(table="KXQT"))
+    try:
+        Path("/nowhere").read_bytes()
+    except OSError:
+        log.exception("not read")
+    return out.getvalue().splitlines()
+
+
+def test_each_event_is_one_line_of_text() -> None:
+    """A traceback is shortened to the error and its origin; only errors of the system keep their text."""
+    took_seat, sent_away, failed, not_read = (line.partition(" ")[2] for line in log_lines(as_json=False))
+    assert took_seat == "INFO took seat: table=KXQT seat=2 address=192.0.2.1:4711"
+    assert sent_away == 'ERROR sent away: reason="a \\"very\\"\\n\\u001b[31mred line"'
+    assert re.fullmatch(r"ERROR table failed and is closed: table=KXQT  KeyError at log_lines:\d+", failed)
+    assert "FileNotFoundError: [Errno 2] No such file or directory: '/nowhere' at " in not_read
+
+
+def test_each_event_is_one_json_object() -> None:
+    """It has the time, level, logger, event and all facts."""
+    took_seat, sent_away, failed, _ = (json.loads(line) for line in log_lines(as_json=True))
+    assert datetime.fromisoformat(took_seat.pop("time")).tzinfo is not None
+    assert took_seat == {
+        "level": "info",
+        "logger": "server.somewhere",
+        "event": "took seat",
+        "table": "KXQT",
+        "seat": 2,
+        "address": "192.0.2.1:4711",
+    }
+    assert sent_away["reason"] == 'a "very"\n\x1b[31mred line'
+    assert failed["error"].startswith("KeyError at log_lines:")
+
+
+def test_info_lines_are_logged_only_if_verbose() -> None:
+    """Warnings and errors are always logged."""
+    assert [json.loads(line)["event"] for line in log_lines(as_json=True, verbose=False)] == [
+        "sent away",
+        "table failed and is closed",
+        "not read",
+    ]

@@ -313,9 +313,6 @@ async def test_a_host_is_told_who_comes_to_a_table_and_who_leaves_it() -> None:
     assert [name for name, _, here in told if not here] == ["Player 1", "Player 0"]
 
 
-# -- what players settle themselves before the game ------------------------------------------------------
-
-
 def ready_in(state: messages.TableState) -> list[int]:
     return [seat for seat, each in enumerate(state.seats) if each.ready]
 

@@ -1,16 +1,20 @@
-"""Notices: who is called when, exactly once, and that nobody else learns the address."""
+"""Notices: who is called when, exactly once, and at which addresses; nobody else learns these."""
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import random
 import re
+import ssl
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trustme
 
 from commands.serving.notices import wording
 from engine.pieces import Seat
@@ -18,15 +22,95 @@ from protocol import messages
 from protocol.absence import WAIT, Absence, MoveClock
 from protocol.codes import Code
 from server.app import Running, running
-from server.config import Config, Limits
-from server.net.postman import NoticePostman, SmtpServer
+from server.config import Config, Limits, PlayerNotice
+from server.net.postman import NoticePostman, SmtpServer, is_public
+from server.refusal import Refusal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.state.persistent_state import Player
 from tests.server.manual_clock import ManualClock
-from tests.server.net.receivers import Receiver, http_receiver, smtp_receiver
-from tests.server.peer import Peer, connected, eventually, full_table, game, peer_on_turn
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, full_table, game, peer_on_turn
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import disconnect
+
+
+@dataclass
+class Receiver:
+    """What has arrived, head and text; `answers` are those to the next requests, then all is well.
+
+    They are sent when it `may_answer`.
+    """
+
+    port: int = 0
+    heads: list[str] = field(default_factory=list)
+    arrived: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    answers: list[bytes] = field(default_factory=list)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.may_answer.set()
+
+    async def next(self) -> str:
+        async with asyncio.timeout(TIMEOUT):
+            return await self.arrived.get()
+
+    async def code(self) -> str:
+        found = re.search(r"notify (\d{6})", await self.next())
+        assert found is not None
+        return found[1]
+
+    def take(self, head: str, text: str) -> None:
+        self.heads.append(head)
+        self.arrived.put_nowait(text)
+
+
+@contextlib.asynccontextmanager
+async def http_receiver(tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
+    receiver = Receiver()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = re.search(r"Content-Length: (\d+)", head)
+        assert length is not None
+        text = (await reader.readexactly(int(length[1]))).decode()
+        answer = receiver.answers.pop(0) if receiver.answers else b"HTTP/1.1 200 OK\r\n\r\n"
+        if answer.startswith(b"HTTP/1.1 2"):
+            receiver.take(head, text)
+        else:
+            receiver.take(head, "refused")
+        await receiver.may_answer.wait()
+        writer.write(answer)
+        with contextlib.suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", ssl=tls) as server:
+        receiver.port = server.sockets[0].getsockname()[1]
+        yield receiver
+
+
+@contextlib.asynccontextmanager
+async def smtp_receiver() -> AsyncIterator[Receiver]:
+    """Receive e-mail as RFC 5321 has it, without extensions."""
+    receiver = Receiver()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 here\r\n")
+        while line := await reader.readline():
+            verb = line[:4].upper()
+            if verb == b"DATA":
+                writer.write(b"354 go on\r\n")
+                message = (await reader.readuntil(b"\r\n.\r\n")).decode()
+                head, _, text = message.partition("\r\n\r\n")
+                receiver.take(head, text)
+            writer.write({b"EHLO": b"502 no\r\n", b"QUIT": b"221 bye\r\n"}.get(verb, b"250 fine\r\n"))
+            if verb == b"QUIT":
+                break
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1") as server:
+        receiver.port = server.sockets[0].getsockname()[1]
+        yield receiver
+
 
 GRACE = Limits().notice_seconds
 HOUR = 3600
@@ -336,3 +420,107 @@ async def test_a_player_is_called_by_e_mail() -> None:
             assert f"palatinus join ws://127.0.0.1:{server.port} {guest.code}" in text
             assert "To: ann@example.org" in receiver.heads[1]
             assert re.search(r"Message-ID: <[0-9a-f]{32}@example.org>\r\n", receiver.heads[1])
+
+
+NOTICE = PlayerNotice("turn", "ABCD", "key")
+
+
+def postman(*allowed: str) -> NoticePostman:
+    return NoticePostman(allowed, None, wording=wording)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
+        "0.0.0.0",  # noqa: S104 - nothing listens there
+        *("224.0.0.1", "255.255.255.255", "240.0.0.1", "198.18.0.1", "192.0.2.1"),
+        *("::", "::1", "fe80::1", "fe80::1%1", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:8.8.8.8"),
+        *("64:ff9b::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::", "2001:db8::1", "::127.0.0.1"),
+    ],
+)
+def test_addresses_that_are_not_on_the_internet(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2a00:1450:4001:831::200e"])
+def test_addresses_on_the_internet(address: str) -> None:
+    assert is_public(address)
+
+
+def test_addresses_on_the_networks_of_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is at home may have public IPv6 addresses."""
+    here = ipaddress.ip_interface("2a00:1450:4001:831::1/64")
+    monkeypatch.setattr("server.net.postman.all_interfaces", lambda: (here,))
+    assert not is_public("2a00:1450:4001:831::200e")
+
+
+async def test_a_name_is_resolved_once_and_every_address_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    async def getaddrinfo(host: str, port: int, **_options: object) -> list[Any]:
+        asked.append(host)
+        return [(2, 1, 6, "", (address, port)) for address in ("8.8.8.8", "127.0.0.1")]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    assert (
+        await postman("url").send("http://example.org/", "en", "ws://here", NOTICE) == "not a public address"
+    )
+    assert asked == ["example.org"]
+
+
+@pytest.mark.parametrize("name", ["localhost", "elsewhere.example.org"])
+async def test_certificates_are_checked(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(name).configure_cert(tls)
+    async with http_receiver(tls) as receiver:
+        sender = postman(f"url:localhost:{receiver.port}")
+        fault = await sender.send(f"https://localhost:{receiver.port}/ann?a=1", "en", "ws://here", NOTICE)
+        if name == "localhost":
+            assert fault is None
+            assert receiver.heads[0].startswith("POST /ann?a=1 HTTP/1.1\r\nHost: localhost:")
+        else:
+            assert fault == "SSLCertVerificationError"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://localhost/", "http://127.1/", "http://0x7f000001/", "http://2130706433/", "http://[::1]/"),
+        *("http://[::ffff:127.0.0.1]/", "http://0/"),
+    ],
+)
+async def test_nothing_is_sent_to_this_computer(url: str) -> None:
+    """However its address is written: what the name leads to is looked at."""
+    assert await postman("url").send(url, "en", "ws://here", NOTICE) in {"not a public address", "gaierror"}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("nonsense", "ftp://example.org/", "http://", "http://ann@example.org/", "http://[::1/"),
+        *("http://example.org\\@10.0.0.1/", "http://example.org:99999/", "http://example.org/a b"),
+        *("http://example.org/\r\nHost: x", "http://ex\u00e4mple.org/", "ann@localhost"),
+        *("ann@example.org, bob@example.org", "ann@example.org\nBcc: bob@example.org"),
+        *("http://example.org:22/", "https://example.org:80/"),
+    ],
+)
+def test_addresses_that_are_refused(address: str) -> None:
+    """Those that are none, and those at ports where no notice is meant to go."""
+    with pytest.raises(Refusal) as refused:
+        postman("url", "mail").kind_of(address)
+    other_port = address.endswith((":22/", ":80/"))
+    assert refused.value.code == (Code.ADDRESS_NOT_ALLOWED if other_port else Code.BAD_ADDRESS)
+
+
+def test_the_operator_can_name_hosts_and_domains() -> None:
+    chosen = postman("mail:example.org", "url:ntfy.lan:8080", "url:ntfy.sh")
+    assert chosen.kind_of("ann@EXAMPLE.org") == "mail"
+    assert chosen.kind_of("http://ntfy.lan:8080/ann") == chosen.kind_of("https://ntfy.sh/ann") == "url"
+    elsewhere = ("http://ntfy.lan/ann", "https://ntfy.sh:8080/ann", "https://example.org/")
+    for other in ("ann@example.com", *elsewhere):
+        with pytest.raises(Refusal):
+            chosen.kind_of(other)

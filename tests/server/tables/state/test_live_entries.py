@@ -136,9 +136,6 @@ async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None
     assert count_rows(tmp_path) == 0
 
 
-# -- a journal from before peoples could be chosen -------------------------------------------------------
-
-
 KEPT = Path(__file__).parent / "kept"
 LINES = [line.split(" ", 1) for line in (KEPT / "journal.txt").read_text(encoding="utf-8").splitlines()]
 
