@@ -1,4 +1,4 @@
-"""The engine and the codec on one core: how often a second each can do its work.
+"""The engine, the codec and a search on one core: how often a second each can do its work.
 
 python -m bench.engine
 """
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from bench import Samples
+from client.bots.search.tree import TreeSearch
+from engine.components import DEALS
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces, random_command
 from engine.pieces import Piece, Seat
@@ -23,6 +25,7 @@ from protocol.messages import Events, PlacePiece
 
 _SECONDS: Final = 0.3
 _REPEATS: Final = 5
+_SIMULATIONS: Final = 5000
 
 
 def per_second(work: Callable[[], object], seconds: float = _SECONDS) -> list[float]:
@@ -49,7 +52,7 @@ def placed_at_random(players: int, rng: random.Random) -> Game:
 def samples() -> Samples:
     """Return how often a second the engine and the codec do what a server asks of them."""
     found: Samples = {}
-    for players in (2, 3, 4, 5):
+    for players in DEALS:
         play = functools.partial(placed_at_random, players, random.Random(players))
         found[f"engine: whole games of {players} told as events /s"] = per_second(play, 1.0)
     whole = placed_at_random(4, random.Random(1))
@@ -74,7 +77,21 @@ def samples() -> Samples:
     found["codec: events encoded /s"] = per_second(lambda: encode(message))
     found["codec: events decoded /s"] = per_second(lambda: decode_server(frame))
     found["codec: commands decoded /s"] = per_second(lambda: decode_client(command_frame))
+    for players in DEALS:
+        found[f"search: {players} players, simulations/s"] = [
+            simulations_per_second(players, random.Random(seed)) for seed in range(_REPEATS)
+        ]
     return found
+
+
+def simulations_per_second(players: int, rng: random.Random) -> float:
+    """Return how fast a search is when all tiles are laid, on another layout each time."""
+    game = Game.new(GameOptions(players, random_layout=True), RandomChance(rng))
+    assert game.view.turn is not None
+    search = TreeSearch(snapshot(game.view, eyes_of(game.view.turn)), rng)
+    began = time.perf_counter()
+    search.run(_SIMULATIONS)
+    return _SIMULATIONS / (time.perf_counter() - began)
 
 
 if __name__ == "__main__":

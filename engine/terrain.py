@@ -9,11 +9,11 @@ a merchant is the bit count of the digits adjacent to it.
 import functools
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from engine.board import FIELDS, TILES, Field, LaidTile, Layout, Tile, layout_of
 from engine.components import DEALS, LAUREL_WORTH, Laurel
-from engine.pieces import Kind, Piece, Seat
+from engine.pieces import Kind
 from engine.scoring import WORTH_TO_MERCHANT, farmer_terms
 
 Occupant: TypeAlias = int  # the seat plus 0 for a merchant, FARMER for a farmer, SOLDIER for a soldier
@@ -38,29 +38,6 @@ _FLIGHT: Final[Fight] = (0, (), 0)  # R5.2
 
 def occupant(seat: int, kind: Kind) -> Occupant:
     return _FIRST[kind] + seat
-
-
-def occupants_of(pieces: Mapping[Field, Piece], owners: Mapping[Field, Seat]) -> list[Occupant]:
-    """Return the board on which these pieces stand."""
-    return [occupant(owners[field], pieces[field].kind) if field in pieces else EMPTY for field in FIELDS]
-
-
-class Scores(NamedTuple):
-    """The result, by seat, as `GameEnded` has it (R7)."""
-
-    points: tuple[int, ...]
-    items: tuple[int, ...]
-    winners: tuple[Seat, ...]
-
-
-def unpacked(packed: list[PackedScore]) -> Scores:
-    """Return the result that the packed scores of all seats hold."""
-    best = max(packed)
-    return Scores(
-        points=tuple(score // POINT for score in packed),
-        items=tuple(score % POINT for score in packed),
-        winners=tuple(Seat(seat) for seat, score in enumerate(packed) if score == best),
-    )
 
 
 def _on(numbers: Iterable[int], digit: int) -> int:

@@ -21,10 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from client.bots.search.worlds import Beliefs, PossibleWorld, Worlds, clues_in
+from client.bots.search.worlds import DRAWS, Beliefs, Hand, PossibleWorld, Worlds, clues_in
 from engine.board import FIELDS
 from engine.pieces import Kind
-from engine.position import Hand
 from engine.terrain import EMPTY, FARMER, POINT, Occupant, PackedScore, occupant, terrain_of
 from engine.view import View
 
@@ -119,8 +118,6 @@ REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it tak
 _RAVE: Final = 300.0  # visits from which both say about as much
 # The next is as good as none.
 RAVE_WEIGHTS: Final = [math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)]
-
-_DRAWS: Final = 6  # see `engine.position.Hand`
 
 
 class Move(NamedTuple):
@@ -288,7 +285,7 @@ class TreeSearch:
         draws = [hand.draws for hand in hands]
         for seat in self._order[len(path) :]:
             chance = bits(16)  # the upper byte picks the field, and the rest decides the kind
-            found, draws[seat] = draws[seat][chance % _DRAWS]
+            found, draws[seat] = draws[seat][chance % DRAWS]
             choices = picks[found]
             field = choices[chance >> 8]
             if board[field] != EMPTY:

@@ -29,7 +29,6 @@ from typing import Final, NamedTuple, TypeAlias
 from client.bots.greedy import Outlook
 from engine.board import FIELDS, Field
 from engine.pieces import Kind, People, Piece, Seat, Wolf
-from engine.position import Hand, hand_of_kinds
 from engine.redaction import hidden_from, snapshot
 from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant, occupant
 from engine.view import SPECTATOR, View, free_fields
@@ -205,6 +204,39 @@ class Group:
     fields: tuple[int, ...]
     ways: tuple[WolfKinds, ...]
     odds: tuple[float, ...]  # of the ways, before the search infers more
+
+
+# Six equally likely pieces (one, two or three kinds all divide it), each with the draws that follow.
+NextDraws: TypeAlias = tuple[tuple[Occupant, "NextDraws"], ...]
+DRAWS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hand:
+    """The pieces that a seat has yet to place, by kind alone; equal hands of a seat are the same object.
+
+    Neither a wolf nor, with two players, a piece's people changes what may be placed or what it scores.
+    """
+
+    counts: tuple[int, int, int]  # merchants, farmers, soldiers
+    # What may be placed and what that leaves (R4.3), and the same for playouts: too much to print.
+    after: Mapping[Kind, "Hand"] = attribute(repr=False)
+    draws: NextDraws = attribute(repr=False)
+
+
+@functools.cache
+def hand_of_kinds(seat: int, merchants: int, farmers: int, soldiers: int, soldierless_at: int) -> Hand:
+    """Return the seat's hand with these counts of each kind."""
+    after = {}
+    if soldiers == 0 or merchants + farmers > soldierless_at:  # else a soldier is due (R4.3)
+        if merchants:
+            after[Kind.MERCHANT] = hand_of_kinds(seat, merchants - 1, farmers, soldiers, soldierless_at)
+        if farmers:
+            after[Kind.FARMER] = hand_of_kinds(seat, merchants, farmers - 1, soldiers, soldierless_at)
+    if soldiers:
+        after[Kind.SOLDIER] = hand_of_kinds(seat, merchants, farmers, soldiers - 1, soldierless_at)
+    draws = tuple((occupant(seat, kind), hand.draws) for kind, hand in after.items())
+    return Hand((merchants, farmers, soldiers), after, draws * (DRAWS // max(1, len(draws))))
 
 
 @dataclass(frozen=True, slots=True)

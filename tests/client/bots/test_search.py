@@ -5,6 +5,7 @@ import contextlib
 import math
 import random
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,15 +22,17 @@ from client.bots.search.worlds import (
     MOST_INFERRED,
     PRIOR,
     Clues,
+    Hand,
     PossibleWorld,
     Worlds,
     beliefs_after,
     clues_in,
     gain_of_next,
+    hand_of_kinds,
 )
 from engine.board import FIELDS, Field
-from engine.components import DEALS
-from engine.events import GameEnded
+from engine.components import DEALS, PEOPLES
+from engine.events import GameEnded, Place
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import holdings, possible_kinds
 from engine.legal import LegalPlaces
@@ -39,7 +42,7 @@ from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, POINT, occupant
 from engine.view import SPECTATOR, Phase, View, eyes_of
 from tests.examples import examples
-from tests.games import begun, games, played, seeds, some_command
+from tests.games import begun, game_options, games, played, seeds, some_command
 from tests.server.peer import eventually
 
 ROOT = Path(__file__).parents[3]
@@ -106,6 +109,43 @@ def test_no_world_is_left_out(game: Game) -> None:
     assert ways == len(list(possible_kinds(view, wolves)))
 
 
+@examples(6)
+@given(game_options(), seeds)
+def test_hands_allow_what_the_game_does(options: GameOptions, seed: int) -> None:
+    """R4.1, R4.3: the same kinds at every step, and the hand that is left is what an equal one is."""
+    game, chooser = played(options, seed, 0), random.Random(seed)
+    while game.view.phase is not Phase.PLACING:
+        game.apply(some_command(game, chooser))
+    hands = [*Worlds(game.view).draw(chooser).hands]
+    while isinstance(legal := game.legal(), LegalPlaces):
+        assert hands == [*Worlds(game.view).draw(chooser).hands]
+        assert set(hands[legal.seat].after) == {piece.kind for piece in legal.pieces}
+        piece = chooser.choice(legal.pieces)
+        game.apply(Place(legal.seat, piece, chooser.choice(legal.fields)))
+        hands[legal.seat] = hands[legal.seat].after[piece.kind]
+    assert not any(hand.after for hand in hands)
+
+
+def reachable(hand: Hand) -> set[Hand]:
+    """Return the hand and all that can become of it."""
+    return {hand}.union(*map(reachable, hand.after.values()))
+
+
+@pytest.mark.parametrize("players", [3, pytest.param(2, marks=pytest.mark.slow), 4, 5])
+def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
+    """R4.3: a playout draws from a hand what may be placed, and goes on with the hand that is left."""
+    deal = DEALS[players]
+    dealt = deal.hand(PEOPLES[0], PEOPLES[1] if deal.second else None)
+    counts = Counter(piece.kind for piece in Counter(dealt).elements())
+    for hand in reachable(hand_of_kinds(1, *(counts[kind] for kind in Kind), deal.soldierless_at)):
+        expected = {occupant(1, kind): after.draws for kind, after in hand.after.items()}
+        times = Counter(drawn for drawn, _ in hand.draws)
+        assert set(times) == set(expected)
+        assert len(set(times.values())) <= 1
+        assert all(expected[drawn] is draws for drawn, draws in hand.draws)
+        assert hand.counts[2] == 0 or sum(hand.counts) > deal.soldierless_at  # R4.3
+
+
 @examples(4)
 @given(game=games(), seed=seeds)
 def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int) -> None:
@@ -119,8 +159,13 @@ def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int)
 def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
     """Fewer only when the time is up; most of them go on with a shortlisted move."""
     view, _ = placing(players)
-    search = TreeSearch(view, random.Random(1))
+    ends: list[list[int]] = []
+    search = TreeSearch(view, random.Random(1), [0.0] * players, ends=ends)
     visits = search.run(1030)
+    assert len(ends) == 930
+    for seat, dealt in enumerate(view.start.hands):
+        kinds = Counter(occupant(seat, piece.kind) for piece in Counter(dealt).elements())
+        assert all(board.count(found) == count for board in ends for found, count in kinds.items())
     assert search.simulations == 1030
     assert 500 < sum(visited.visits for visited in visits.values()) <= 930
     hurried = SearchBrain(1030, 0.0).visits(view, 1)
