@@ -23,6 +23,10 @@ class BadText(WrongUse):
     """What was typed means nothing; the message says what to write."""
 
 
+class Misplaced(BadText):
+    """What was typed means nothing where it was typed."""
+
+
 def policy_named(text: str) -> Absence:
     """Return the policy that `text` names; raises BadText."""
     if text == "wait":

@@ -1,11 +1,13 @@
 """What a player can ask for in words: all that a screen shows, in lines to be read aloud."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from client.language import N_, _, labelled, listed
 from client.tables.table import TableModel
+from client.typed_text import BadText
 from client.ui.draw.board import notation
 from client.ui.draw.page import asked_question, countdown, remark_rows, vote_question
 from client.ui.draw.panel import Panel
@@ -17,7 +19,13 @@ from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.reading import rules_page, short_counts
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
-from client.ui.screens.typed_commands import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, meaning
+from client.ui.screens.typed_commands import (
+    COMMANDS,
+    HOST_COMMANDS,
+    LOBBY_COMMANDS,
+    REPLAY_COMMANDS,
+    placement,
+)
 from client.ui.state import Pane, Ui
 from client.ui.texts.games import (
     bounds_text,
@@ -43,7 +51,6 @@ from engine.board import (
     layout_of,
 )
 from engine.components import LAUREL_WORTH
-from engine.events import Place
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -211,8 +218,9 @@ def _in_words(field: Field) -> str:
 
 def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
     hand = view.hands.get(model.seat, {}) if model.seat is not None else {}
-    typed, cell = meaning(f"place {text} {field}", model), view.layout.hexes.get(field)
-    piece = typed.piece if isinstance(typed, Place) else None
+    piece, cell = None, view.layout.hexes.get(field)
+    with contextlib.suppress(BadText):
+        piece = placement(text, field, "", model).piece
     if piece is None or not hand.get(piece) or cell is None:
         return [_("There is no {piece} left in your hand.").format(piece=text)]
     return _at(cell, ui, model, view, piece)

@@ -133,14 +133,4 @@ class TurnPage(_Request, frozen=True):
     pages: int
 
 
-class Misread(Struct, frozen=True):
-    """The line typed asks for nothing, for the reason in the text.
-
-    It can be mended if it was `mistyped`, and not just in the wrong place.
-    """
-
-    text: str
-    mistyped: bool = True
-
-
 Request: TypeAlias = Command | ClientMessage | Errand | _Request

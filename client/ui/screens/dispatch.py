@@ -7,8 +7,9 @@ from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
+from client.typed_text import BadText, Misplaced
 from client.ui.keys import Act, Action, GoToStop, Hover, InsertText, Key, Pick, PointAt, Way, action_of
-from client.ui.requests import Errand, Misread, Request, TakeBack
+from client.ui.requests import Errand, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
 from client.ui.screens.news import at_table_page
@@ -111,12 +112,14 @@ def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
         return start.accept_answer(closed, entry.prompt, text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
     record = replay_in(ui)
-    read = meaning(text, model) if record is None else replay_meaning(text, record)
+    try:
+        read = meaning(text, model) if record is None else replay_meaning(text, record)
+    except BadText as error:
+        there = closed if isinstance(error, Misplaced) else ui  # else it can be mended
+        return there.with_notice(str(error), refusal=True), None
     match read:
         case Mute():
             return with_mute(closed, read), None
-        case Misread(reason, mistyped):
-            return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case EndGame() if may_end(model):
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
         case Act() | Pick() | GoToStop():

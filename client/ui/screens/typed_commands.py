@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from client.language import N_, _, current_language
 from client.tables.table import TableModel
-from client.typed_text import BadText, fault_of, policy_named, seat_to_start, table_code
+from client.typed_text import BadText, Misplaced, fault_of, policy_named, seat_to_start, table_code
 from client.ui import requests
 from client.ui.at_table import request_to_answer
 from client.ui.keys import Act, GoToStop, Pick
-from client.ui.requests import Misread, Request
+from client.ui.requests import Request
 from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
 from client.ui.screens.replay import Replay
 from client.ui.state import Mute
@@ -33,7 +33,7 @@ from protocol.limits import ADDRESS_LENGTH, HOLIDAYS, LEVEL_LENGTH, NOTICE_CODE_
 from protocol.messages import NEW, TableState
 from protocol.settings import AbsenceSetting, Holidays, Starting, Title
 
-Read: TypeAlias = Callable[[str, TableState], Request | Misread | None]
+Read: TypeAlias = Callable[[str, TableState], Request | None]
 
 _LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
 _ON_OR_OFF: Final = {"on": True, "off": False}
@@ -42,8 +42,8 @@ _ON_OR_OFF: Final = {"on": True, "off": False}
 class TableCommand(NamedTuple):
     """A command: `typed` is what the help shows, and begins with the verb.
 
-    `read` returns what the text after the verb asks for, None if it makes no sense; `texts` are those that
-    the line can be completed with, "..." where anything can be typed.
+    `read` returns what the text after the verb asks for; if it makes no sense it returns None, or raises
+    BadText. `texts` are those that the line can be completed with, "..." where anything can be typed.
     """
 
     typed: str
@@ -101,14 +101,11 @@ def _people(text: str, _state: TableState) -> Request | None:
     )
 
 
-def _pause(text: str, state: TableState) -> Request | Misread | None:
+def _pause(text: str, state: TableState) -> Request | None:
     verb, _space, moment = text.partition(" ")
     if verb != "until":
         return _of_switch(messages.AskPause)(text, state)
-    try:
-        return messages.AskPause(NEW, on=True, until=moment_named(moment, datetime.now()))  # noqa: DTZ005 - local time
-    except BadText as error:
-        return Misread(str(error))
+    return messages.AskPause(NEW, on=True, until=moment_named(moment, datetime.now()))  # noqa: DTZ005 - local time
 
 
 def _notify(text: str, _state: TableState) -> Request | None:
@@ -124,15 +121,9 @@ def _title(text: str, _state: TableState) -> Request | None:
     return messages.ChangeSetting(NEW, Title(text)) if len(text) <= TITLE_LENGTH else None
 
 
-def _absence(text: str, _state: TableState) -> Request | Misread | None:
-    try:
-        return (
-            messages.ChangeSetting(NEW, AbsenceSetting(policy_named(text)))
-            if len(text.split()) == 1
-            else None
-        )
-    except BadText as error:
-        return Misread(str(error))
+def _absence(text: str, _state: TableState) -> Request | None:
+    setting = AbsenceSetting(policy_named(text)) if len(text.split()) == 1 else None
+    return _make(messages.ChangeSetting, setting)
 
 
 def _holidays(text: str, _state: TableState) -> Request | None:
@@ -152,10 +143,9 @@ def _swap(text: str, state: TableState) -> Request | None:
     return None
 
 
-def _bot(text: str, state: TableState) -> Request | Misread | None:
+def _bot(text: str, state: TableState) -> Request | None:
     if state.stage != "gathering":
-        too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
-        return Misread(too_late, mistyped=False)
+        raise Misplaced(_("The game has begun: no bot can take a seat. See the table's menu."))
     verb, _space, name = text.partition(" ")
     if verb == "remove":
         return _remove(name, state)
@@ -257,14 +247,12 @@ TABLE_COMMANDS: Final = (
 _BY_VERB: Final = {command.verb: command for command in TABLE_COMMANDS}
 
 
-def _table_request(verb: str, text: str, model: TableModel) -> Request | Misread | None:
-    """Return the request in a line about the table, from its verb and the rest; None without a verb."""
-    if (command := _BY_VERB.get(verb)) is None:
-        return None
+def _table_request(command: TableCommand, text: str, model: TableModel) -> Request:
     if model.state is None:
-        return Misread(_("You are not at a table. Open or join one first."), mistyped=False)
-    example = _("Type it like this: {example}").format(example=command.example)
-    return command.read(text, model.state) or Misread(example)
+        raise Misplaced(_("You are not at a table. Open or join one first."))
+    if (request := command.read(text, model.state)) is None:
+        raise BadText(_("Type it like this: {example}").format(example=command.example))
+    return request
 
 
 def _table_lines(model: TableModel) -> Iterator[str]:
@@ -286,7 +274,7 @@ def _help_rows(*, host: bool) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
+def _mute(verb: str, rest: str, model: TableModel) -> Mute:
     """Return whom a line with `mute` or `unmute` is about: a player, a spectator, or all spectators.
 
     In the lobby it can be anybody, whether they are there or not.
@@ -295,7 +283,7 @@ def _mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
     if (state := model.state) is None:
         if rest:
             return Mute(rest, on)
-        return Misread(_("Type it like this: {example}").format(example=f"{verb} Bob"))
+        raise BadText(_("Type it like this: {example}").format(example=f"{verb} Bob"))
     if rest == "spectators":
         return Mute(None, on)
     if (seat := _seat(rest, state)) is not None and seat != model.seat and state.seats[seat].name:
@@ -303,7 +291,7 @@ def _mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
     if rest and ((number := _spectator(rest, state)) is not None or not on):
         name = next((each.name for each in state.watching if each.number == number), rest)
         return Mute(name or rest, on)  # one who has left can still be heard again
-    return Misread(_("Type it like this: {example}").format(example=example))
+    raise BadText(_("Type it like this: {example}").format(example=example))
 
 
 def _mute_lines(model: TableModel) -> Iterator[str]:
@@ -375,8 +363,8 @@ REPLAY_COMMANDS: Final = (
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
-Meaning: TypeAlias = Request | Act | Mute | Misread
-ReplayMeaning: TypeAlias = Act | Pick | GoToStop | messages.Say | Misread
+Meaning: TypeAlias = Request | Act | Mute
+ReplayMeaning: TypeAlias = Act | Pick | GoToStop | messages.Say
 
 PAGES: Final = ("help", "rules", "quit")
 # Lines without arguments; the server refuses those that make no sense where they are typed.
@@ -399,119 +387,112 @@ _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eye
 
 
 def meaning(text: str, model: TableModel) -> Meaning:
+    """Return what a line asks for; raises BadText if it makes no sense, Misplaced if it makes none here."""
     words = text.split()
     match [words[0].lower(), *words[1:]] if words else []:
         case []:
-            return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
+            raise BadText(_("Type a command, for example: {example}").format(example="m* C4"))
         case [*plain] if (plain_meaning := _PLAIN.get(" ".join(plain))) is not None:
             return plain_meaning
         case [("join" | "watch") as verb, code]:
-            try:
-                return (requests.Join if verb == "join" else requests.WatchTable)(table_code(code))
-            except BadText as error:
-                return Misread(str(error))
+            return (requests.Join if verb == "join" else requests.WatchTable)(table_code(code))
         case ["open", *options]:
             return _open(options)
         case ["name", *_name]:
             return _rename(text, model)
         case ["refresh"] if model.table is not None:
-            misplaced = _("The list of tables is in the lobby. Leave the table to see it.")
-            return Misread(misplaced, mistyped=False)
+            raise Misplaced(_("The list of tables is in the lobby. Leave the table to see it."))
         case ["refresh"]:
             return messages.ListTables(NEW)
-        case [verb, *rest] if (asked := _table_request(verb, " ".join(rest), model)) is not None:
-            return asked
+        case [verb, *rest] if (command := _BY_VERB.get(verb)) is not None:
+            return _table_request(command, " ".join(rest), model)
         case [("mute" | "unmute") as verb, *who]:
             return _mute(verb, " ".join(who), model)
         case ["vote", *answer]:
             return _vote(answer, model)
         case ["say", *_rest]:
             said = _remark(text)
-            return (
-                messages.SayInLobby(NEW, said.text)
-                if isinstance(said, messages.Say) and model.table is None
-                else said
-            )
+            return messages.SayInLobby(NEW, said.text) if model.table is None else said
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["plan", piece, field]:
-            meant = _place(piece, field, text, model)
-            return messages.Plan(NEW, meant.piece, meant.field) if isinstance(meant, Place) else meant
+            move = placement(piece, field, text, model)
+            return messages.Plan(NEW, move.piece, move.field)
         case ["plan", *_]:
-            return Misread(_("Type it like this: {example}").format(example="plan m* C4, plan off"))
+            raise BadText(_("Type it like this: {example}").format(example="plan m* C4, plan off"))
         case ["place", piece, field] | [piece, field]:
-            return _place(piece, field, text, model)
+            return placement(piece, field, text, model)
         case [piece] if _PIECE.fullmatch(piece):
-            return _no_piece(text, model)
-    return _no_command(text)
+            raise _no_piece(text, model)
+    raise _no_command(text)
 
 
-def _remark(text: str) -> messages.Say | Misread:
+def _remark(text: str) -> messages.Say:
     said = text.partition(" ")[2].strip()
     if not said:
-        return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
+        raise BadText(_("Type what you want to say, for example: {example}").format(example="say hello"))
     return messages.Say(NEW, said)
 
 
-def _open(options: Sequence[str]) -> Meaning:
+def _open(options: Sequence[str]) -> Request:
     """Return the request to open a table: players, who starts, absence policy, and words like `random`."""
     opening, starts = requests.Open(3), "random"
-    try:
-        for word in map(str.lower, options):
-            if word in map(str, DEALS):
-                opening = replace(opening, players=int(word))
-            elif word.isdecimal():
-                hint = _("Palatinus is for {least} to {most} players, not {n}.")
-                return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
-            elif word in {"random", "private", "hints"}:
-                opening = replace(opening, **{"random_layout" if word == "random" else word: True})
-            elif word.startswith("starts:"):
-                starts = word.removeprefix("starts:")
-            else:
-                opening = replace(opening, absence=policy_named(word))
-        return replace(opening, starting=seat_to_start(starts, opening.players))
-    except BadText as error:
-        return Misread(str(error))
+    for word in map(str.lower, options):
+        if word in map(str, DEALS):
+            opening = replace(opening, players=int(word))
+        elif word.isdecimal():
+            hint = _("Palatinus is for {least} to {most} players, not {n}.")
+            raise BadText(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
+        elif word in {"random", "private", "hints"}:
+            opening = replace(opening, **{"random_layout" if word == "random" else word: True})
+        elif word.startswith("starts:"):
+            starts = word.removeprefix("starts:")
+        else:
+            opening = replace(opening, absence=policy_named(word))
+    return replace(opening, starting=seat_to_start(starts, opening.players))
 
 
-def _rename(text: str, model: TableModel) -> Meaning:
+def _rename(text: str, model: TableModel) -> Request:
     if model.table is not None:
-        misplaced = _("Names can be changed in the lobby only. Leave the table first.")
-        return Misread(misplaced, mistyped=False)
+        raise Misplaced(_("Names can be changed in the lobby only. Leave the table first."))
     name = text.partition(" ")[2].strip()
     if not name:
-        return Misread(_("Type your name, for example: {example}").format(example="name Ann"))
-    fault = fault_of(name)
-    return requests.Rename(name) if fault is None else Misread(fault)
+        raise BadText(_("Type your name, for example: {example}").format(example="name Ann"))
+    if (fault := fault_of(name)) is not None:
+        raise BadText(fault)
+    return requests.Rename(name)
 
 
-def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
+def _vote(answer: Sequence[str], model: TableModel) -> Request:
     """Return the vote on the player named, or the answer to what is asked, or the only vote there is."""
     hint = _("Type vote, yes or no, and a player who is away, for example: {example}")
-    misread = Misread(hint.format(example="vote yes Bob"))
+    misread = BadText(hint.format(example="vote yes Bob"))
     if model.state is None or not answer or (agree := _ANSWERS.get(answer[0].lower())) is None:
-        return misread
+        raise misread
     if not answer[1:] and (asked := request_to_answer(model, on=agree)) is not None:
         return asked
     seats = model.state.seats
     voted_on = [seat for seat, each in enumerate(seats) if each.votes_needed]
     if answer[1:]:
         voted_on = _seats_named(" ".join(answer[1:]), (each.name for each in seats))
-    return messages.Vote(NEW, voted_on[0], agree) if len(voted_on) == 1 else misread
+    if len(voted_on) != 1:
+        raise misread
+    return messages.Vote(NEW, voted_on[0], agree)
 
 
-def _no_piece(line: str, model: TableModel) -> Misread:
+def _no_piece(line: str, model: TableModel) -> BadText:
     if model.view is None:
         return _no_command(line)
     hint = _("'{line}' is not a command. Type a piece and a field, for example: {example}")
-    return Misread(hint.format(line=line.strip(), example="m* C4"))
+    return BadText(hint.format(line=line.strip(), example="m* C4"))
 
 
-def _no_command(text: str) -> Misread:
-    return Misread(_("'{line}' is not a command. Press ? for the list.").format(line=text.strip()))
+def _no_command(text: str) -> BadText:
+    return BadText(_("'{line}' is not a command. Press ? for the list.").format(line=text.strip()))
 
 
 def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
+    """Return what a line asks for at a record; raises as `meaning` does."""
     recording = replay.recording
     words = text.split()
     seats = (str(seat + 1) for seat in recording.seats)
@@ -529,13 +510,12 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["go", "scoring"] if recording.over:
             return GoToStop(recording.end)
         case ["go", "scoring"]:
-            text = _("This game has not been scored: the record ends before the scoring.")
-            return Misread(text, mistyped=False)
+            raise Misplaced(_("This game has not been scored: the record ends before the scoring."))
         case ["go", number] | [number] if number.isascii() and number.isdigit():
             if len(number) < 4 and int(number) <= recording.moves:
                 return GoToStop(int(number))
             form = _("There is no move {number}. Choose 0 to {last}.")
-            return Misread(form.format(number=number, last=recording.moves))
+            raise BadText(form.format(number=number, last=recording.moves))
         case ["eyes", "all"]:
             return Act.ALL_EYES
         case ["eyes", "none"]:
@@ -543,40 +523,40 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["eyes", *_] if meant := _seats_named(" ".join(words[1:]), recording.names):
             return Pick(meant[0] + 1)
         case ["eyes", *_]:
-            return Misread(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
+            raise BadText(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
         case ["go", *_]:
             form = _("Type go and a move from 0 to {last}, or start, scoring or end.")
-            return Misread(form.format(last=recording.moves))
-    return _no_command(text)
+            raise BadText(form.format(last=recording.moves))
+    raise _no_command(text)
 
 
-def _lay(numbers: list[str], model: TableModel) -> Meaning:
+def _lay(numbers: list[str], model: TableModel) -> LayTile:
     position, turns = [*numbers, "0"][:2] if 1 <= len(numbers) <= 2 else ["", ""]
     fits = position in map(str, OUTER_POSITIONS) and turns in map(str, ORIENTATIONS)
     if model.seat is not None and fits:
         return LayTile(model.seat, int(position), int(turns))
     text = _("Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: {example}")
-    return Misread(text.format(example="lay 3 2"))
+    raise BadText(text.format(example="lay 3 2"))
 
 
-def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
+def placement(piece: str, field: str, line: str, model: TableModel) -> Place:
     matched = _PIECE.fullmatch(piece)
     name = Field(field.upper())
     if matched is None:
-        return _no_piece(line, model)
+        raise _no_piece(line, model)
     if model.view is None:
-        return Misread(_("Pieces are placed during a game, and none is running here."), mistyped=False)
+        raise Misplaced(_("Pieces are placed during a game, and none is running here."))
     if model.seat is None:
-        return Misread(_(Code.NOT_A_PLAYER.text), mistyped=False)
+        raise Misplaced(_(Code.NOT_A_PLAYER.text))
     if name not in FIELDS:
         text = _("There is no field {field}. Choose an empty field, A1 to G6.")
-        return Misread(text.format(field=name))
+        raise BadText(text.format(field=name))
     people, kind, wolf = matched.groups()
     own = model.view.start.peoples[model.seat][0]
     try:
         chosen = Piece(f"{(people or own).upper()}{kind.lower()}{wolf or ''}")
     except ValueError:
-        return Misread(_("There is no soldier with a wolf. The pieces are m, m*, f, f* and s."))
+        raise BadText(_("There is no soldier with a wolf. The pieces are m, m*, f, f* and s.")) from None
     return Place(model.seat, chosen, name)
 
 

@@ -6,6 +6,7 @@ import gettext
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -16,12 +17,12 @@ from prompt_toolkit.utils import get_cwidth
 from client import language
 from client.language import LANGUAGES, speaking
 from client.records import Recording
+from client.typed_text import BadText
 from client.ui import requests
 from client.ui.export.moment import as_svg
 from client.ui.frame import Line, plain
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
-from client.ui.requests import Misread
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
@@ -185,11 +186,12 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
     replay = open_record(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
     assert isinstance(replay, Replay)
     typed = [*("", "xyz", "lay", "lay 9", "m* 9", "m* Z9", "Em* B9", "s* C4"), "say", "vote", "vote maybe"]
-    read = [(line, meaning(line, model)) for line in (*typed, "place m")]
     in_record = "xyz", "go", "go 99", "go scoring", "eyes", "eyes 9"
-    for line, misread in (*read, *((line, replay_meaning(line, replay)) for line in in_record)):
-        assert isinstance(misread, Misread), line
-        assert not untranslated(misread.text) - {*line.split(), "yes"}, line
+    reads = [*((line, partial(meaning, line, model)) for line in (*typed, "place m"))]
+    for line, read in (*reads, *((line, partial(replay_meaning, line, replay)) for line in in_record)):
+        with pytest.raises(BadText) as misread:
+            read()
+        assert not untranslated(str(misread.value)) - {*line.split(), "yes"}, line
 
 
 @pytest.mark.usefixtures("cyrillic")
