@@ -155,7 +155,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         board = scene(view, step_of(page, view), names_at(model)).board
     match words:
         case ["hand"] | ["my", "hand"]:
-            return spoken(row for row, _action in _panel(ui, model, view).hand())
+            return spoken(_panel(ui, model, view).hand())
         case ["hill", letter] if letter.upper() in TILES:
             tile = Tile(letter.upper())
             told = _at(view.layout.hills.get(tile), ui, model, board)
@@ -174,7 +174,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["moves"]:
             return _moves(ui, model)
         case ["players"]:
-            return spoken(row for row, _action in _panel(ui, model, view).players())
+            return spoken(_panel(ui, model, view).players())
         case ["leaders"] | ["who", "leads"]:
             return list(_leaders(model, view))
         case ["counts"]:
@@ -199,7 +199,7 @@ def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | 
     """Return what the panel tells of a field or a hill."""
     if cell is None:
         return [_("NO TILE YET")]
-    return spoken(row for row, _action in _panel(ui, model, view, cell, piece).field())
+    return spoken(_panel(ui, model, view, cell, piece).field())
 
 
 def _of_hill(tile: Tile, view: View) -> str:
@@ -307,7 +307,7 @@ def _chances(ui: Ui) -> list[str]:
 def _table(ui: Ui, model: TableModel) -> list[str]:
     state = model.state
     if state is None or state.stage == "gathering":
-        return spoken(gathering_block(replace(ui, log=()), model, glyphs_to_read(), WIDE).lines)
+        return spoken(gathering_block(replace(ui, log=()), model, glyphs_to_read(), WIDE))
     heading = _("Table {table}").format(table=state.table)
     lines = [labelled(heading, state.title) if state.title else heading, *set_up(state)]
     if state.watching:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import labelled
 from client.ui.keys import Action
 from engine.pieces import People
 
-Fragment: TypeAlias = tuple[str, str]  # a style and a text, as prompt_toolkit draws them
+Fragment: TypeAlias = tuple[str, str, Action | None]  # a style, a text, and what a click on it does
 Line: TypeAlias = tuple[Fragment, ...]
 
 EMPTY: Final[Line] = ()
@@ -23,15 +22,21 @@ READ_ON: Final = "... (m)"  # for the rest of a text, where that key shows it
 
 
 def line(text: str, style: str = "") -> Line:
-    return ((style, text),)
+    return ((style, text, None),)
+
+
+def clickable(content: Line, action: Action, width: int = 0) -> Line:
+    """Return the line with what a click on it does, over at least so many cells."""
+    wide = fitted(content, max(width, width_of(content)))
+    return tuple((style, text, action) for style, text, _ in wide)
 
 
 def width_of(content: Line) -> int:
-    return sum(get_cwidth(text) for _, text in content)
+    return sum([get_cwidth(part[1]) for part in content])
 
 
 def plain(content: Line) -> str:
-    return "".join(text for _, text in content)
+    return "".join([part[1] for part in content])
 
 
 def spoken(lines: Iterable[Line]) -> list[str]:
@@ -56,11 +61,11 @@ def cut(text: str, width: int) -> str:
 def without(content: Line, cells: int) -> Line:
     """Return `content` without its first `cells` cells."""
     left: list[Fragment] = []
-    for style, text in content:
+    for style, text, action in content:
         gone = cut(text, cells)
         cells -= get_cwidth(gone)
         if len(gone) < len(text):
-            left.append((style, text[len(gone) :]))
+            left.append((style, text[len(gone) :], action))
     return tuple(left)
 
 
@@ -90,19 +95,19 @@ def fitted(content: Line, width: int, fill: str = "") -> Line:
     """Return `content` cut or filled to exactly `width` cells; `fill` is the style of the filling."""
     spare = width - width_of(content)
     if spare >= 0:
-        return (*content, (fill, " " * spare)) if spare else content
+        return (*content, (fill, " " * spare, None)) if spare else content
     fitting: list[Fragment] = []
     room = max(width, 0)
-    for style, text in content:
+    for style, text, action in content:
         if not room:
             break
         short = cut(text, room)
-        fitting.append((style, short))
+        fitting.append((style, short, action))
         room -= get_cwidth(short)
         if short != text:
             break
     if room:
-        fitting.append((fill, " " * room))
+        fitting.append((fill, " " * room, None))
     return tuple(fitting)
 
 
@@ -158,24 +163,7 @@ def people_style(people: People) -> str:
 
 
 def chips(peoples: Iterable[People]) -> Line:
-    return tuple((people_style(people), f" {people} ") for people in peoples)
-
-
-class ClickTarget(Struct, frozen=True):
-    column: int
-    line: int
-    width: int
-    action: Action
-
-    def moved(self, columns: int, lines: int) -> "ClickTarget":
-        return ClickTarget(self.column + columns, self.line + lines, self.width, self.action)
-
-
-class Block(Struct, frozen=True):
-    """Lines and their targets, not yet placed on the screen."""
-
-    lines: tuple[Line, ...]
-    targets: tuple[ClickTarget, ...] = ()
+    return tuple((people_style(people), f" {people} ", None) for people in peoples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,51 +174,28 @@ class Frame:
     """
 
     lines: tuple[Line, ...]
-    targets: tuple[ClickTarget, ...] = ()
     seen: bool = True
     window: str = ""
     last_top: int = 0
 
     def action_at(self, column: int, line: int) -> Action | None:
-        for target in self.targets:
-            if target.line == line and 0 <= column - target.column < target.width:
-                return target.action
+        if column >= 0:
+            for _style, text, action in self.lines[line] if 0 <= line < len(self.lines) else ():
+                column -= get_cwidth(text)
+                if column < 0:
+                    return action
         return None
 
 
-def build_frame(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool) -> Frame:
-    lines: list[Line] = []
-    targets: list[ClickTarget] = []
-    for block in blocks:
-        targets.extend(target.moved(0, len(lines)) for target in block.targets)
-        lines.extend(block.lines)
-    shown = stacked(lines, width, height)
-    return Frame(tuple(map(_line_in_ascii, shown)) if ascii_only else tuple(shown), tuple(targets))
-
-
-def side_by_side(left: Block, right: Block, left_width: int, right_width: int, height: int) -> Block:
-    pairs = zip(
-        stacked(left.lines, left_width, height), stacked(right.lines, right_width, height), strict=True
-    )
-    targets = (*left.targets, *(target.moved(left_width, 0) for target in right.targets))
-    return Block(tuple((*one, *other) for one, other in pairs), targets)
-
-
-Row: TypeAlias = tuple[Line, Action | None]  # what a click on it does, if anything
-
-
-def block_of(rows: Sequence[Row], width: int) -> Block:
-    """Return a line for each row, clickable over its full width if it has an action."""
-    targets = (ClickTarget(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
-    return Block(tuple(content for content, _ in rows), tuple(targets))
-
-
-def _line_in_ascii(content: Line) -> Line:
-    """Return the line in ASCII: letters without accents, question marks for other characters."""
-    return tuple((style, in_ascii(text)) for style, text in content)
+def side_by_side(
+    left: Sequence[Line], right: Sequence[Line], left_width: int, right_width: int, height: int
+) -> list[Line]:
+    pairs = zip(stacked(left, left_width, height), stacked(right, right_width, height), strict=True)
+    return [one + other for one, other in pairs]
 
 
 def in_ascii(text: str) -> str:
+    """Return the text in ASCII: letters without accents, question marks for other characters."""
     return text if text.isascii() else "".join(map(_plain, text))
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from client.language import N_
 from client.tables.table import HeardRemark, TableModel
-from client.ui.frame import Block, Line, ends, line
+from client.ui.frame import Line, ends, line
 from client.ui.keys import Act, Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
@@ -147,11 +147,11 @@ class Screen:
         left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
         return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
 
-    def body(self, pane: "Pane") -> Block:
+    def body(self, pane: "Pane") -> list[Line]:
         """Return everything between title and function bar."""
         raise NotImplementedError
 
-    def small_body(self, pane: "Pane") -> Block:
+    def small_body(self, pane: "Pane") -> list[Line]:
         """Return the same for a small window."""
         raise NotImplementedError
 
@@ -186,7 +186,7 @@ class Overlay(Screen):
 
     __slots__ = ()
 
-    def block(self, pane: "Pane", *, small: bool) -> tuple[Block, int]:
+    def block(self, pane: "Pane", *, small: bool) -> tuple[list[Line], int]:
         """Return the lines to show, and how far they can be scrolled."""
         raise NotImplementedError
 
@@ -205,10 +205,10 @@ class GamePage(Screen):
     def stage(self, model: TableModel) -> str:
         return self.table.stage(model)
 
-    def body(self, pane: "Pane") -> Block:
+    def body(self, pane: "Pane") -> list[Line]:
         return self.table.body(pane)
 
-    def small_body(self, pane: "Pane") -> Block:
+    def small_body(self, pane: "Pane") -> list[Line]:
         return self.table.small_body(pane)
 
     @property

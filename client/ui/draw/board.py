@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.frame import Fragment, Line, people_style, plain
+from client.ui.keys import PointAt
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import DIRECTIONS, HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
 from engine.components import LAUREL_WORTH
@@ -238,13 +239,21 @@ def _canvas(
     """Return the cells of the empty board: the lines, and the tiles' backgrounds."""
     laid = frozenset(position for position, tile in enumerate(tiles) if tile is not None)
     lines, covered = borders(scale, laid, ascii_only=ascii_only), grounds(scale)
+    points = {
+        (column + x, top + y): PointAt(cell)
+        for cell in HEX_POSITIONS
+        for column, top in [scale.body_of(cell)]
+        for x in range(scale.across - 1)
+        for y in range(scale.body)
+    }
 
     def cell(x: int, y: int) -> Fragment:
         character, strong = lines.get((x, y), (" ", False))
         tile = tiles[covered[x, y]] if (x, y) in covered else None
         if tile is not None:
-            return f"{f'class:tile-{tile.tile.lower()}'} class:inner", character
-        return ("" if character == " " else "class:strong" if strong else "class:faint"), character
+            return f"class:tile-{tile.tile.lower()} class:inner", character, points.get((x, y))
+        style = "" if character == " " else "class:strong" if strong else "class:faint"
+        return style, character, points.get((x, y))
 
     return tuple(tuple(cell(x, y) for x in range(scale.width)) for y in range(scale.height))
 
@@ -271,8 +280,8 @@ class _Drawing:
             self._draw_cursor(self._marks.cursor)
         return [
             tuple(
-                (style, "".join(character for _, character in run))
-                for style, run in itertools.groupby(row, key=operator.itemgetter(0))
+                (style, "".join(map(operator.itemgetter(1), run)), action)
+                for (style, action), run in itertools.groupby(row, key=operator.itemgetter(0, 2))
             )
             for row in self._rows
         ]
@@ -281,9 +290,10 @@ class _Drawing:
         """Write `text`, on the tile's background unless `style` has its own."""
         row = self._rows[point[1]]
         for at, character in enumerate(text, start=point[0]):
-            ground = row[at][0].partition(" ")[0]
+            before, _character, action = row[at]
+            ground = before.partition(" ")[0]
             under = f"{ground} " if ground.startswith("class:tile-") else ""
-            row[at] = (f"{under}{style}", character)
+            row[at] = f"{under}{style}", character, action
 
     def _put_centred(self, cell: Hex, row: int, text: str, style: str) -> None:
         """Write `text` in the middle of the hex, `row` lines below the first one of its body."""
@@ -358,13 +368,13 @@ class _Drawing:
         left, right = self._glyphs.cursor
         column, line = self._scale.body_of(cell)
         for x, y in {point for _, corners in _sides(self._scale, cell) for point in _path(corners)}:
-            self._rows[y][x] = ("class:cursor-edge", self._rows[y][x][1])
+            self._rows[y][x] = "class:cursor-edge", self._rows[y][x][1], None
         for row in self._rows[line : line + self._scale.body]:
-            row[column - 1] = ("class:cursor-edge", left)
-            row[column + self._scale.across - 1] = ("class:cursor-edge", right)
+            row[column - 1] = "class:cursor-edge", left, None
+            row[column + self._scale.across - 1] = "class:cursor-edge", right, None
             for x in range(column, column + self._scale.across - 1):
-                style, character = row[x]
+                style, character, action = row[x]
                 if "class:people" in style:  # a piece keeps its people's colours
-                    row[x] = (f"{style} class:cursor-piece", character)
+                    row[x] = f"{style} class:cursor-piece", character, action
                 elif "class:note" not in style:  # a note stands out already
-                    row[x] = (f"{style} class:cursor", character)
+                    row[x] = f"{style} class:cursor", character, action

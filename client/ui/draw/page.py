@@ -8,13 +8,11 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _, labelled
 from client.tables.table import TableModel, open_request
-from client.ui.at_table import HEX_POSITIONS, next_vote
-from client.ui.draw.board import HUGE, LARGE, MEDIUM, SMALL, Marks, Scale, drawn_board
+from client.ui.at_table import next_vote
+from client.ui.draw.board import HUGE, LARGE, MEDIUM, SMALL, Marks, drawn_board
 from client.ui.frame import (
     EMPTY,
     READ_ON,
-    Block,
-    ClickTarget,
     Line,
     chips,
     ends,
@@ -29,7 +27,7 @@ from client.ui.frame import (
     without,
     wrapped,
 )
-from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
+from client.ui.keys import Act, Action, ChooseLine, Way
 from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
@@ -186,11 +184,10 @@ def remark_rows(remark: Remark, width: int, most: int | None = None) -> list[Lin
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
 
-def with_news(page: Block, pane: Pane, sentence: str = "", *, most: int = LOG_LINES) -> Block:
+def with_news(page: Sequence[Line], pane: Pane, sentence: str = "", *, most: int = LOG_LINES) -> list[Line]:
     """Return the page with the latest news below it, in at most `most` lines."""
     news = news_lines(pane.ui, pane.width, most, sentence)
-    lines = [*stacked(page.lines, pane.width, pane.height - len(news)), *news]
-    return Block(tuple(lines), page.targets)
+    return [*stacked(page, pane.width, pane.height - len(news)), *news]
 
 
 def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
@@ -239,57 +236,38 @@ def _now(ui: Ui, sentence: str) -> tuple[str, str]:
     return sentence, "class:info"
 
 
-def around(board: Block, cell: Hex, width: int, height: int) -> Block:
+def around(board: Sequence[Line], cell: Hex, width: int, height: int) -> list[Line]:
     """Return as much of the small board as there is room for, with `cell` as near the middle as possible."""
     width, height = min(width, SMALL.width), min(height, SMALL.height)
     column, row = SMALL.body_of(cell)
     left = _first_shown(column + SMALL.across // 2 - 1, width, SMALL.width)
     top = _first_shown(row, height, SMALL.height)
-    lines = tuple(fitted(without(content, left), width) for content in board.lines[top : top + height])
-    return _within(Block(lines, tuple(target.moved(-left, -top) for target in board.targets)), width)
+    return [fitted(without(content, left), width) for content in board[top : top + height]]
 
 
 def _first_shown(middle: int, room: int, whole: int) -> int:
     return min(max(middle - room // 2, 0), whole - room)
 
 
-def _within(block: Block, width: int) -> Block:
-    seen = []
-    for target in block.targets:
-        left, right = max(target.column, 0), min(target.column + target.width, width)
-        if left < right and 0 <= target.line < len(block.lines):
-            seen.append(ClickTarget(left, target.line, right - left, target.action))
-    return Block(block.lines, tuple(seen))
-
-
-def shortened(page: Block, width: int, height: int) -> Block:
+def shortened(page: Sequence[Line], width: int, height: int) -> list[Line]:
     """Return the part of a page around the chosen line, without empty lines."""
-    kept = [at for at, content in enumerate(page.lines) if plain(content).strip()]
-    chosen = [
-        row for row, at in enumerate(kept) if any("class:chosen" in style for style, _text in page.lines[at])
-    ]
+    kept = [content for content in page if plain(content).strip()]
+    chosen = [at for at, content in enumerate(kept) if any("class:chosen" in part[0] for part in content)]
     middle = chosen[0] + len(chosen) // 2 if chosen else 0
     first = _first_shown(middle, height, max(len(kept), height))
-    shown = kept[first : first + height]
-    targets = [
-        target.moved(0, shown.index(target.line) - target.line)
-        for target in page.targets
-        if target.line in shown
+    return [
+        fitted(content, width - 3) + line("...") if get_cwidth(plain(content).rstrip()) > width else content
+        for content in kept[first : first + height]
     ]
-    lines = [page.lines[at] for at in shown]
-    for at, content in enumerate(lines):
-        if get_cwidth(plain(content).rstrip()) > width:
-            lines[at] = fitted(content, width - 3) + line("...")
-    return _within(Block(tuple(lines), tuple(targets)), width)
 
 
 _PANEL_WIDTH: Final = 30
 _PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
 
-PanelOf = Callable[[Pane], Block]
+PanelOf = Callable[[Pane], list[Line]]
 
 
-def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence: str) -> Block:
+def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence: str) -> list[Line]:
     """Return board and panel, and the log below them or, where the board needs the height, in the panel."""
     width, height = pane.width, pane.height
     scale = next(
@@ -300,50 +278,37 @@ def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence:
     margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
     left_width = margin + scale.width + 1
     panel_width = min(width - left_width, _PANEL_MOST)
-    left = Block(
-        tuple(line(" " * margin) + content for content in drawn_board(*board, pane.glyphs, scale)),
-        tuple(target.moved(margin, 0) for target in _hexes(scale)),
-    )
+    left = [line(" " * margin) + content for content in drawn_board(*board, pane.glyphs, scale)]
     below = height - scale.height
     if below >= LOG_LINES:
         right = panel(pane.sized(panel_width, scale.height))
         both = side_by_side(left, right, left_width, panel_width, scale.height)
-        return Block((*both.lines, *news_lines(pane.ui, width, below, sentence)), both.targets)
+        return both + news_lines(pane.ui, width, below, sentence)
     wanted = max(lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
     right = panel(pane.sized(panel_width, height - wanted))
-    room_left = max(height - len(right.lines) - 1, wanted)
-    lines = stacked(right.lines, panel_width, height - room_left)
-    right = Block((*lines, *news_lines(pane.ui, panel_width, room_left, sentence)), right.targets)
+    room_left = max(height - len(right) - 1, wanted)
+    right = stacked(right, panel_width, height - room_left)
+    right += news_lines(pane.ui, panel_width, room_left, sentence)
     return side_by_side(left, right, left_width, panel_width, height)
 
 
 def small_table_block(
     pane: Pane, board: tuple[View, Marks], panel: PanelOf | None, sentence: str, *, hand: Line, below: int
-) -> Block:
+) -> list[Line]:
     """Return the board around the cursor, the hand in one line, and `below` lines of text."""
     width, height = pane.width, pane.height
     marks = board[1]
     asks = sentence if pane.ui.notice is None else pane.ui.notice.text
     below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
     rows = height - below - bool(hand)
-    left = Block(tuple(drawn_board(*board, pane.glyphs, SMALL)), tuple(_hexes(SMALL)))
-    shown = around(left, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
+    drawn = drawn_board(*board, pane.glyphs, SMALL)
+    shown = around(drawn, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
     told = news_lines(pane.ui, width, below, sentence)
     board_width = min(SMALL.width, width) + 1
     if panel is not None and width - board_width >= _PANEL_WIDTH - 1:
         right = panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))
         shown = side_by_side(shown, right, board_width, width - board_width, rows)
-    lines = [*stacked(shown.lines, width, rows), *([hand] if hand else ()), *told]
-    return Block(tuple(lines), shown.targets)
-
-
-def _hexes(scale: Scale) -> list[ClickTarget]:
-    return [
-        ClickTarget(column, top + row, scale.across - 1, PointAt(cell))
-        for cell in HEX_POSITIONS
-        for column, top in [scale.body_of(cell)]
-        for row in range(scale.body)
-    ]
+    return [*stacked(shown, width, rows), *([hand] if hand else ()), *told]
 
 
 _LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
@@ -374,10 +339,10 @@ def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str 
     return line(f"  {text}", style)
 
 
-def scrolled(rows: Sequence[Line], top: int, width: int, height: int) -> tuple[Block, int]:
+def scrolled(rows: Sequence[Line], top: int, width: int, height: int) -> tuple[list[Line], int]:
     """Return a text from line `top` on, and the last line that it can begin with."""
     last_top = max(len(rows) - height, 0)
-    return Block(tuple(stacked(rows[min(top, last_top) :], width, height))), last_top
+    return stacked(rows[min(top, last_top) :], width, height), last_top
 
 
 def scrolled_to(action: Action, top: int, last_top: int) -> int:
@@ -427,7 +392,7 @@ class ListScreen(Screen):
 
     __slots__ = ()
 
-    def block(self, pane: Pane) -> Block:
+    def block(self, pane: Pane) -> list[Line]:
         raise NotImplementedError
 
     def heading(self, pane: Pane) -> str:
@@ -436,10 +401,10 @@ class ListScreen(Screen):
     def title(self, pane: Pane) -> Line:
         return ends(line(f" {self.heading(pane)}", "class:title"), EMPTY, pane.width, "class:title")
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         return with_news(self.block(pane), pane)
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         return short_list(pane, self.block(pane.sized(pane.width, pane.height + _AROUND_A_LIST)))
 
 
@@ -447,10 +412,9 @@ def on_turn(model: TableModel) -> bool:
     return model.seat is not None and model.view is not None and model.view.turn == model.seat
 
 
-def short_list(pane: Pane, page: Block) -> Block:
+def short_list(pane: Pane, page: Sequence[Line]) -> list[Line]:
     """Return the part of a list around its chosen line, and the latest news below it."""
     width, height = pane.width, pane.height
     told = news_lines(pane.ui, width, min(LOG_LINES, height // 3), "")
     told = [content for content in told if plain(content).strip()]
-    page = shortened(page, width, height - len(told))
-    return Block((*stacked(page.lines, width, height - len(told)), *told), page.targets)
+    return stacked(shortened(page, width, height - len(told)), width, height - len(told)) + told

@@ -1,7 +1,6 @@
 """The panel beside the board while a game runs: players, hand, the tile drawn, the field pointed at."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from msgspec import Struct
 
@@ -11,11 +10,9 @@ from client.ui.draw.board import notation
 from client.ui.draw.page import seat_note
 from client.ui.frame import (
     EMPTY,
-    Block,
     Line,
-    Row,
-    block_of,
     chips,
+    clickable,
     ends,
     line,
     people_style,
@@ -33,11 +30,9 @@ from engine.knowledge import hill_influence
 from engine.legal import LegalLays
 from engine.pieces import Seat
 
-BLANK: Final[Row] = (EMPTY, None)
 
-
-def heading(left: str, width: int, right: str = "") -> Row:
-    return ends(line(left, "class:heading"), line(right, "class:faint"), width), None
+def heading(left: str, width: int, right: str = "") -> Line:
+    return ends(line(left, "class:heading"), line(right, "class:faint"), width)
 
 
 def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
@@ -56,47 +51,44 @@ class Panel(Struct, frozen=True):
     hand_title: str
     foresees: bool = True
 
-    def of_game(self) -> Block:
+    def of_game(self) -> list[Line]:
         """Return the panel while the game runs; where there is little room, without its empty lines."""
         height = self.pane.height
-        rows = [*self.players(), BLANK]
+        rows = [*self.players(), EMPTY]
         if isinstance(self.pane.model.legal, LegalLays):
             rows += self._laying(self.pane.model.legal)
         else:
-            rows += [*self.hand(), BLANK] if self.pane.model.seat is not None else []
+            rows += [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
             rows += self.field()
         if len(rows) > height:
-            rows = [row for row in rows if row is not BLANK]
+            rows = [row for row in rows if row]
         if len(rows) > height and not isinstance(self.pane.model.legal, LegalLays):
             brief = self.field(brief=True)
             rows = [*rows[: len(rows) - len(self.field())], *brief]
-        return block_of(rows, self.pane.width)
+        return rows
 
-    def of_hand(self, height: int, *, field_wanted: bool) -> Block:
+    def of_hand(self, height: int, *, field_wanted: bool) -> list[Line]:
         """Return the hand, and the hex under the cursor if there is room for both.
 
         With `field_wanted`, pieces of which none is left make room for it.
         """
         hand, here = self.hand(), self.field(brief=True)
-        ways = [[*hand, BLANK, *here], [*hand, *here]]
+        ways = [[*hand, EMPTY, *here], [*hand, *here]]
         ways += [[*self.hand(all_kinds=False), *here]] if field_wanted else []
-        return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.pane.width)
+        return next((rows for rows in ways if len(rows) <= height), hand)
 
-    def of_tile(self) -> Block:
+    def of_tile(self) -> list[Line]:
         legal = self.pane.model.legal
-        return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.pane.width)
+        return self._laying(legal) if isinstance(legal, LegalLays) else []
 
-    def of_field(self) -> Block:
-        return block_of(self.field(brief=True), self.pane.width)
-
-    def _heading(self, left: str, right: str = "") -> Row:
+    def _heading(self, left: str, right: str = "") -> Line:
         return heading(left, self.pane.width, right)
 
-    def players(self) -> list[Row]:
+    def players(self) -> list[Line]:
         """Return the players: their peoples, turn and absence, and how many pieces each has left."""
         return [
             self._heading(_("PLAYERS"), _("to place")),
-            *((self._player(Seat(seat)), None) for seat in range(self.pane.view.seats)),
+            *(self._player(Seat(seat)) for seat in range(self.pane.view.seats)),
         ]
 
     def _player(self, seat: Seat) -> Line:
@@ -110,14 +102,14 @@ class Panel(Struct, frozen=True):
         away = line(f" {note}", "class:away") if note else EMPTY
         return ends(left, away + line(f" {self.pane.view.remaining[seat]:>2}", mine), self.pane.width)
 
-    def hand(self, *, all_kinds: bool = True) -> list[Row]:
+    def hand(self, *, all_kinds: bool = True) -> list[Line]:
         """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
         pieces = at_table.hand(self.pane.model)
         left = sum(each.count for each in pieces)
         return [
             self._heading(self.hand_title, str(left)),
             *(
-                (self._hand_row(number, each), Hold(each.piece))
+                clickable(self._hand_row(number, each), Hold(each.piece))
                 for number, each in enumerate(pieces, start=1)
                 if each.count or all_kinds
             ),
@@ -135,23 +127,23 @@ class Panel(Struct, frozen=True):
         count = held if each.count else _("none")
         return ends(left, line(f" {count}", style), self.pane.width, style)
 
-    def _laying(self, legal: LegalLays) -> list[Row]:
+    def _laying(self, legal: LegalLays) -> list[Line]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
         at = at_table.selected_position(self.chosen, legal)
         text = _("TILE {tile}")
         rows = [
             self._heading(text.format(tile=self.pane.view.drawn), f"lay {at} {self.chosen.orientation}"),
-            BLANK,
+            EMPTY,
         ]
         for position in legal.positions:
             chosen = position == at
             form = _("position {position}, {turned}") if chosen else _("position {position}")
             words = form.format(position=position, turned=turned(self.chosen.orientation))
             content = pointer(self.pane.glyphs, shown=chosen) + line(words, "class:chosen" if chosen else "")
-            rows.append((content, Act.CONFIRM if chosen else Pick(position)))
+            rows.append(clickable(content, Act.CONFIRM if chosen else Pick(position), self.pane.width))
         return rows
 
-    def field(self, *, brief: bool = False) -> list[Row]:
+    def field(self, *, brief: bool = False) -> list[Line]:
         """Return what is known of the hex pointed at, and what the chosen piece would do there.
 
         `brief` leaves out what the scoring of a piece already there would bring.
@@ -186,13 +178,13 @@ class Panel(Struct, frozen=True):
             *self._paragraphs(*told, _("Beside it: {around}.").format(around=", ".join(near))),
         ]
 
-    def _on_hill(self, hill: Tile) -> list[Row]:
+    def _on_hill(self, hill: Tile) -> list[Line]:
         """Return the influence on a hill, as far as it is known, of the players who have some."""
-        rows: list[Row] = [(line(_("Influence now:"), "class:faint"), None)]
+        rows = [line(_("Influence now:"), "class:faint")]
         for seat, bounds in enumerate(hill_influence(self.pane.view, hill).seats):
             if bounds.most:
                 who = chips(self.pane.view.start.peoples[seat]) + line(f" {names_at(self.pane.model)[seat]}")
-                rows.append((ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width), None))
+                rows.append(ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width))
         return rows if len(rows) > 1 else []
 
     def _gives(self, field: Field) -> str:
@@ -210,5 +202,5 @@ class Panel(Struct, frozen=True):
             return _("The last piece placed.")
         return counted("Placed {number} turn ago.", "Placed {number} turns ago.", later).format(number=later)
 
-    def _paragraphs(self, *texts: str) -> Iterable[Row]:
-        return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.pane.width - 2)]
+    def _paragraphs(self, *texts: str) -> Iterable[Line]:
+        return [line(f"  {row}") for text in texts for row in wrapped(text, self.pane.width - 2)]

@@ -14,7 +14,7 @@ from client.ui import requests
 from client.ui.at_table import step
 from client.ui.draw.board import Marks
 from client.ui.draw.page import scrolled, small_table_block, table_block, with_news
-from client.ui.frame import EMPTY, WIDE, Block, Line, ends, line, spoken, wrapped
+from client.ui.frame import EMPTY, WIDE, Line, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
 from client.ui.lessons.pages import PAGES, LessonPage, PanelPart
@@ -124,21 +124,20 @@ class Lesson(GamePage):
     def place(self, pane: Pane) -> str:
         return _("Lesson {number} of {count}").format(number=self.number + 1, count=len(PAGES))
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         match self.table:
             case Playing() as table if self.page.shown is not PanelPart.LEVELS:
                 return table_block(pane, (pane.view, self._marks(table, pane.model)), self._panel, "")
             case Playing():
-                return with_news(Block(tuple(self._indented(pane))), pane)
+                return with_news(self._indented(pane), pane)
             case Result() if pane.view.result is not None:
-                lines = (*result_page(pane, pane.view.result), EMPTY, *self._indented(pane))
-                return with_news(Block(lines), pane)
+                return with_news((*result_page(pane, pane.view.result), EMPTY, *self._indented(pane)), pane)
             case Scoring() | Result() as table:
                 scene = table.scene(pane)
                 return table_block(pane, (scene.board, scene.marks), self._panel, scene.sentence)
         raise AssertionError("there is nothing else of a game")
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         if self.top != BOARD:
             return scrolled(self._to_read(pane), self.top, pane.width, pane.height)[0]
         if not isinstance(table := self.table, Playing):
@@ -160,7 +159,7 @@ class Lesson(GamePage):
     def _indented(self, pane: Pane) -> list[Line]:
         return [line("  ") + row for row in self._text(pane.glyphs, pane.width - 4)]
 
-    def _panel(self, pane: Pane, *, text: bool = True) -> Block:
+    def _panel(self, pane: Pane, *, text: bool = True) -> list[Line]:
         """Return the text, and below it the part of the panel that the page is about."""
         told = self._text(pane.glyphs, pane.width) if text else []
         if isinstance(self.table, Scoring | Result):
@@ -175,9 +174,9 @@ class Lesson(GamePage):
             case PanelPart.TILE:
                 return above(told, panel.of_tile(), pane.height)
             case PanelPart.FIELD:
-                return above(told, panel.of_field(), pane.height)
+                return above(told, panel.field(brief=True), pane.height)
             case _:
-                return Block(tuple(told))
+                return told
 
     def _marks(self, table: Playing, model: TableModel) -> Marks:
         marks = table.marks(model)
@@ -254,8 +253,8 @@ def _levels(width: int) -> list[Line]:
     return [*rows, EMPTY]
 
 
-def above(text: list[Line], below: Block, height: int) -> Block:
+def above(text: list[Line], below: list[Line], height: int) -> list[Line]:
     """Return the text with a block below it; if both do not fit, without the empty line between."""
-    if text and len(text) + len(below.lines) > height and text[-1] is EMPTY:
+    if text and len(text) + len(below) > height and text[-1] is EMPTY:
         text = text[:-1]
-    return Block((*text, *below.lines), tuple(target.moved(0, len(text)) for target in below.targets))
+    return text + below

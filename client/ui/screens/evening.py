@@ -7,7 +7,7 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.draw.page import scrolled, scrolled_to
-from client.ui.frame import EMPTY, Block, Line, columns, line, wrapped
+from client.ui.frame import EMPTY, Line, columns, line, wrapped
 from client.ui.keys import HELP, Act, Action, Key
 from client.ui.requests import TakeSeat
 from client.ui.state import Outcome, Overlay, Pane, Ui, those
@@ -60,7 +60,7 @@ class EveningPage(Overlay):
                 return ui, TakePart(NEW, _PARTS[action])
         return replace(ui, overlay=EveningPage(scrolled_to(action, self.top, ui.last_top))), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         width = pane.width
         rows: list[Line] = [EMPTY]
         for at, text in enumerate(self._lines(pane.ui, pane.model)):

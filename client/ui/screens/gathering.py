@@ -13,7 +13,6 @@ from client.ui.draw.page import LOG_LINES, ServerScreen, short_list, with_news
 from client.ui.frame import (
     EMPTY,
     WIDE,
-    Block,
     Line,
     chips,
     indented,
@@ -84,22 +83,22 @@ class Gathering(ServerScreen):
             case _:
                 return ui, None
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         block = gathering_block(pane.ui, pane.model, pane.glyphs, pane.width)
         code = _code_for_phones(pane)
         if code:
             room = pane.width - width_of(code[-1]) - 1
             beside_it = gathering_block(pane.ui, pane.model, pane.glyphs, room)
-            height = max(len(beside_it.lines), len(code))
-            if height <= pane.height - LOG_LINES and all(width_of(each) <= room for each in beside_it.lines):
-                block = side_by_side(beside_it, Block(code), room, pane.width - room, height)
+            height = max(len(beside_it), len(code))
+            if height <= pane.height - LOG_LINES and all(width_of(each) <= room for each in beside_it):
+                block = side_by_side(beside_it, code, room, pane.width - room, height)
         return with_news(block, pane)
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         return short_list(pane, gathering_block(pane.ui, pane.model, pane.glyphs, pane.width))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE).lines)
+        return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE))
 
 
 def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
@@ -120,10 +119,10 @@ def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
     return ui.with_notice(text), None
 
 
-def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
+def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> list[Line]:
     state = model.state
     if state is None:
-        return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))
+        return paragraphs(["", "  " + _("Taking a seat.")], width)
     heading = _("Table {table}").format(table=state.table)
     if state.title:
         heading = labelled(heading, state.title)
@@ -159,7 +158,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         lines += indented(so, width, "class:faint")
     if not ui.capabilities.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table, width, host=model.seat == state.host)
-    return Block(tuple(lines))
+    return lines
 
 
 def _code_for_phones(pane: Pane) -> tuple[Line, ...]:

@@ -11,7 +11,7 @@ from client.records import PastGame, player_standings
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
-from client.ui.frame import EMPTY, Block, Row, block_of, cut, indented, line, padded
+from client.ui.frame import EMPTY, Line, clickable, cut, indented, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.state import Notice, Outcome, Pane, Ui, those
 from client.ui.texts.games import describe_points, list_standings
@@ -93,22 +93,21 @@ class HistoryPage(ListScreen):
     def place(self, pane: Pane) -> str:
         return _("Past games")
 
-    def block(self, pane: Pane) -> Block:
+    def block(self, pane: Pane) -> list[Line]:
         """Return the games around the chosen one, and what their players have reached in all of them."""
         games, chosen, width = self.games, self.chosen, pane.width
         if not games:
-            return block_of([(EMPTY, None), (line(f"  {_(_NONE)}", "class:faint"), None)], width)
+            return [EMPTY, line(f"  {_(_NONE)}", "class:faint")]
         table = _("TABLE")
         for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
         heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
-        rows: list[Row] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
+        rows = [EMPTY, line(f"  {heading}", "class:heading")]
         own = indented(self.own, width, "class:faint") if self.own else []
         for at in lines_around(chosen, len(games), pane.height - _OTHERS - len(own)):
             words = _row(games[at], for_codes, width - 2)
-            rows.append((choice(words, pane.glyphs, width, chosen=at == chosen), ChooseLine(at)))
-        rows.append((EMPTY, None))
-        rows += [(content, None) for content in (*indented(_best(games), width, "class:faint"), *own)]
-        return block_of(rows, width)
+            row = choice(words, pane.glyphs, width, chosen=at == chosen)
+            rows.append(clickable(row, ChooseLine(at), width))
+        return [*rows, EMPTY, *indented(_best(games), width, "class:faint"), *own]
 
 
 _PAGE: Final = 10  # games

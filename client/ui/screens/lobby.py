@@ -24,10 +24,8 @@ from client.ui.draw.page import (
 )
 from client.ui.frame import (
     EMPTY,
-    Block,
     Line,
-    Row,
-    block_of,
+    clickable,
     first_rows,
     line,
     padded,
@@ -136,27 +134,27 @@ class LobbyPage(ServerScreen):
             case _:
                 return ui, None
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         ui, width, height = pane.ui, pane.width, pane.height
         if ui.company is None:
             return with_news(lobby_block(self, pane, width, height), pane)
         silent = structs.replace(pane, ui=replace(ui, talk=TalkLog()))  # what is said has its own place
         column, room = width - _WIDTH, height - LOG_LINES
         if column >= _LEAST_COLUMN:
-            company = Block(tuple(company_column(ui, ui.company, column - 1, room)))
+            company = company_column(ui, ui.company, column - 1, room)
             page = side_by_side(lobby_block(self, pane, _WIDTH, height), company, _WIDTH, column, room)
             return with_news(page, silent)
         online = online_lines(ui.company, width)
         page = lobby_block(self, pane, width, height - len(online))
-        lines = [*page.lines, *online, EMPTY]
+        lines = [*page, *online, EMPTY]
         news = min(lines_wanted(silent.ui, width, ""), LOG_LINES)
         lines += talk_lines(ui.talk, width, height - news - len(lines))
-        return with_news(Block(tuple(lines), page.targets), silent, most=news)
+        return with_news(lines, silent, most=news)
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         whole, company = lobby_block(self, pane, pane.width, _WHOLE), pane.ui.company
         online = [] if company is None else online_lines(company, pane.width)
-        return short_list(pane, Block((*whole.lines, *online), whole.targets))
+        return short_list(pane, whole + online)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if ui.capabilities.private:
@@ -246,13 +244,12 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
     return lines
 
 
-def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> Block:
+def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> list[Line]:
     ui, glyphs = pane.ui, pane.glyphs
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     others = _above(ui)
-    rows: list[Row] = [(EMPTY, None), *((content, None) for content in others)]
-    rows.append((line(f"  {heading}", "class:heading"), None))
+    rows = [EMPTY, *others, line(f"  {heading}", "class:heading")]
     details = _details(lobby, width)
     room = height - 14 - len(others) - len(details)
     for at in lines_around(lobby.chosen, len(lobby.tables), room):
@@ -262,16 +259,16 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> Block:
             _describe_seat(table, lobby.kept_seats),
         )
         text = f"{table_cells(table)}{stage}{note}"
-        rows.append((choice(text, glyphs, width, chosen=at == lobby.chosen), ChooseLine(at)))
+        row = choice(text, glyphs, width, chosen=at == lobby.chosen)
+        rows.append(clickable(row, ChooseLine(at), width))
     if lobby.tables:
-        rows += [(content, None) for content in details]
+        rows += details
     else:
         nothing = _("No tables are open. Open one, and others can join.") if lobby.listed else ""
-        rows.append((line(f"  {nothing}", "class:faint"), None))
+        rows.append(line(f"  {nothing}", "class:faint"))
     new = choice(_("A new table"), glyphs, width, chosen=lobby.chosen >= len(lobby.tables))
-    rows += [(EMPTY, None), (new, ChooseLine(len(lobby.tables)))]
-    rows += [(content, None) for content in settings(_describe_set_up(ui.new_table), width)]
-    return block_of(rows, width)
+    rows += [EMPTY, clickable(new, ChooseLine(len(lobby.tables)), width)]
+    return rows + settings(_describe_set_up(ui.new_table), width)
 
 
 def tables_in_words(ui: Ui, lobby: LobbyPage) -> list[str]:

@@ -15,10 +15,9 @@ from client.ui.at_table import holiday_request, request_for, request_to_answer
 from client.ui.draw.page import line_chosen, lines_around, short_list, with_news
 from client.ui.frame import (
     EMPTY,
-    Block,
-    Row,
-    block_of,
+    Line,
     chips,
+    clickable,
     line,
     padded,
     paragraphs,
@@ -120,7 +119,7 @@ class TableMenu(Overlay):
             case _:
                 return ui, None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         return (_small_menu if small else _menu_block)(self, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
@@ -425,9 +424,9 @@ def _at(state: messages.TableState, seat: int) -> str:
     return f"{seat + 1} {name}"
 
 
-def _menu_block(menu: TableMenu, pane: Pane) -> Block:
+def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
     ui, model, width = pane.ui, pane.model, pane.width
-    rows: list[Row] = [(EMPTY, None), (line(f"  {_(menu.page.value)}", "class:heading"), None), (EMPTY, None)]
+    rows = [EMPTY, line(f"  {_(menu.page.value)}", "class:heading"), EMPTY]
     lines = _choices(menu.page, ui, model)
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
@@ -440,27 +439,26 @@ def _menu_block(menu: TableMenu, pane: Pane) -> Block:
         else:
             said = line(choice.text, "" if choice.effect is not None else "class:faint")
             text = line("    ") + sign + said
-        rows.append((text, ChooseLine(at)))
+        rows.append(clickable(text, ChooseLine(at), width))
     if below:
-        rows += [(EMPTY, None), *((line(f"  {row}", "class:faint"), None) for row in below)]
-    return with_news(block_of(rows, width), pane)
+        rows += [EMPTY, *(line(f"  {row}", "class:faint") for row in below)]
+    return with_news(rows, pane)
 
 
-def _small_menu(menu: TableMenu, pane: Pane) -> Block:
+def _small_menu(menu: TableMenu, pane: Pane) -> list[Line]:
     """Return the part of the menu around the line that the player is on, for a small window."""
     ui, model, width = pane.ui, pane.model, pane.width
-    rows: list[Row] = [(line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)]
+    rows = [line(row, "class:heading") for row in wrapped(_(menu.page.value), width)]
     for at, choice in enumerate(_choices(menu.page, ui, model)):
         chosen = at == menu.chosen
         style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
         for part, words in enumerate(wrapped(choice.text, width - 2)):
             sign = pane.glyphs.pointer if chosen and not part else " "
-            rows.append((line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
+            rows.append(clickable(line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
         if chosen:
             about = wrapped(choice.about, width - 4)
-            rows += [(line(f"    {words}", "class:faint"), ChooseLine(at)) for words in about]
-    rows += [(each, None) for each in paragraphs([_who_may(menu, model)], width, "class:faint")]
-    return short_list(pane, block_of(rows, width))
+            rows += [clickable(line(f"    {words}", "class:faint"), ChooseLine(at), width) for words in about]
+    return short_list(pane, rows + paragraphs([_who_may(menu, model)], width, "class:faint"))
 
 
 def _who_may(menu: TableMenu, model: TableModel) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.draw.page import remark_rows, scrolled, scrolled_to
-from client.ui.frame import EMPTY, Block, Line, first_rows, fitted, line, stacked, wrapped
+from client.ui.frame import EMPTY, Line, first_rows, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand
 from client.ui.screens.lobby import LobbyPage
@@ -72,7 +72,7 @@ class Announcements(Overlay):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return (replace(ui, overlay=None) if action is Act.CANCEL else ui), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         width, height = pane.width, pane.height
         heading = _("ANNOUNCEMENT BY THE HOST OF THE SERVER")
         lines: list[Line] = [
@@ -84,7 +84,7 @@ class Announcements(Overlay):
             if len(lines) + len(rows) + 1 > height and len(lines) > 2:
                 break
             lines += [EMPTY, *rows] if len(rows) + len(lines) < height else rows
-        return Block(tuple(stacked(lines, width, height))), 0
+        return stacked(lines, width, height), 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class TalkPage(Overlay):
         top = scrolled_to(action, ui.last_top if self.top is None else self.top, ui.last_top)
         return replace(ui, overlay=TalkPage(None if top >= ui.last_top else top)), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         ui, width = pane.ui, pane.width
         in_lobby = isinstance(ui.page, LobbyPage)
         words = _("SAID IN THE LOBBY") if in_lobby else _("SAID AT THE TABLE")
@@ -117,4 +117,4 @@ class TalkPage(Overlay):
             told = wrapped(describe_online(ui.company.people, ui.company.more), width - 2)
             rows = [*(line(f" {row}", "class:faint") for row in told), EMPTY, *rows]
         said, last_top = scrolled(rows, len(rows) if self.top is None else self.top, width, pane.height - 1)
-        return Block((heading, *said.lines)), last_top
+        return [heading, *said], last_top

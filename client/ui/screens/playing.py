@@ -19,7 +19,7 @@ from client.ui.draw.page import (
     vote_question,
 )
 from client.ui.draw.panel import Panel
-from client.ui.frame import EMPTY, Block, Line, line, people_style, width_of
+from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
 from client.ui.state import Outcome, Pane, Screen, Ui, hints_allowed, those, with_game
@@ -83,10 +83,10 @@ class _GameScreen(at_table.Selection, ServerScreen):
 
     __slots__ = ()
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         return table_block(pane, (pane.view, self.marks(pane.model)), self.panel_block, self.sentence(pane))
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         board, hand = (pane.view, self.marks(pane.model)), self.hand_line(pane)
         sentence, below = self.sentence(pane), pane.height // 4
         return small_table_block(pane, board, self.panel_block, sentence, hand=hand, below=below)
@@ -95,7 +95,7 @@ class _GameScreen(at_table.Selection, ServerScreen):
         model = pane.model
         return asked_question(pane.ui, model) or vote_question(model) or describe_plan(model)
 
-    def panel_block(self, pane: Pane) -> Block:
+    def panel_block(self, pane: Pane) -> list[Line]:
         return self.panel(pane).of_game()
 
     def panel(self, pane: Pane) -> Panel:

@@ -16,7 +16,6 @@ from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import (
     EMPTY,
     WIDE,
-    Block,
     Line,
     chips,
     ends,
@@ -111,7 +110,7 @@ class Reading(Overlay):
             return ui, None
         return replace(ui, overlay=replace(self, number=number, top=0)), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         width, height = pane.width, pane.height
         if not small:
             page = _page(self, pane.sized(width - 4, height))
@@ -124,9 +123,9 @@ class Reading(Overlay):
         for content in page:
             apart = re.split(" {4,}", plain(content).strip(), maxsplit=1)
             if content and content[0][0] == _KEY:
-                apart = [text.strip() for _style, text in content]
+                apart = [text.strip() for _style, text, _ in content]
             words = labelled(*apart) if len(apart) > 1 else apart[0]
-            style = next((style for style, text in content if text.strip()), "")
+            style = next((style for style, text, _ in content if text.strip()), "")
             rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
         return scrolled(rows, self.top, width, height)
 

@@ -12,14 +12,11 @@ from client.records import Analysis, Recording
 from client.tables.table import Happened, TableModel
 from client.ui import requests
 from client.ui.draw.page import small_table_block, table_block
-from client.ui.draw.panel import BLANK, heading, pointer
+from client.ui.draw.panel import heading, pointer
 from client.ui.frame import (
     EMPTY,
     READ_ON,
-    Block,
     Line,
-    Row,
-    block_of,
     chips,
     cut,
     ends,
@@ -203,13 +200,13 @@ class Replay(GamePage):
             left += stage
         return ends(line(left, "class:title"), line(right, "class:title"), pane.width, "class:title")
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         if not isinstance(table := self.table, Playing):
             return self.table.body(pane)
         panel = partial(self._panel, table)
         return table_block(pane, (pane.view, table.marks(pane.model)), panel, "")
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         if not isinstance(table := self.table, Playing):
             return self.table.small_body(pane)
         board, panel = (pane.view, table.marks(pane.model)), partial(self._panel, table)
@@ -218,7 +215,7 @@ class Replay(GamePage):
             hand = chances_line(self, self.analysis, pane.view, pane.width)
         return small_table_block(pane, board, panel, "", hand=hand, below=pane.height // 4)
 
-    def _panel(self, table: Playing, pane: Pane) -> Block:
+    def _panel(self, table: Playing, pane: Pane) -> list[Line]:
         """Return the panel of a running game: nobody's own, whichever seat's view is shown."""
         if self.analysis is not None:
             return chances_block(self, self.analysis, pane)
@@ -453,7 +450,7 @@ def marks_line(count: int, here: int | None, deciding: Iterable[int]) -> Line:
         signs[moment] = _DECIDING
     if here is not None and signs[here] == " ":
         signs[here] = _HERE
-    return (("class:faint", "".join(signs)),)
+    return line("".join(signs), "class:faint")
 
 
 def moments_shown(count: int, width: int, keep: Iterable[int]) -> list[int]:
@@ -470,20 +467,20 @@ def moments_shown(count: int, width: int, keep: Iterable[int]) -> list[int]:
 
 def _row(signs: Sequence[str], here: int | None, style: str) -> Line:
     if here is None:
-        return ((style, "".join(signs)),)
+        return line("".join(signs), style)
     before, at, later = "".join(signs[:here]), signs[here], "".join(signs[here + 1 :])
-    return ((style, before), (f"{style} reverse", at), (style, later))
+    return line(before, style) + line(at, f"{style} reverse") + line(later, style)
 
 
 _TEXT_ROWS: Final = 8  # that higher curves leave for what is told below them
 _HIGHEST: Final = 4  # lines of a curve
 
 
-def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
+def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> list[Line]:
     """Return the chances at the stop that is shown, and before and after it."""
     view, glyphs, width, height = pane.view, pane.glyphs, pane.width, pane.height
     progress = f"{len(analysis.moves)}/{analysis.wanted}" if replay.judging else ""
-    rows: list[Row] = [heading(_("CHANCES"), width, progress)]
+    rows = [heading(_("CHANCES"), width, progress)]
     spare = height - 2 - _TEXT_ROWS - view.seats
     each = 1 if glyphs.ascii else max(1, min(_HIGHEST, spare // view.seats))
     moment = replay.stop - analysis.first
@@ -496,15 +493,15 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     for seat in map(Seat, range(view.seats)):
         moved = move is not None and move.seat == seat
         who = pointer(glyphs, shown=moved) + chips(view.start.peoples[seat])
-        rows.append((_player(replay, analysis, seat, who, width), None))
+        rows.append(_player(replay, analysis, seat, who, width))
         style = people_style(view.start.peoples[seat][0])
         chances = [analysis.curve[moment][seat] for moment in judged]
-        rows += [(content, None) for content in curve_lines(chances, at, style, glyphs, each)]
+        rows += curve_lines(chances, at, style, glyphs, each)
     marks = [judged.index(moment) for moment in marked if moment in judged]
-    rows.append((marks_line(len(judged), at, marks), None))
+    rows.append(marks_line(len(judged), at, marks))
     told = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
     shown = first_rows(told, height - len(rows) - 1, width, READ_ON)
-    return block_of([*rows, BLANK, *((line(row), None) for row in shown)], width)
+    return [*rows, EMPTY, *map(line, shown)]
 
 
 def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> Line:

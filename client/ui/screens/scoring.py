@@ -20,13 +20,10 @@ from client.ui.draw.page import (
     with_news,
     words_now,
 )
-from client.ui.draw.panel import BLANK, heading, pointer
+from client.ui.draw.panel import heading, pointer
 from client.ui.frame import (
     EMPTY,
-    Block,
     Line,
-    Row,
-    block_of,
     chips,
     ends,
     first_rows,
@@ -115,16 +112,16 @@ class _Walk(ServerScreen):
             return _("scoring hill {hill}").format(hill=hill)
         return _("the result") if step else _("the scoring")
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         scene = self.scene(pane)
         return table_block(pane, (scene.board, scene.marks), self.panel_block, scene.sentence)
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         scene, below = self.scene(pane), pane.height // 2
         board = scene.board, scene.marks
         return small_table_block(pane, board, None, scene.sentence, hand=EMPTY, below=below)
 
-    def panel_block(self, pane: Pane) -> Block:
+    def panel_block(self, pane: Pane) -> list[Line]:
         step, last = step_of(self, pane.view), last_step(pane.view)
         number = _("step {number} of {last}").format(number=step + 1, last=last + 1)
         return ScoringPanel(self.scene(pane), pane).block(number)
@@ -160,12 +157,12 @@ class Result(_Walk):
     def stage(self, model: TableModel) -> str:
         return _("the result")
 
-    def body(self, pane: Pane) -> Block:
+    def body(self, pane: Pane) -> list[Line]:
         if pane.view.result is None:
             return super().body(pane)
-        return with_news(Block(tuple(result_page(pane, pane.view.result))), pane, _again(pane.model))
+        return with_news(result_page(pane, pane.view.result), pane, _again(pane.model))
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         if (ended := pane.view.result) is None:
             return super().small_body(pane)
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
@@ -180,7 +177,7 @@ class Result(_Walk):
         lines = [line(row, "class:refusal") for row in warning]
         lines += [*(line(row, "class:heading") for row in won), *points]
         news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)
-        return Block((*stacked(lines, width, height - len(news)), *news))
+        return stacked(lines, width, height - len(news)) + news
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         """Return the result as sentences."""
@@ -381,20 +378,20 @@ class ScoringPanel(Struct, frozen=True):
     scene: Scene
     pane: Pane
 
-    def block(self, number: str) -> Block:
+    def block(self, number: str) -> list[Line]:
         """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
-        rows: list[Row] = []
+        rows: list[Line] = []
         scene = self.scene
         if scene.hill is not None:
             laurel = self.pane.view.laurels[scene.hill].value
             rows.append(heading(_("HILL {hill}").format(hill=scene.hill), self.pane.width, laurel))
             for act in scene.acts:
-                rows += [(row, None) for row in self._act(act, current=act is scene.event)]
-            rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
-            rows.append(BLANK)
+                rows += self._act(act, current=act is scene.event)
+            rows += [self._influence(each, current=each is scene.counting) for each in scene.counted]
+            rows.append(EMPTY)
         rows.append(heading(_("SO FAR"), self.pane.width, _("influence").rjust(9) + _("points").rjust(8)))
-        rows += [(self._points(Seat(seat)), None) for seat in range(self.pane.view.seats)]
-        return block_of([*rows, BLANK, (line(number, "class:faint"), None)], self.pane.width)
+        rows += [self._points(Seat(seat)) for seat in range(self.pane.view.seats)]
+        return [*rows, EMPTY, line(number, "class:faint")]
 
     def _act(self, act: events.SoldierFled | events.Captured, *, current: bool) -> Iterable[Line]:
         """Return what a soldier does; captives that do not fit go on the next line."""

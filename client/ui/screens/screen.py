@@ -1,8 +1,7 @@
 """The screen, drawn by one pure function from the UI state and the known state of the table."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Final
 
 from msgspec import structs
@@ -12,11 +11,9 @@ from client.tables.table import TableModel
 from client.ui.draw.page import describe_outage, news_lines, on_turn, words_now
 from client.ui.frame import (
     EMPTY,
-    Block,
-    ClickTarget,
     Frame,
     Line,
-    build_frame,
+    clickable,
     cut,
     fitted,
     in_ascii,
@@ -59,14 +56,14 @@ def keys_offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...
     return tuple(shown)
 
 
-def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int) -> Block:
+def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int) -> Line:
     """Return the line being typed, or the function bar, whose keys can be clicked."""
     if ui.entry is not None:
-        return Block((typed_line(ui, ui.entry, model, width),))
+        return typed_line(ui, ui.entry, model, width)
     if ui.ticks_left is not None:
         form = _("Playing automatically, speed {speed} of {speeds}. r: next speed; any other key stops it.")
         words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
-        return Block((fitted(line(f" {words}", "class:info"), width),))
+        return fitted(line(f" {words}", "class:info"), width)
     keys = list(keys_offered(ui, model, last_top))
     hints = [_hint(key, ui, glyphs) for key in keys]
     lasting = (*_LASTING, Act.TALK) if ui.talk.unread else _LASTING
@@ -74,20 +71,17 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int)
     while any(key.action not in lasting for key in keys) and sum(map(width_of, hints)) > width:
         at = max(at for at, key in enumerate(keys) if key.action not in lasting)
         del hints[at], keys[at]
-    ends_at = list(accumulate(map(width_of, hints), initial=1))
-    targets = (
-        ClickTarget(column, 0, end - column - 1, key.action)
-        for key, column, end in zip(keys, ends_at, ends_at[1:], strict=False)
-    )
-    return Block((fitted(line(" ") + sum(hints, EMPTY), width),), tuple(targets))
+    return fitted(line(" ") + sum(hints, EMPTY), width)
 
 
 def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
     """Return a key with its word, and how many remarks it would show that have not been read."""
     name = line(key_name(key.names[0], glyphs), "class:key")
     if key.action is Act.TALK and ui.talk.unread:
-        return name + line(" ") + line(f"{_(key.short)} ({ui.talk.unread})", "class:unread") + line("  ")
-    return name + line(f" {_(key.short)}  ")
+        words = line(" ") + line(f"{_(key.short)} ({ui.talk.unread})", "class:unread") + line(" ")
+    else:
+        words = line(f" {_(key.short)} ")
+    return clickable(name + words, key.action) + line(" ")
 
 
 def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
@@ -116,8 +110,7 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
     if ui.ticks_left is None:
         return frame
-    anywhere = (ClickTarget(0, at, width_of(content), Act.NEXT) for at, content in enumerate(frame.lines))
-    return replace(frame, targets=tuple(anywhere))
+    return replace(frame, lines=tuple(clickable(content, Act.NEXT) for content in frame.lines))
 
 
 def window_title(model: TableModel) -> str:
@@ -147,19 +140,18 @@ def _build_frame(pane: Pane) -> Frame:
     elif small:
         style = "class:title-turn" if on_turn(pane.model) else "class:title"
         title = fitted(line(f" {ui.page.place(pane)}", style), width, style)
-    parts = Block((title or ui.page.title(pane),)), body, foot(ui, pane.model, pane.glyphs, width, last_top)
-    return replace(_frame_of(parts, pane), last_top=last_top)
+    lines = [title or ui.page.title(pane), *body, foot(ui, pane.model, pane.glyphs, width, last_top)]
+    return replace(_frame_of(lines, pane), last_top=last_top)
 
 
-def _small_question(pane: Pane) -> Block:
+def _small_question(pane: Pane) -> list[Line]:
     """Return the question whether to quit, and above it as much of the page as there is room for."""
     asked = words_now(pane.ui, pane.width, pane.height)
     room_left = pane.height - len(asked)
     if room_left < _LEAST_PAGE:
-        return Block(tuple(asked))
+        return asked
     without = structs.replace(pane, ui=replace(pane.ui, overlay=None), height=room_left)
-    page = pane.ui.page.small_body(without)
-    return Block((*page.lines, *asked), page.targets)
+    return pane.ui.page.small_body(without) + asked
 
 
 def _too_small(pane: Pane) -> Frame:
@@ -171,17 +163,19 @@ def _too_small(pane: Pane) -> Frame:
     text = _("The window is too small: {size} or larger, please. q: quit")
     words = text.format(size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}")
     if ui.overlay is not None and ui.overlay.question(ui):
-        told = news_lines(ui, width, height, "")[-height:] if height else []
-        return _frame_of([Block(tuple(told))], pane)
-    asked = Block(() if ui.entry is None else (typed_line(ui, ui.entry, pane.model, width),))
-    room_left = max(height - len(asked.lines), 0)
+        return _frame_of(news_lines(ui, width, height, "")[-height:] if height else [], pane)
+    asked = [] if ui.entry is None else [typed_line(ui, ui.entry, pane.model, width)]
+    room_left = max(height - len(asked), 0)
     rows = [line(row) for row in wrapped(words, width)]
     if (stage := ui.page.stage(pane.model)) and len(rows) + 1 < room_left:
         rows += [line(row, "class:heading") for row in wrapped(stage, width)]
     told = news_lines(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
-    said = Block(tuple(stacked([*rows, *told], width, room_left)))
-    return replace(_frame_of([said, asked], pane), seen=ui.entry is not None)
+    said = stacked([*rows, *told], width, room_left)
+    return replace(_frame_of(said + asked, pane), seen=ui.entry is not None)
 
 
-def _frame_of(blocks: Iterable[Block], pane: Pane) -> Frame:
-    return build_frame(blocks, pane.width, pane.height, ascii_only=pane.glyphs.ascii)
+def _frame_of(lines: Sequence[Line], pane: Pane) -> Frame:
+    shown = stacked(lines, pane.width, pane.height)
+    if pane.glyphs.ascii:
+        shown = [tuple((style, in_ascii(text), act) for style, text, act in each) for each in shown]
+    return Frame(tuple(shown))

@@ -10,7 +10,7 @@ from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
-from client.ui.frame import EMPTY, Block, Row, block_of, indented, padded
+from client.ui.frame import EMPTY, Line, clickable, indented, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import table_cells, table_in_words
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
@@ -99,21 +99,19 @@ class Search(ListScreen):
     def place(self, pane: Pane) -> str:
         return _("Join a game")
 
-    def block(self, pane: Pane) -> Block:
+    def block(self, pane: Pane) -> list[Line]:
         """Return the lines around the chosen one, the line for an address, and the messages."""
         *listed, address = _rows(self)
         chosen, width = len(listed), pane.width
         if self.chosen is not None:
             chosen = [row.number for row in listed].index(self.lines.index(self.chosen))
-        rows: list[Row] = [(EMPTY, None)]
+        rows = [EMPTY]
         around = lines_around(chosen, len(listed), pane.height - _OTHERS)
         rows += [_row(listed[at], pane.glyphs, width, chosen=at == chosen) for at in around]
         if listed:
-            rows.append((EMPTY, None))
+            rows.append(EMPTY)
         rows.append(_row(address, pane.glyphs, width, chosen=self.chosen is None))
-        rows.append((EMPTY, None))
-        rows += [(words, None) for words in indented(_words(self), width, "class:faint")]
-        return block_of(rows, width)
+        return [*rows, EMPTY, *indented(_words(self), width, "class:faint")]
 
 
 def with_found(ui: Ui, now: Found) -> Ui:
@@ -178,10 +176,10 @@ def _rows(search: Search) -> list[_Row]:
     return [*rows, _Row(numbers[None], _("Type an address"), _("Type an address"))]
 
 
-def _row(row: _Row, glyphs: GlyphSet, width: int, *, chosen: bool) -> Row:
-    action = None if row.number is None else ChooseLine(row.number)
-    style = "class:faint" if row.number is None else ""
-    return choice(row.text, glyphs, width, chosen=chosen, style=style), action
+def _row(row: _Row, glyphs: GlyphSet, width: int, *, chosen: bool) -> Line:
+    if row.number is None:
+        return choice(row.text, glyphs, width, chosen=chosen, style="class:faint")
+    return clickable(choice(row.text, glyphs, width, chosen=chosen), ChooseLine(row.number), width)
 
 
 def _words(search: Search) -> str:

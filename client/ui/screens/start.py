@@ -16,7 +16,7 @@ from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, settings, short_list
-from client.ui.frame import EMPTY, Block, Line, Row, block_of, line, padded, paragraphs
+from client.ui.frame import EMPTY, Line, clickable, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
 from client.ui.screens.search import Search
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
@@ -162,43 +162,43 @@ class Start(ListScreen):
     def heading(self, pane: Pane) -> str:
         return _("Palatinus: the seven hills of Rome")
 
-    def block(self, pane: Pane) -> Block:
+    def block(self, pane: Pane) -> list[Line]:
         """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
         welcome, width = _(_WELCOME).format(name=pane.ui.name), pane.width
-        rows: list[Row] = [(EMPTY, None), (line(f"  {welcome}", "class:heading"), None), (EMPTY, None)]
+        rows = [EMPTY, line(f"  {welcome}", "class:heading"), EMPTY]
         for at, line_here in enumerate(self.lines):
             title, words = _describe(line_here, self)
             title = padded(title, _TITLE_WIDTH)
             row = choice(f"{title}{words}", pane.glyphs, width, chosen=True)
             if line_here != self.chosen:
                 row = line(f"  {title}") + line(words, "class:faint")
-            rows.append((row, ChooseLine(at)))
-        rows.append((EMPTY, None))
+            rows.append(clickable(row, ChooseLine(at), width))
+        rows.append(EMPTY)
         room = pane.height - LOG_LINES
         set_up = _set_up_lines(self, width, temper=True)
         if len(rows) + len(set_up) > room:
-            rows = [row for row in rows if row[0] is not EMPTY]
+            rows = [row for row in rows if row]
         if len(rows) + len(set_up) > room:
             set_up = _set_up_lines(self, width, temper=False)
-        return block_of([*rows, *((row, None) for row in set_up)], width)
+        return rows + set_up
 
-    def small_body(self, pane: Pane) -> Block:
+    def small_body(self, pane: Pane) -> list[Line]:
         """Return the titles, and below the chosen one what it means and how it is set up."""
         width, welcome = pane.width, _(_WELCOME).format(name=pane.ui.name)
-        rows: list[Row] = [(line(f"  {welcome}", "class:heading"), None)]
+        rows = [line(f"  {welcome}", "class:heading")]
         *of_bots, calls, of_host = _set_up(self, temper=False)
         set_up: Mapping[StartLine | str, Sequence[tuple[str, str]]]
         set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
         for at, each in enumerate(self.lines):
             title, words = _describe(each, self)
             text, more = (title, words) if isinstance(each, StartLine) else (words, title)
-            rows.append((choice(text, pane.glyphs, width, chosen=each == self.chosen), ChooseLine(at)))
+            row = choice(text, pane.glyphs, width, chosen=each == self.chosen)
+            rows.append(clickable(row, ChooseLine(at), width))
             if each == self.chosen:
                 told = paragraphs([more], width - 4, "class:faint")
-                rows += [(line("    ") + row, ChooseLine(at)) for row in told]
-                rows += [(row, None) for row in settings(set_up.get(each, ()), width)]
-        rows += [(row, None) for row in settings([calls], width)]
-        return short_list(pane, block_of(rows, width))
+                rows += [clickable(line("    ") + row, ChooseLine(at), width) for row in told]
+                rows += settings(set_up.get(each, ()), width)
+        return short_list(pane, rows + settings([calls], width))
 
 
 def _after(one: T, every: Sequence[T]) -> T:

@@ -232,7 +232,7 @@ class Painter:
         changed = line[left : len(line) - right]
         to_the_end = not right and changed and not changed[-1][0] and not changed[-1][1].strip(" ")
         current = DEFAULT_ATTRS
-        for style, text in changed[:-1] if to_the_end else changed:
+        for style, text, _action in changed[:-1] if to_the_end else changed:
             wanted = self._attributes_of(style)
             if wanted != current:
                 self._output.set_attributes(wanted, self._depth)

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from client.tables.table import Happened, TableChanged, TableModel
 from client.ui.frame import Frame, plain
+from client.ui.keys import Action
 from client.ui.lessons import lesson
 from client.ui.screens import (
     dispatch,
@@ -130,6 +131,11 @@ def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
 def typed(text: str) -> tuple[str, ...]:
     """Return the keys that type a command."""
     return (":", *text, "enter")
+
+
+def actions_of(frame: Frame) -> list[Action]:
+    """Return what clicks on the screen do, from its upper left corner on."""
+    return [action for content in frame.lines for *_, action in content if action is not None]
 
 
 def text_of(frame: Frame) -> str:

@@ -92,7 +92,7 @@ Strokes = dict[tuple[str, str, str], list[str]]  # paths by colour, width and da
 def terminal_picture(frame: Frame, title: str) -> str:
     """Return the screen, as a terminal with all colours and a dark background shows it."""
     style = style_for(Colouring(Theme.DARK, Colours.TRUE))
-    columns = sum(get_cwidth(text) for _, text in frame.lines[0])
+    columns = sum(get_cwidth(text) for _, text, _ in frame.lines[0])
     width, height = columns * CELL + 2 * MARGIN, len(frame.lines) * LINE + 2 * MARGIN
     root = ET.Element(
         "svg",
@@ -110,7 +110,7 @@ def terminal_picture(frame: Frame, title: str) -> str:
     strokes: Strokes = {}
     for number, line in enumerate(frame.lines):
         x, y = MARGIN, MARGIN + number * LINE
-        for classes, text in line:
+        for classes, text, _ in line:
             _draw(root, strokes, (x, y), text, style.get_attrs_for_style_str(classes))
             x += get_cwidth(text) * CELL
     for (colour, stroke_width, dashes), points in strokes.items():

@@ -236,9 +236,9 @@ def test_whatever_servers_say_fits_on_the_screen(
     ui = after(with_found(LOOKING, Found(tuple(servers))), NOWHERE, *keys)
     frame = drawn(ui, NOWHERE, UNICODE, width, height)
     assert [width_of(content) for content in frame.lines] == [width] * height
-    shown = "".join(text for content in frame.lines for _, text in content)
+    shown = "".join(text for content in frame.lines for _, text, _ in content)
     assert not {unicodedata.category(each) for each in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    assert any("class:chosen" in style for content in frame.lines for style, _ in content)
+    assert any("class:chosen" in style for content in frame.lines for style, *_ in content)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def test_colours(name: str) -> None:
     """All palettes are in one file, since they differ only in how a style looks."""
     ui, model = SCREENS[name]()
     frame = drawn(ui, model, UNICODE, 80, 24)
-    parts = {style: _parts(style) for content in frame.lines for style, _ in content}
+    parts = {style: _parts(style) for content in frame.lines for style, *_ in content}
     letters = _letters({above for _, above in parts.values()})
     tiles = _grid(frame, {style: ground[-1:] for style, (ground, _) in parts.items()})
     above = _grid(frame, {style: letters[above] for style, (_, above) in parts.items()})
@@ -53,7 +53,9 @@ def _parts(style: str) -> tuple[str, str]:
 
 def _grid(frame: Frame, letters: dict[str, str]) -> str:
     """Return the screen with the letter of its style in every cell."""
-    rows = ("".join((letters[style] or " ") * get_cwidth(text) for style, text in row) for row in frame.lines)
+    rows = (
+        "".join((letters[style] or " ") * get_cwidth(text) for style, text, _ in row) for row in frame.lines
+    )
     return "".join(f"{row.rstrip()}\n" for row in rows)
 
 

@@ -19,7 +19,8 @@ from client.ui.terminal.shell import Caller
 SIZE = Size(rows=4, columns=12)
 STYLE = Style.from_dict({"red": "bg:#ff0000 #ffffff bold", "reversed": "reverse"})
 
-fragments = st.tuples(st.sampled_from(["", "class:red", "class:reversed"]), st.text("ab é日", max_size=5))
+styles = st.sampled_from(["", "class:red", "class:reversed"])
+fragments = st.tuples(styles, st.text("ab é日", max_size=5), st.none())
 lines = st.lists(fragments, max_size=4).map(lambda found: fitted(tuple(found), SIZE.columns))
 screens = st.tuples(*[lines] * SIZE.rows)
 
@@ -46,12 +47,12 @@ def test_a_frame_looks_the_same_whatever_was_there_before(
     """Only changes are written, and the result equals a fresh screen."""
     screen = painted(*before, frame)
     assert cells(screen) == cells(painted(frame))
-    assert screen.display == ["".join(text for _, text in line) for line in frame]
+    assert screen.display == ["".join(text for _, text, _ in line) for line in frame]
 
 
 def test_control_characters_are_not_sent_to_the_terminal() -> None:
     """Control characters in foreign texts are shown and have no effect."""
-    line = fitted((("", "a\x1b[2Jb\x07\x9b1m"),), SIZE.columns)
+    line = fitted((("", "a\x1b[2Jb\x07\x9b1m", None),), SIZE.columns)
     screen = painted((line,) * SIZE.rows)
     assert all(row.startswith("a") and "[2Jb1m" in row for row in screen.display)
 

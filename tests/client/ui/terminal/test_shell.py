@@ -10,7 +10,7 @@ from prompt_toolkit.output import DummyOutput
 
 from client.player.preferences import Preferences
 from client.tables.table import TableModel
-from client.ui.frame import EMPTY, ClickTarget, Frame
+from client.ui.frame import EMPTY, Frame, clickable, line
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Program
 from client.ui.screens.reading import Reading, Topic
@@ -22,7 +22,7 @@ from client.ui.terminal.shell import Shell
 from client.ui.texts.glyphs import UNICODE
 
 HERE, THERE = (0, 0), (1, 0)
-BOARD = Frame((EMPTY,), (ClickTarget(0, 0, 3, PointAt(HERE)), ClickTarget(3, 0, 3, PointAt(THERE))))
+BOARD = Frame((clickable(EMPTY, PointAt(HERE), 3) + clickable(EMPTY, PointAt(THERE), 3),))
 
 
 async def passed_on(frame: Frame, sent: str) -> list[str | Action]:
@@ -97,7 +97,12 @@ async def test_a_click_scrolls_what_is_on_the_screen() -> None:
     """As the key does: from the first lines of a long page to later lines, not to the next page."""
     rules = Ui("Ann", page=Start((), Preferences()), overlay=Reading(Topic.RULES))
     frame = drawn(rules, TableModel(), UNICODE, 60, 20)
-    (target,) = (each for each in frame.targets if each.action is Act.PAGE_DOWN)
+    column, row = next(
+        (column, row)
+        for row in range(20)
+        for column in range(60)
+        if frame.action_at(column, row) is Act.PAGE_DOWN
+    )
 
     class Output(DummyOutput):
         def get_size(self) -> Size:
@@ -105,7 +110,7 @@ async def test_a_click_scrolls_what_is_on_the_screen() -> None:
 
     reader = Activity(rules)
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=Output()):
-        pipe.send_text(f"\x1b[<0;{target.column + 1};{target.line + 1}m")
+        pipe.send_text(f"\x1b[<0;{column + 1};{row + 1}m")
         pipe.send_text("\x03")
         await Program(reader).run()
     assert isinstance(reader.ui.overlay, Reading)
@@ -130,7 +135,8 @@ async def test_a_closed_terminal_ends_the_program() -> None:
         assert not await shell.run()
 
 
-FRAME = Frame((EMPTY,), (ClickTarget(4, 6, 1, PointAt(HERE)), ClickTarget(119, 6, 1, PointAt(THERE))))
+_LEFT, _RIGHT = clickable(EMPTY, PointAt(HERE), 1), clickable(EMPTY, PointAt(THERE), 1)
+FRAME = Frame((EMPTY,) * 6 + (line(" " * 4) + _LEFT + line(" " * 114) + _RIGHT,))
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -
     ui = replace(ui, capabilities=hosted)
     wide, usual = drawn(ui, model, UNICODE, 100, 30), drawn(ui, model, UNICODE, 80, 24)
     halves = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}
-    shown = [text for each in wide.lines for style, text in each if style == "class:code"]
+    shown = [text for each in wide.lines for style, text, _ in each if style == "class:code"]
     pairs = [list(zip(*(halves[each] for each in text), strict=True)) for text in shown]
     rows = [row for pair in pairs for row in pair]
     wanted = list(segno.make_qr(f"{pages}play/KXQT", error="l").matrix_iter(border=2))
@@ -229,7 +229,7 @@ def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -
         words = " ".join(seen.text_of(frame).split())
         assert "palatinus join ws://192.168.100.200:7733" in words
         assert "KXQT" in words
-        assert (frame in plain) != any(style == "class:code" for each in frame.lines for style, _ in each)
+        assert (frame in plain) != any(style == "class:code" for each in frame.lines for style, *_ in each)
 
 
 NOWHERE = TableModel()
