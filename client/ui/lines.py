@@ -144,7 +144,7 @@ class LineShell:
         words = [each for screen in screens for each in _words(screen, ui, top.model)]
         remarks = tuple(labelled(each.speaker, each.text) for each in ui.talk.remarks)
         asked = "" if ui.overlay is None else ui.overlay.question(ui)
-        outage = "" if ui.lost is None else ui.lost.reason
+        outage = "" if ui.lost is None or ui.lost.reason in ui.log[-1:] else ui.lost.reason
         notice = "" if ui.notice is None else ui.notice.text
         name = "" if ui.entry is None else _(ui.entry.prompt.value)
         log = () if isinstance(ui.page, Replay) else ui.log  # a record tells its own moves

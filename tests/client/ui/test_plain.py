@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from client.tables.table import TableModel
+from client.tables.table import ConnectionLost, TableModel
 from client.ui.at_table import field_at, hand
 from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
 from client.ui.lines import LineShell
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.news import at_table_page, with_tables
+from client.ui.screens.news import after_update, at_table_page, with_tables
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, open_record, seen_in, with_analysis
 from client.ui.screens.screen import drawn
@@ -342,6 +342,14 @@ def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.Captur
     told = capsys.readouterr().out
     assert "gone" in told
     assert not any((letter < " " and letter != "\n") or "\x7f" <= letter < "\xa0" for letter in told)
+
+
+def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in the log, too."""
+    session = Activity(Ui("Ann", page=LobbyPage(listed=True)))
+    session.ui = after_update(session.ui, ConnectionLost("The connection was lost.", 1), session.model)
+    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    assert capsys.readouterr().out.count("The connection was lost.") == 1
 
 
 def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
