@@ -139,6 +139,8 @@ class LineShell:
         ui = at_table_page(top.ui, top.model)
         if isinstance(ui.overlay, Announcements):
             ui = replace(ui, overlay=None)  # the log has it, too
+        if ui.entry is not None and ui.entry.command and not ui.entry.text.endswith(" "):
+            ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
         top.ui = ui
         screens = (ui.page,) if ui.overlay is None else (ui.page, ui.overlay)
         words = [each for screen in screens for each in _words(screen, ui, top.model)]
@@ -146,7 +148,7 @@ class LineShell:
         asked = "" if ui.overlay is None else ui.overlay.question(ui)
         outage = "" if ui.lost is None or ui.lost.reason in ui.log[-1:] else ui.lost.reason
         notice = "" if ui.notice is None else ui.notice.text
-        name = "" if ui.entry is None else _(ui.entry.prompt.value)
+        name = "" if ui.entry is None else f"{_(ui.entry.prompt.value)} {_begun(ui.entry)}".rstrip()
         log = () if isinstance(ui.page, Replay) else ui.log  # a record tells its own moves
         new = tuple(each for each in words if each not in log)
         now = Told(log, remarks, new, tuple(filter(None, (outage, notice, asked, name))))
@@ -210,9 +212,8 @@ class LineShell:
         top = self._top()
         ui, model, word = top.ui, top.model, text.lower()
         if ui.entry is not None:
-            top.ui = replace(ui, entry=ui.entry.filled(""))
-            top.act(InsertText(text))
-            top.act(Act.CONFIRM)
+            begun = _begun(ui.entry)
+            _type(top, ui.entry.filled(begun), text.removeprefix(begun))
         elif self._asks() and (reply := _reply(word)) is not None:
             top.act(reply)
         elif (chosen := _choose_line(word, ui, model)) is not None:
@@ -233,14 +234,24 @@ class LineShell:
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
         elif word:
-            top.ui = replace(ui, entry=TypedLine())
-            top.act(InsertText(text))  # no more than can be typed
-            top.act(Act.CONFIRM)
-            if top.ui.entry is not None and top.ui.entry.command:  # it was not understood
-                top.show(replace(top.ui, entry=None))
+            _type(top, TypedLine(), text)
             if top.ui.overlay is not None:  # what is asked for again is told again
                 self._told[top] = self._told.get(top, Told())._replace(words=())
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
+
+
+def _begun(entry: TypedLine) -> str:
+    """Return the beginning of a command that a menu has typed for the player: what is typed completes it."""
+    return entry.text if entry.command else ""
+
+
+def _type(top: Activity, entry: TypedLine, text: str) -> None:
+    """Type no more into the line than there is room for, and send it; close it if it is not understood."""
+    top.ui = replace(top.ui, entry=entry)
+    top.act(InsertText(text))
+    top.act(Act.CONFIRM)
+    if top.ui.entry is not None and top.ui.entry.command:
+        top.show(replace(top.ui, entry=None))
 
 
 def _reply(word: str) -> Act | None:

@@ -265,6 +265,30 @@ async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path)
         await asyncio.to_thread(visit.quit)
 
 
+def test_questions_are_answered_after_a_refused_move(tmp_path: Path) -> None:
+    """A screen has the line for correction then; here the next line stands for itself."""
+    visit = Visit(tmp_path, "play", "--plain", "--players", "2")
+    visit.type("wait", "lay 1 0", "wait", "lay 1 0")  # at the latest after a move, position 1 is not free
+    visit.until("Choose one of")
+    visit.type("hand")
+    visit.until("^YOUR HAND")
+    visit.quit()
+    assert ":" not in visit.told
+
+
+async def test_a_line_that_the_menu_begins_is_completed(tmp_path: Path) -> None:
+    async with running(Config()) as server:
+        visit = Visit(tmp_path, "join", "--plain", f"ws://127.0.0.1:{server.port}", "--name", "Ann")
+        visit.type("open 2 random move-clock:3d", "menu")
+        holidays = (await asyncio.to_thread(visit.until, r"^(\d+)\. holiday of each player: 7 days"))[1]
+        visit.type(holidays, "9", "menu", holidays, "holidays 8", "menu", holidays, "many", "table")
+        for told in ": holidays", "From now on: holiday of each player: 9", "From now on: .* 8 days":
+            await asyncio.to_thread(visit.until, f"^{told}")
+        await asyncio.to_thread(visit.until, "^Type it like this: holidays 7")
+        await asyncio.to_thread(visit.until, "^1 E Ann")
+        await asyncio.to_thread(visit.quit)
+
+
 def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "play", "--players", "2", "--seed", "1", "--random-layout", term="dumb")
     visit.type("wait", "m Z9", "say " + "y" * 5000, f"if {'9' * 5000} 0", "end game", "0", "9" * 5000, "1")
