@@ -84,7 +84,19 @@ def _of_switch(kind: Callable[..., Request]) -> Read:
 
 
 def _of_seat(kind: Callable[..., Request]) -> Read:
-    return lambda text, state: _make(kind, _seat(text, state))
+    return lambda text, state: _make(kind, _known_seat(text, state))
+
+
+def _known_seat(text: str, state: TableState) -> int | None:
+    if (seat := _seat(text, state)) is None:
+        _refuse_name(text)
+    return seat
+
+
+def _refuse_name(name: str) -> None:
+    """Raise BadText that nobody has this name, if it is one."""
+    if name and not name.isdecimal():
+        raise BadText(_("Nobody at this table is called {name}.").format(name=name))
 
 
 def _free_seat(text: str, state: TableState) -> Request | None:
@@ -132,7 +144,7 @@ def _holidays(text: str, _state: TableState) -> Request | None:
 
 
 def _starts(text: str, state: TableState) -> Request | None:
-    seat = _seat(text, state)
+    seat = _seat(text, state) if text == "random" else _known_seat(text, state)
     return messages.ChangeSetting(NEW, Starting(seat)) if text == "random" or seat is not None else None
 
 
@@ -153,7 +165,9 @@ def _bot(text: str, state: TableState) -> Request | None:
 
 
 def _remove(text: str, state: TableState) -> Request | None:
-    return _make(messages.Remove, _seat(text, state)) or _make(messages.Dismiss, _spectator(text, state))
+    if (spectator := _spectator(text, state)) is not None and _seat(text, state) is None:
+        return messages.Dismiss(NEW, spectator)
+    return _make(messages.Remove, _known_seat(text, state))
 
 
 def _others(model: TableModel, state: TableState) -> list[str]:
@@ -291,6 +305,8 @@ def _mute(verb: str, rest: str, model: TableModel) -> Mute:
     if rest and ((number := _spectator(rest, state)) is not None or not on):
         name = next((each.name for each in state.watching if each.number == number), rest)
         return Mute(name or rest, on)  # one who has left can still be heard again
+    if seat is None:
+        _refuse_name(rest)
     raise BadText(_("Type it like this: {example}").format(example=example))
 
 

@@ -382,6 +382,9 @@ def test_typed_commands(text: str, request_: requests.Request) -> None:
     assert seen.request_after(ui, model, *seen.typed(text)) == request_
 
 
+NAMING = ("mute", "stand-in", "host", "remove", "starts")
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -396,6 +399,7 @@ def test_typed_commands(text: str, request_: requests.Request) -> None:
         ("m*", "'m*' is not a command. Type a piece and a field, "),
         ("foo", "'foo' is not a command. Press ? "),
         ("plan", "Type it like this: plan m* C4, plan off"),
+        *((f"{verb} Zed", "Nobody at this table is called Zed.") for verb in NAMING),
         *((text, "") for text in ("s* C4", "m H9", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "say")),
     ],
 )
