@@ -72,9 +72,10 @@ class GatewayProcess:
             **group,
         )
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
-        port, _space, self.fingerprint = self._process.stdout.readline().strip().partition(" ")
+        with self._process.stdout as output:
+            port, _space, self.fingerprint = output.readline().strip().partition(" ")
         if not self.fingerprint:
-            self._process.communicate()
+            self._end()
             raise WrongUse(_("guests cannot join over ssh"))
         self.port = int(port)  # the same again, if any would do
 
@@ -93,7 +94,8 @@ class GatewayProcess:
 
     def _tell_server(self) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-        with contextlib.suppress(OSError):  # it has ended, which is noticed where that is waited for
+        # It has ended, which is noticed where that is waited for; or `close` has been called.
+        with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(self._server)
             self._process.stdin.flush()
 
@@ -115,8 +117,11 @@ class GatewayProcess:
 
     def _end(self) -> None:
         """Close the process's input, which ends it, and wait for that."""
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
         try:
-            self._process.communicate(timeout=_SECONDS_TO_END)
+            self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.communicate()
+            self._process.wait()

@@ -18,7 +18,7 @@ from prompt_toolkit.keys import Keys
 
 from client.language import WrongUse
 from client.player.seats import EVENING
-from commands.guests import connection
+from commands.guests import connection, process
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import CpuBudget, FrameTurns
 from commands.guests.running import host_key
@@ -55,6 +55,31 @@ def test_what_is_not_a_key_is_refused_and_left_alone(tmp_path: Path) -> None:
         assert path.read_bytes() == content
     with pytest.raises(WrongUse, match=r"cannot use .*host_key"):
         host_key(path / "host_key")
+
+
+_GATEWAY = """
+import pathlib, sys
+if pathlib.Path("again").exists():
+    pathlib.Path("twice").touch()
+    sys.stdin.read()
+print("22 key", flush=True)
+pathlib.Path("again").touch()
+"""
+
+
+def test_closing_while_the_gateway_is_started_again_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its input is closed then, which the thread that keeps it running is about to write to."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process, "_FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(process, "module_process", lambda _: ([sys.executable, "-c", _GATEWAY], os.environ))
+    gateway = process.GatewayProcess(0, [], silent=True)
+    gateway.start()
+    gateway.let_in("ws://localhost", "token", "here")
+    while not Path("twice").exists():
+        time.sleep(0.01)
+    gateway.close()  # a thread that fails is a warning, and so an error
 
 
 @private
