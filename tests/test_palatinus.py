@@ -292,6 +292,7 @@ _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus impo
         (["arena", "greedy", "random", "slave", "--better-by", "35"], "--better-by compares two brains"),
         (["arena", "greedy", "greedier"], "There is no brain called 'greedier'"),
         (["arena", "greedy", "random", "--records", "/dev/null/x"], "cannot write /dev/null/x"),
+        (["arena", "greedy", "random", "--results", "x" * 300], "cannot write xxx"),
         (["league", "random", "no/such/bot {server}"], "there is no program 'no/such/bot'"),
         (["league", "random", "x='unclosed"], "cannot be read: No closing quotation"),
         (["league", "random", "greedier"], "There is no brain called 'greedier'"),

@@ -230,12 +230,12 @@ class _Games:
         if self.results is None:
             return []
         no_results = WrongUse(_("{file} has no results of games: name a new file").format(file=self.results))
-        if self.results.exists() and not self.results.is_file():
-            raise no_results
         # What the games are; more rounds of them may be played.
         told = {"version": _RESULTS, "schedule": replace(self.schedule, rounds=0), "about": self.about}
         wanted = msgspec.json.encode(told) + b"\n"
         with using_file(CANNOT_WRITE, self.results):
+            if self.results.exists() and not self.results.is_file():
+                raise no_results
             self._file = stack.enter_context(self.results.open("a+b", buffering=0))
             self._file.seek(0)
             content = self._file.read()
