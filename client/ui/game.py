@@ -24,6 +24,7 @@ from client.records import Recording
 from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
 from client.typed_text import fault_of, login_name
 from client.ui import requests
+from client.ui.activity import Activity, Services
 from client.ui.export.moment import describe_not_saved, describe_saved, save
 from client.ui.program import Program, Replaying
 from client.ui.requests import Request
@@ -31,7 +32,6 @@ from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.session import Activity, Services
 from client.ui.state import OnlineList, Outcome, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at

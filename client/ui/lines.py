@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from client.language import _, labelled, yes_letters
 from client.tables.table import TableModel
+from client.ui.activity import Activity
 from client.ui.at_table import request_to_answer
 from client.ui.draw.page import on_turn
 from client.ui.facts import answer, numbered
@@ -24,7 +25,6 @@ from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
-from client.ui.session import Activity
 from client.ui.state import Overlay, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
@@ -57,7 +57,7 @@ _ANYWHERE: Final[Mapping[str, Act]] = {
 
 
 class Told(NamedTuple):
-    """What has been printed of a session: a line of any of these is not printed again as long as it stays."""
+    """What has been printed of an activity: no line of any of these is printed again as long as it stays."""
 
     log: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Told(NamedTuple):
 
 
 class LineShell:
-    """Shows sessions without a screen: what is new is printed line by line, what is typed is read so.
+    """Shows activities without a screen: what is new is printed line by line, what is typed is read so.
 
     Lines that are typed while the server has not answered the last one wait. At the end of the input, the
     program ends as if its player had quit.

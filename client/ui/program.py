@@ -1,4 +1,4 @@
-"""The client's one program: a stack of sessions on a screen, the loop that runs them, and a record as one."""
+"""The client's one program: a stack of activities on a screen, the loop that runs them, and a record."""
 
 import asyncio
 import sys
@@ -9,6 +9,7 @@ from typing import Final
 
 from client.records import Analyse, Analysis, Recording
 from client.ui import requests
+from client.ui.activity import Activity, Services
 from client.ui.frame import Frame, in_ascii
 from client.ui.keys import Action
 from client.ui.lines import LineShell
@@ -16,7 +17,6 @@ from client.ui.requests import Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
-from client.ui.session import Activity, Services
 from client.ui.state import Capabilities, Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
@@ -26,12 +26,12 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 
 
 class Program:
-    """Shows the session on top of the stack, and hands it keys and clicks, until the last one is over."""
+    """Shows the activity on top of the stack, and hands it keys and clicks, until the last one is over."""
 
-    def __init__(self, session: Activity, device: Device | None = None) -> None:
+    def __init__(self, activity: Activity, device: Device | None = None) -> None:
         device = device or own_device()
         self.glyphs = device.glyphs()
-        self._stack = [session]
+        self._stack = [activity]
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell: Shell | LineShell
@@ -44,7 +44,7 @@ class Program:
         self._services = Services(self.refresh, self._shell.redraw_later, self.begin, self.open, self.call)
 
     async def run(self) -> Request:
-        """Run until the first session is over; return what its player asked for then."""
+        """Run until the first activity is over; return what its player asked for then."""
         first = self._stack[0]
         async with self._group:
             self.begin(self._tick())
@@ -61,13 +61,13 @@ class Program:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def open(self, session: Activity) -> None:
-        self._stack.append(session)
-        session.start(self._services)
+    def open(self, activity: Activity) -> None:
+        self._stack.append(activity)
+        activity.start(self._services)
         self.refresh()
 
     def refresh(self) -> None:
-        """Redraw, with the next session on top if one is over."""
+        """Redraw, with the next activity on top if one is over."""
         while len(self._stack) > 1 and self._stack[-1].over:
             self._stack.pop()
         if self._stack[-1].over or self._stack[0].over:
@@ -99,7 +99,7 @@ class Program:
         self._touch().act(action)
 
     def _touch(self) -> Activity:
-        """Return the session on top, which somebody uses, with how far it can be scrolled as it is drawn."""
+        """Return the activity on top, which somebody uses, with how far it can be scrolled as it is drawn."""
         self._touched = time.monotonic()
         top = self._stack[-1]
         top.ui = replace(top.ui, last_top=self._last_top)
@@ -108,8 +108,8 @@ class Program:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            for session in self._stack:
-                session.tick()
+            for activity in self._stack:
+                activity.tick()
 
 
 async def choose(ui: Ui, device: Device | None = None) -> tuple[Ui, Request]:

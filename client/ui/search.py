@@ -9,10 +9,10 @@ from client.finding.search import follow_seat
 from client.language import describe_reason
 from client.network.transport import FREE_ACCESS, ServerAccess
 from client.player.seats import KeptSeat
+from client.ui.activity import Activity, Services
 from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens.search import Search, seat_stands, with_found
-from client.ui.session import Activity, Services
 from client.ui.state import Ui
 
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from client.language import _
 from client.records import Better, Problem
 from client.ui import requests
+from client.ui.activity import Activity, Services
 from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens import problem as page
-from client.ui.session import Activity, Services
 from client.ui.state import Notice
 from engine.events import Place
 from engine.view import View, eyes_of

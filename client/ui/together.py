@@ -6,12 +6,12 @@ from client.language import _
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed, RequestRefused
 from client.records import Recording
+from client.ui.activity import Activity, Services
 from client.ui.keys import Act
 from client.ui.program import Replaying
 from client.ui.requests import Errand, PlayOn, Request, Review
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.replay import Companions, Replay, in_company, on_own_way
-from client.ui.session import Activity, Services
 from client.ui.state import Ui
 from client.ui.texts.tables import who_leads
 from client.ui.visit import LookingBack

@@ -40,7 +40,7 @@ class GuestLimits:
 class CpuBudget:
     """Time on the processor: so much at once, then a share of it.
 
-    With `house`, that of all guests together, nobody has to rest as long as there is enough for everybody.
+    With `common`, that of all guests together, nobody has to rest as long as there is enough for everybody.
     """
 
     def __init__(
@@ -48,18 +48,18 @@ class CpuBudget:
         at_once: float,
         share: Callable[[], float],
         clock: Callable[[], float],
-        house: "CpuBudget | None" = None,
+        common: "CpuBudget | None" = None,
     ) -> None:
         self._at_once, self._share, self._clock = at_once, share, clock
-        self._house = house
+        self._common = common
         self._left, self._last = at_once, clock()
 
     def spend(self, seconds: float) -> float:
         """Count what something took, for all guests as well; return for how many seconds to rest."""
         self.pay(seconds)
-        if self._house is not None:
-            self._house.pay(seconds)
-            if not self._house.exhausted:
+        if self._common is not None:
+            self._common.pay(seconds)
+            if not self._common.exhausted:
                 return 0.0
         return max(0.0, -self._left / self._share())
 

@@ -8,6 +8,7 @@ from client.language import _
 from client.network.refusals import describe_refusal
 from client.tables.table import TableModel
 from client.ui import requests
+from client.ui.activity import Activity
 from client.ui.lessons import goals
 from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
@@ -15,7 +16,6 @@ from client.ui.program import show
 from client.ui.requests import Request
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step
-from client.ui.session import Activity
 from client.ui.state import Notice, Outcome, Screen, Ui
 from client.ui.terminal.device import own_device
 from client.ui.texts.games import describe_influence, describe_soldier

@@ -136,8 +136,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return replace(ui, lobby_talk=lobby_talk)
         case NoticesChanged(notices):
             return with_log(ui, [tables.describe_notices(notices)])
-        case TableClosed(with_refusal):
-            return with_log(replace(ui, busy=False), [describe_refusal(with_refusal)])
+        case TableClosed(refused):
+            return with_log(replace(ui, busy=False), [describe_refusal(refused)])
         case ConnectionLost(reason, retry_in):
             ui = ui if ui.lost is not None else with_log(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)

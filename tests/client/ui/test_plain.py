@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client.tables.table import ConnectionLost, TableModel
+from client.ui.activity import Activity
 from client.ui.at_table import field_at, hand
 from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
@@ -27,7 +28,6 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, open_record, seen_in, with_analysis
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import with_found
-from client.ui.session import Activity
 from client.ui.state import Remark, TalkLog, Ui
 from client.ui.terminal.device import OwnLines
 from client.ui.texts.glyphs import ASCII

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from client.records import Better, Contest, Problem, Recording
 from client.ui import requests
-from client.ui.session import Activity, Services
+from client.ui.activity import Activity, Services
 from client.ui.solving import Problems, Solving
 from engine.board import Tile
 from engine.events import Place

@@ -9,12 +9,12 @@ from pathlib import Path
 from client.network.connection import open_connection
 from client.player.seats import Seats
 from client.ui import requests
+from client.ui.activity import Activity, Services
 from client.ui.game import Client
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import window_title
-from client.ui.session import Activity, Services
 from client.ui.state import Ui
 from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of

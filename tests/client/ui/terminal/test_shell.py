@@ -10,13 +10,13 @@ from prompt_toolkit.output import DummyOutput
 
 from client.player.preferences import Preferences
 from client.tables.table import TableModel
+from client.ui.activity import Activity
 from client.ui.frame import EMPTY, Frame, clickable, line
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Program
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
 from client.ui.screens.start import Start
-from client.ui.session import Activity
 from client.ui.state import Notice, Ui
 from client.ui.terminal.shell import Shell
 from client.ui.texts.glyphs import UNICODE

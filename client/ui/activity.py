@@ -15,7 +15,7 @@ from client.ui.state import Outcome, Ui
 
 
 class Services(NamedTuple):
-    """What the program does for a session: redraw, now or later; run work; open another; call the player."""
+    """What a program does for an activity: redraw, now or later; run work; open another; call the player."""
 
     changed: Callable[[], None]
     changed_later: Callable[[], None]
@@ -83,7 +83,7 @@ class Activity:
         self.show(with_log(self.ui, [sentence]))
 
     def end(self) -> None:
-        """Go back to the session below, or end the program."""
+        """Go back to the activity below, or end the program."""
         self.over = True
         self._changed()
 
