@@ -83,7 +83,6 @@ def sent(error: OSError) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_servers_come_and_go_and_a_second_one_is_renamed() -> None:
-    """Each is heard with its address; a goodbye takes it away immediately."""
     own = tuple(each for each in own_interfaces() if each.version == 4)
     async with listening() as latest:
         async with announce(Service("attic", 7733), own, sent) as first:
@@ -166,7 +165,6 @@ def announcements(draw: st.DrawFn) -> bytes:
 
 @pytest.mark.usefixtures("network")
 async def test_hostile_packets_change_nothing_for_others() -> None:
-    """Whatever is sent to the group: the server that is there is found afterwards, and few others."""
     hostile: list[bytes] = []
 
     @settings(max_examples=150, suppress_health_check=list(HealthCheck))
@@ -294,7 +292,6 @@ async def test_a_server_is_found_from_another_computer(neighbours: int) -> None:
 
 @pytest.mark.slow
 async def test_a_server_that_listens_on_loopback_is_not_heard_outside(neighbours: int) -> None:
-    """It is heard on its own computer, even if a neighbour asks it directly."""
     options = ("--announce", "--memory", "--no-config", "--name", "attic")
     async with serving(*options, imported=False) as server:
         found = await locate("attic", FREE_ACCESS, TIMEOUT)
@@ -379,7 +376,6 @@ def test_what_cannot_be_a_server_is_not_heard() -> None:
 
 
 def test_names_that_could_deceive_are_not_shown() -> None:
-    """Terminal escapes, text that runs backwards, mixed alphabets, addresses, and endless ones."""
     hidden = ("\x1b[2Jattic", "at\u202etic", "\u2800", " attic", "")
     for name in (*hidden, "\u0430ttic", "192.168.0.1", "a:b", "x" * 33):
         assert shown_name(f"{name}.{SERVICE_TYPE}") == "", name

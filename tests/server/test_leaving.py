@@ -103,7 +103,6 @@ async def sent_on(peer: Peer) -> str:
 
 
 async def test_tables_go_to_a_server_that_stays(database: str) -> None:
-    """Everybody at them learns where, and finds the same game there."""
     chooser = random.Random(1)
     async with two_nodes(database) as (stays, leaves):
         async with game(leaves.port, 3, watched=True) as peers:
@@ -229,7 +228,6 @@ async def test_a_silent_server_is_passed_over(database: str, monkeypatch: pytest
 
 
 async def test_a_server_without_a_successor(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tables wait for another one, and its clients try again later."""
     monkeypatch.setattr(hand_over, "_SECONDS_TO_TAKE", 0.3)
     chooser = random.Random(2)
     async with Node(database, "leaves") as leaves, game(leaves.port, 2) as peers:
@@ -407,7 +405,6 @@ CONFIG = Config(pages=WebPages(), trusted_proxies=(ipaddress.ip_network(ADDRESS)
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx here")
 async def test_pages_and_games_are_found_below_the_proxys_path(tmp_path: Path) -> None:
-    """The page, its live part, and the game at the address that the page tells."""
     async with running(CONFIG) as server, full_table(server.port, 2) as peers:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]

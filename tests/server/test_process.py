@@ -121,7 +121,6 @@ async def test_what_keeps_a_server_from_starting_is_reported_in_one_line(tmp_pat
 
 
 def test_all_interfaces_are_announced_by_usable_addresses() -> None:
-    """Nobody can join 0.0.0.0."""
     everywhere = "0.0.0.0"  # noqa: S104 - nothing listens there
     assert "127.0.0.1" in reachable(everywhere)
     assert everywhere not in reachable(everywhere)
@@ -130,7 +129,6 @@ def test_all_interfaces_are_announced_by_usable_addresses() -> None:
 
 
 async def test_a_server_on_all_ipv6_addresses_accepts_ipv4() -> None:
-    """The addresses announced for `--host ::` can be joined."""
     if not socket.has_dualstack_ipv6():
         pytest.skip("this system has no IPv6")
     async with running(Config(host="::")) as server:
@@ -248,7 +246,6 @@ async def test_newcomers_are_told_directly_after_their_welcome() -> None:
 
 
 async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
-    """Players, spectators and people in the lobby alike; at the end the server stops automatically."""
     clock = ManualClock()
     async with (
         timed_server(clock) as server,
@@ -295,7 +292,6 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
 
 
 async def test_the_server_stops_soon_after_the_last_game() -> None:
-    """Ten seconds later, for people who look at the result; they are told."""
     clock = ManualClock()
     async with timed_server(clock) as server, game(server.port, 2) as peers:
         server.drain.begin(600)

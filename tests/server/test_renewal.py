@@ -167,7 +167,6 @@ async def test_bad_files_change_nothing(tmp_path: Path) -> None:
 
 
 async def test_what_waits_for_a_restart_is_told(tmp_path: Path) -> None:
-    """By the names of the options; what can change has changed."""
     file = tmp_path / "serve.toml"
     file.write_text("memory = true\n")
     async with serving("--config", str(file)) as server:
@@ -208,7 +207,6 @@ def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
 async def test_the_end_of_a_certificate_is_told_in_time(
     days: float, level: str | None, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the start, and once a day."""
     certify(tmp_path, days)
     clock = ManualClock()
     config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem", timers=lambda: clock)
@@ -229,7 +227,6 @@ def openssl(*words: str) -> None:
 
 
 async def test_what_is_wrong_with_a_certificate_is_told_in_words(tmp_path: Path) -> None:
-    """In one line that names the file."""
     certify(tmp_path)
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     other = tmp_path / "other"

@@ -62,7 +62,6 @@ async def two_nodes(database: str, folder: Path) -> AsyncIterator[tuple[Running,
 
 
 async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_path: Path) -> None:
-    """Status, tables and clients, however long the answer is; announcements go to all, a drain to one."""
     host = tmp_path / "first"
     async with (
         two_nodes(database, tmp_path) as (first, second),
@@ -102,7 +101,6 @@ async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_p
 
 @pytest.mark.slow
 async def test_tables_are_closed_and_players_removed_wherever_they_are(database: str, tmp_path: Path) -> None:
-    """What the server there refuses is told here."""
     async with two_nodes(database, tmp_path) as (_, second), full_table(second.port, 2) as peers:
         code, first = peers[0].code, tmp_path / "first"
         assert (await failure_of(first, "remove", table=code, seat=2))["code"] == "no-such-seat"

@@ -63,7 +63,6 @@ async def test_the_level_of_the_log_can_be_changed(tmp_path: Path) -> None:
 
 
 async def test_stored_tables_are_listed_and_read_one_by_one(tmp_path: Path) -> None:
-    """In memory and in the archive, without bringing any back."""
     config = Config(data=tmp_path, admin=tmp_path / SOCKET_NAME, limits=Limits(over_seconds=0.01))
     async with running(config) as server:
         async with game(server.port, 2) as over:
@@ -96,7 +95,6 @@ async def backup_bytes(data: Path) -> bytes:
 
 
 async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_path: Path) -> None:
-    """Also those in the archive; what was played later is not there."""
     data, restored = tmp_path / "data", tmp_path / "restored"
     config = Config(data=data, admin=data / SOCKET_NAME, limits=Limits(over_seconds=0.01))
     async with running(config) as server:
@@ -225,7 +223,6 @@ def test_no_bytes_do_harm(content: bytes) -> None:
 
 
 async def test_a_thousand_connections_stop_neither_the_host_nor_the_game(tmp_path: Path) -> None:
-    """Beyond the first few they learn that there are too many, and cut."""
     loop = asyncio.get_running_loop()
     async with administered(tmp_path) as server, game(server.port, 2) as peers:
         held: list[socket.socket] = []
@@ -269,7 +266,6 @@ async def test_whoever_stalls_in_a_request_is_cut(tmp_path: Path, monkeypatch: p
 
 
 async def test_whoever_stalls_in_an_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without holding up whoever comes next."""
     monkeypatch.setattr(listener, "_SECONDS", 0.2)
     answered = []
 
@@ -475,7 +471,6 @@ async def samples(port: int) -> dict[str, float]:
 
 
 async def test_metrics_count_what_happens(tmp_path: Path) -> None:
-    """Tables, players, spectators, moves, refusals, resumes, commits and finished games are counted."""
     async with running(Config(data=tmp_path, watched=True)) as server:
         before = await samples(server.port)
         assert before["palatinus_moves_total"] == 0
@@ -506,7 +501,6 @@ async def test_metrics_count_what_happens(tmp_path: Path) -> None:
 
 
 async def test_without_the_option_there_are_no_metrics() -> None:
-    """Unless the host asks for them, these paths are answered like any other."""
     async with running(Config()) as server:
         for path in ("/healthz", "/metrics"):
             status, text = await http_get(server.port, path)

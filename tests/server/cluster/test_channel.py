@@ -75,7 +75,6 @@ def tables(channel: Channel) -> dict[str, int]:
 
 
 async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
-    """Also to a server that comes later, and whoever asked for it learns that it has changed."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         changes: list[dict[str, int]] = []
         two.on_change(PublicTable, lambda: changes.append(tables(two)))

@@ -57,7 +57,6 @@ def codes(server: Running) -> list[str]:
 
 
 async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
-    """The newest first, whoever has them; none that is private, and none that is gone."""
     async with (
         cluster(database, "one", "two") as (one, two),
         connected(one.port) as anna,
@@ -81,7 +80,6 @@ async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
 
 @pytest.mark.slow
 async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> None:
-    """They are no newer at the server that has taken them up."""
     async with cluster(database, "one") as (one,):
         async with cluster(database, "two") as (two,), connected(two.port) as bruno:
             old = (await bruno.open(2, "Bruno")).table
@@ -177,7 +175,6 @@ async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: 
 
 
 async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) -> None:
-    """If everybody may watch it."""
     async with (
         cluster(database, "one", address="wss://one.example/first/") as (one,),
         cluster(database, "two", pages=WebPages()) as (two,),
@@ -195,7 +192,6 @@ async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) 
 
 
 async def test_two_servers_that_draw_the_same_code(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that comes second draws again."""
     drawn: list[str] = []
 
     def new_code(*_taken: object, private: bool) -> str:
@@ -216,7 +212,6 @@ async def test_two_servers_that_draw_the_same_code(database: str, monkeypatch: p
 
 
 def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of tables that are there are not, however many they are."""
     monkeypatch.setattr(public_tables, "_MOST_TIMES", 2)
     told: list[PublicTable] = []
     channel = Mock(holding=lambda _: [(Node(1, "other", "ws://other", True, False), each) for each in told])
@@ -317,7 +312,6 @@ async def test_newcomers_open_their_tables_at_a_server_that_does_not_drain(datab
 
 
 async def test_players_play_again_at_a_server_that_drains(database: str) -> None:
-    """Their next table goes with them to another server when this one stops."""
     async with one_drains(database) as (one, _two):
         one.drain.cancel()
         async with finished_game(one, 2) as peers:
@@ -329,7 +323,6 @@ ANNA, BRUNO = PersonOnline("Anna"), PersonOnline("Bruno")
 
 
 async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -> None:
-    """A private table hides where somebody is, at other servers too; who comes later hears what was said."""
     async with (
         cluster(database, "one", "two", timers=FastClock) as (one, two),
         contextlib.AsyncExitStack() as stack,
@@ -362,7 +355,6 @@ async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -
 
 @pytest.mark.slow
 async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
-    """Of people, and of players at tables; who shows the token takes it along."""
     async with (
         cluster(database, "one", "two", timers=FastClock) as (one, two),
         contextlib.AsyncExitStack() as stack,
@@ -438,7 +430,6 @@ async def test_one_server_cannot_flood_the_lobbies_of_others(database: str) -> N
 
 
 async def test_remarks_of_all_servers_have_different_numbers(database: str) -> None:
-    """Even when they do not hear each other, and when the numbers come to their end."""
     numbers: list[int] = []
     for term in (1, 2, 3):
         said = Remarks(lambda: 0.0, 7, 100)

@@ -28,7 +28,6 @@ def of_one_48(number: int) -> Networks:
     ],
 )
 def test_an_ipv6_address_counts_as_its_networks(address: str, counted: list[str]) -> None:
-    """A client with one address of a /64 network has them all."""
     assert networks_of(address) == tuple(counted)
 
 

@@ -149,7 +149,6 @@ async def test_a_context_that_fails_or_is_cancelled_leaves_no_task() -> None:
 async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The move counts, wherever the table is now, and the players are sent to find it."""
     async with memory_server() as server, game(server.port, 2) as peers:
         journal = server.lobby.journal
         append = journal.append
@@ -215,7 +214,6 @@ async def refusal(port: int, code: str) -> str:
 
 @pytest.mark.usefixtures("unfit")
 async def test_a_start_sets_aside_what_cannot_go_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The log says which table, and holds nothing of it; nothing that it has begun goes on."""
     journal = SqliteJournal(tmp_path)
     for code in ("WELL", "ODDS", "FINE"):
         await journal.append(code, 0, ENTRIES)
@@ -317,7 +315,6 @@ async def cancelled_while_stored(server: Running, work: Awaitable[object]) -> No
 
 
 async def test_a_move_that_is_stored_is_played(tmp_path: Path) -> None:
-    """Everybody sees it, the next player moves, and a restart finds the same game."""
     config = Config(data=tmp_path, durable="full")
     async with running(config) as server, game(server.port, 3) as peers:
         table, mover = table_of(server, peers), peers[0]
@@ -337,7 +334,6 @@ async def let_all_tasks_run() -> None:
 
 
 async def test_urgent_work_comes_first_and_all_other_in_order() -> None:
-    """Urgent work comes first even if it asked last."""
     lock, order = PriorityLock(), list[str]()
 
     async def work(name: str) -> None:
@@ -378,7 +374,6 @@ STEPS = ["decide", "store", "tell"]
 
 
 async def test_every_move_is_traced_step_by_step() -> None:
-    """Each in a trace of its own, with the table's code unless it is private."""
     async with memory_server() as server, game(server.port, 2) as peers:
         with traces() as found:
             await play_on(peers, random.Random(1), moves=2)
@@ -504,7 +499,6 @@ def test_each_event_is_one_line_of_text() -> None:
 
 
 def test_each_event_is_one_json_object() -> None:
-    """It has the time, level, logger, event and all facts."""
     took_seat, sent_away, failed, _ = (json.loads(line) for line in log_lines(as_json=True))
     assert datetime.fromisoformat(took_seat.pop("time")).tzinfo is not None
     assert took_seat == {
@@ -520,7 +514,6 @@ def test_each_event_is_one_json_object() -> None:
 
 
 def test_info_lines_are_logged_only_if_verbose() -> None:
-    """Warnings and errors are always logged."""
     assert [json.loads(line)["event"] for line in log_lines(as_json=True, verbose=False)] == [
         "sent away",
         "table failed and is closed",

@@ -201,9 +201,7 @@ async def test_a_player_does_not_wait_for_strangers_at_the_same_address() -> Non
         assert counts.messages - before < 16 + 60, "the strangers' turns came first"
 
 
-async def test_a_player_comes_back_among_strangers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_player_comes_back_among_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stranger's connection that was there longest is cut; those of players are not."""
     async with (
         memory_server(connections_per_address=10, hello_seconds=TIMEOUT * 5) as server,
@@ -362,7 +360,6 @@ async def test_a_connection_that_sends_little_comes_before_all_that_never_stop()
 
 
 async def test_all_that_never_stop_get_the_same() -> None:
-    """None has two turns more than another."""
     _, turns = crowded_rate(seated=True)
     await turns_taken(turns, FRAMES)
     counted = Counter(turns)
@@ -371,7 +368,6 @@ async def test_all_that_never_stop_get_the_same() -> None:
 
 
 async def test_a_player_gets_more_than_others_and_not_everything() -> None:
-    """Two turns for one of each of the others."""
     rate, turns = crowded_rate()
     Waiting("player", rate, turns, greedy=True, seated=True).stand_in_line()
     await turns_taken(turns, 5 * 42)
@@ -420,7 +416,6 @@ async def test_networks_inside_one_take_turns_for_its_rate() -> None:
 
 
 async def test_a_connection_that_ends_leaves_the_line() -> None:
-    """Its turn is the next one's."""
     rate = FairRate(1, 200.0)
     turns: list[str] = []
     first, gone, last = (

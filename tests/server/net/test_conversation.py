@@ -71,7 +71,6 @@ def pack(**fields: Any) -> bytes:
 async def test_without_a_valid_hello_and_the_password_nobody_comes_in(
     first: bytes, code: Code, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The refusal lists the versions if none is common; the connection ends, and no error is logged."""
     config = Config(password="open", limits=Limits(wrong_password_seconds=0))  # noqa: S106 - a test's own
     async with running(config) as server, connected_without_hello(server.port) as peer:
         await peer.socket.send(first)
@@ -85,7 +84,6 @@ async def test_without_a_valid_hello_and_the_password_nobody_comes_in(
 
 
 async def test_hello_is_sent_only_once() -> None:
-    """A second hello is refused and changes nothing."""
     async with memory_server() as server, connected(server.port) as peer:
         await peer.send(Hello(list(VERSIONS), "again"))
         assert (await peer.until(Refused)).code == Code.HELLO_TWICE
@@ -93,13 +91,11 @@ async def test_hello_is_sent_only_once() -> None:
 
 
 async def test_a_client_that_sends_no_hello_is_disconnected() -> None:
-    """A silent connection ends after the hello time, in which even a busy machine opens it."""
     async with memory_server(hello_seconds=0.5) as server, connected_without_hello(server.port) as peer:
         assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
 
 
 async def test_a_client_at_a_table_may_be_idle() -> None:
-    """The lobby's idle time does not apply at a table."""
     async with memory_server(lobby_idle_seconds=0.5) as server, connected(server.port) as peer:
         await peer.open(2)
         async with connected(server.port) as idle:
@@ -120,7 +116,6 @@ async def test_frames_that_end_the_connection() -> None:
 
 
 async def test_a_message_may_come_in_fragments() -> None:
-    """Fragments are joined; nothing comes between, and together they do not exceed the size of a frame."""
     async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
         whole = pack(t="ping", id=7)
         await peer.socket.send([whole[:3], whole[3:5], whole[5:]])
@@ -133,7 +128,6 @@ async def test_a_message_may_come_in_fragments() -> None:
 
 @pytest.mark.parametrize("fragments", [17, 8000])
 async def test_too_many_fragments(caplog: pytest.LogCaptureFixture, fragments: int) -> None:
-    """Empty ones count too, even before a hello. No error is logged."""
     empty = frame(0x0)[1:]
     async with (
         memory_server(close_seconds=0.1) as server,
@@ -228,7 +222,6 @@ async def test_a_flood_is_slowed_without_loss_and_delays_nobody_else(fragments: 
 
 
 async def test_connections_beyond_the_limit_get_a_polite_503() -> None:
-    """A connection that ends makes room for another."""
     async with memory_server(connections=2) as server, connected(server.port) as staying:
         async with connected(server.port):
             answer = await exchange(server.port, UPGRADE)
@@ -244,7 +237,6 @@ MANY_MESSAGES = dict.fromkeys(("burst", "burst_per_address", "chat_per_table", "
 
 
 async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
-    """Chat goes on without delay while frames pile up, and the others learn that the client is gone."""
     async with (
         memory_server(outgoing_bytes=MOST_QUEUED, **MANY_MESSAGES) as server,
         full_table(server.port, 2, watched=True) as peers,
@@ -320,7 +312,6 @@ GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 async def test_plain_http_is_answered_with_how_to_play(caplog: pytest.LogCaptureFixture) -> None:
-    """A client that is not a game client learns what this server is and how to play."""
     async with undisturbed_server(caplog) as (server, _):
         for method, rest in (
             *(("GET", "\r\n"), ("GET", "User-Agent: Mozilla/5.0\r\nAccept: */*\r\n\r\n")),
@@ -365,7 +356,6 @@ GARBAGE = [
 
 
 async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """Malformed bytes end their connection, and no error is logged."""
     async with (
         undisturbed_server(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _),
         asyncio.TaskGroup() as tasks,
@@ -385,16 +375,12 @@ async def test_two_requests_at_once_are_answered_once(caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize("line", [b"y" * 100_000, b"X: " + b"y" * 900 + b"\r\n"], ids=["one line", "lines"])
 async def test_a_long_request_is_refused_early(caplog: pytest.LogCaptureFixture, line: bytes) -> None:
-    """What comes before a hello is small."""
     async with undisturbed_server(caplog, hello_seconds=TIMEOUT * 5, close_seconds=0.1) as (server, _):
         answer = await exchange(server.port, b"GET / HTTP/1.1\r\n" + line * 10)
         assert answer.startswith(b"HTTP/1.1 431 ")
 
 
-async def test_a_client_that_is_too_fast_is_disconnected(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Its frames are queued up to a limit, whatever they contain."""
+async def test_a_client_that_is_too_fast_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     async with undisturbed_server(caplog, incoming_bytes=10_000, rate=0.01) as (server, _):
         await exchange(server.port, UPGRADE + frame(0x9) * 3000)
     assert [record for record in caplog.records if record.getMessage() == "dropped: it sends too fast"]
@@ -415,7 +401,6 @@ async def test_queued_messages_do_not_delay_the_shutdown(sent: bytes) -> None:
 
 
 async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once for many of them, after they have ended."""
     given_back: list[bool] = []
     monkeypatch.setattr(freeing, "_SECONDS_FOR_OTHERS", 0.0)
     monkeypatch.setattr(freeing, "give_memory_back", lambda: given_back.append(True))
@@ -426,9 +411,7 @@ async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_loop], ids=["Python's", "the server's"])
-def test_a_flood_leaves_the_loop_time_for_all(
-    loop_factory: Callable[[], asyncio.AbstractEventLoop],
-) -> None:
+def test_a_flood_leaves_the_loop_time_for_all(loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """In each turn of the loop only few are accepted: asyncio alone would take all that wait."""
     flood = 200
 
@@ -473,10 +456,7 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
             client = clients.enter_context(socket.create_connection(listener.getsockname()))
             client.sendall(header + UPGRADE)
         async with websocket_server(
-            listener,
-            AccessControl(None, None, proxies),
-            connection_limits,
-            ServerConnection.wait_closed,
+            listener, AccessControl(None, None, proxies), connection_limits, ServerConnection.wait_closed
         ):
             counts = [0]
             async with asyncio.timeout(TIMEOUT):
@@ -539,12 +519,9 @@ async def test_frames_are_neither_held_back_nor_compressed() -> None:
 
 
 @pytest.mark.parametrize(
-    "flood",
-    [frame(0x9), frame(0xA, b"x"), frame(0x2, b"\xc1")],
-    ids=["pings", "pongs", "malformed messages"],
+    "flood", [frame(0x9), frame(0xA, b"x"), frame(0x2, b"\xc1")], ids=["pings", "pongs", "malformed messages"]
 )
 async def test_who_floods_and_never_reads_is_cut_off(caplog: pytest.LogCaptureFixture, flood: bytes) -> None:
-    """Megabytes of tiny frames end their connection, and no warning is logged."""
     hello = encode(Hello([1], "flood"))
     async with undisturbed_server(caplog, close_seconds=0.1, rate=1000.0) as (server, player):
         async with asyncio.timeout(TIMEOUT):

@@ -67,7 +67,6 @@ GOOD = {
 
 @pytest.mark.parametrize("header", GOOD)
 def test_a_header_is_read_whole_and_what_follows_is_left(header: bytes) -> None:
-    """It may arrive in pieces, and the client's first bytes with it."""
     for size in range(len(header)):
         assert proxy_header(header[:size]) is None
     for rest in (b"", b"GET / HTTP/1.1\r\n", SIGNATURE):
@@ -91,7 +90,6 @@ def test_a_header_is_read_whole_and_what_follows_is_left(header: bytes) -> None:
     ],
 )
 def test_what_is_not_a_header_is_refused(data: bytes) -> None:
-    """As soon as that is certain, however much is still to come."""
     with pytest.raises(BadProxyHeader):
         proxy_header(data)
 
@@ -161,7 +159,6 @@ async def server_behind_a_proxy(*, header: bool = False, **limits: float) -> Asy
 
 
 async def test_limits_hold_for_each_client_of_a_proxy() -> None:
-    """One of them at its limit does not keep the others out."""
     async with (
         server_behind_a_proxy(connections_per_address=2) as server,
         contextlib.AsyncExitStack() as stack,
@@ -178,7 +175,6 @@ async def test_limits_hold_for_each_client_of_a_proxy() -> None:
 
 
 async def test_a_stranger_cannot_choose_an_address() -> None:
-    """Who is not a trusted proxy is counted where it is, whatever its headers say."""
     async with (
         server_behind_a_proxy(connections_per_address=2) as server,
         contextlib.AsyncExitStack() as stack,
@@ -230,7 +226,6 @@ def page(name: str, headers: str = "") -> bytes:
 
 
 async def test_pages_are_not_shown_through_a_proxy() -> None:
-    """Health checks of the proxy itself are answered."""
     async with server_behind_a_proxy() as server:
         for name in ("/healthz", "/metrics"):
             assert b" 200 OK" in await exchange(server.port, page(name))
@@ -280,7 +275,6 @@ async def test_a_proxy_header_names_clients(tls: bool, certificate: Path, trusti
 
 
 async def test_a_stranger_has_no_proxy_header() -> None:
-    """From anyone but the trusted proxy it is a bad request, and plain requests are answered."""
     async with server_behind_a_proxy(header=True) as server:
         for header in GOOD:
             assert b" 101 " not in await exchange(server.port, header + UPGRADE, source=STRANGER)
@@ -303,7 +297,6 @@ async def test_a_trusted_proxy_without_a_header_is_cut(caplog: pytest.LogCapture
 
 
 async def test_a_header_that_never_ends_is_waited_for_no_longer_than_a_hello() -> None:
-    """And its connection is not counted any more."""
     async with server_behind_a_proxy(header=True, hello_seconds=0.1) as server:
         for data in (b"", b"PROXY TCP4", SIGNATURE + b"\x21\x11\x0f\xff" + bytes(100)):
             assert await exchange(server.port, data) == b""
@@ -338,7 +331,6 @@ async def test_plain_health_checks_are_not_logged(header: bool, caplog: pytest.L
 
 
 async def test_only_who_shows_the_token_is_let_in_and_believed() -> None:
-    """Each address that is named has limits of its own."""
     told: list[tuple[str, str]] = []
     limits = Limits(connections_per_address=2)
     async with running(Config(gateway=lambda url, token: told.append((url, token)), limits=limits)) as server:
@@ -401,7 +393,6 @@ def answered(each: socket.socket) -> bool:
 
 
 async def test_handshakes_take_turns_address_by_address(certificate: Path, trusting: ssl.SSLContext) -> None:
-    """Whoever comes after dozens of one address waits for a few of them."""
     hello = client_hello(trusting)
     async with serving(certificate, handshakes_cpu=0.01) as server:
         with begun(server.port, 60, hello) as strangers:

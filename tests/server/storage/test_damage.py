@@ -289,7 +289,6 @@ async def test_a_repair_that_is_killed_is_done_again_or_finished(case: Case, tmp
 
 
 def test_every_row_is_found_in_the_pages(tmp_path: Path) -> None:
-    """Short and long ones, in the file and in its log."""
     chance = random.Random(1)
     path = tmp_path / "rows"
     with contextlib.closing(sqlite3.connect(path)) as database:

@@ -143,7 +143,6 @@ async def test_a_move_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
 
 
 async def test_answers_survive_a_restart(tmp_path: Path) -> None:
-    """A repeated move is answered and counts once, and its id cannot be used for another message."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         move = peers[0].random_move(random.Random(3))
         await peers[0].done(move)
@@ -168,7 +167,6 @@ def full_disk(server: Running) -> Iterator[None]:
 
 
 async def test_a_request_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
-    """Open, join, start, move and leave change nothing, and succeed once the journal can be written again."""
     async with (
         running(Config(data=tmp_path)) as server,
         full_table(server.port, 2, random_layout=True, starting=0) as peers,
@@ -210,7 +208,6 @@ async def test_a_request_that_cannot_be_stored_is_refused(tmp_path: Path) -> Non
 
 
 async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path: Path) -> None:
-    """At a table that has not begun; when the journal fails, the server tries again later."""
     clock = ManualClock()
     config = Config(data=tmp_path, timers=lambda: clock)
     async with running(config) as server, full_table(server.port, 2) as (host, other):

@@ -140,7 +140,6 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
 async def test_the_same_file_is_put_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, alone: bool
 ) -> None:
-    """Nothing that was refused is stored, and a start after a kill finds everything that was told."""
     data, killed, elsewhere = tmp_path / "data", tmp_path / "killed", tmp_path / "elsewhere"
     async with running(Config(data=data, watched=True)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=4)
@@ -308,7 +307,6 @@ async def test_a_crowd_that_asks_for_the_health_page_writes_little() -> None:
 
 
 def test_a_repeated_failure_is_logged_once_a_minute() -> None:
-    """Each line counts the failures since the line before, and the last line all of them."""
     now = 0.0
     failure = RepeatedFailure(lambda: now)
     assert failure.works() == 0

@@ -82,7 +82,6 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
 
 
 async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes on with the next connection, and it can stop."""
     asked: list[object] = []
 
     async def silent(*question: object) -> None:
@@ -101,9 +100,7 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch:
         await held.close()
 
 
-async def test_a_silent_connection_leaves_time_to_renew_the_lease(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_silent_connection_leaves_time_to_renew_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     lapsed: list[bool] = []
 
     async def renew(*_: object) -> bool:
@@ -218,9 +215,7 @@ async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: py
         assert Seat(1) not in table.state.bot_seats
 
 
-async def test_a_damaged_table_that_another_has_just_restored(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_damaged_table_that_another_has_just_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(Config()) as server:
         monkeypatch.setattr(server.lobby.journal, "codes_set_aside", {"ONCE"})
         with pytest.raises(Refusal) as refused:
@@ -262,7 +257,6 @@ async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
 async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its request goes on in the middle, and its connection is closed like all others at the table."""
     async with running(Config()) as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2)).table
         table = server.lobby.tables[code]
@@ -403,7 +397,6 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
 
 @pytest.mark.slow
 async def test_nonsense_does_not_end_the_lease(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is looked at again and again; the tables that are here go on in the meantime."""
     looks = AsyncMock(side_effect=[None, Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
     monkeypatch.setattr(PostgresJournal, "look_at_others", looks)
     async with journal_at(database, "one", lease_seconds=1.0) as journal, kept(journal) as keeping:

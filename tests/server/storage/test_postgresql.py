@@ -51,7 +51,6 @@ async def make_schema(database: str, version: int, *others: str) -> None:
 
 @pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
 async def test_an_older_schema_is_brought_to_the_newest_version(database: str, version: int) -> None:
-    """With what is in it."""
     await make_schema(database, version, "INSERT INTO game_table (code, place) VALUES ('ABCD', '!')")
     async with journal_at(database) as journal:
         await journal.append("EFGH", 0, [OPENED])
@@ -89,7 +88,6 @@ async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> 
 
 
 async def test_a_code_is_taken_on_all_servers(database: str) -> None:
-    """Nothing of the other table changes, and what others append in the same turn is stored."""
     async with journal_at(database, "one") as one, journal_at(database, "two") as two:
         await one.append("ONCE", 0, ENTRIES)
         outcomes = await asyncio.gather(
@@ -104,7 +102,6 @@ async def test_a_code_is_taken_on_all_servers(database: str) -> None:
 
 
 async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> None:
-    """Another one has its tables; whatever it still tries is refused, and it learns that they are lost."""
     async with journal_at(database) as late:
         await late.append("ONCE", 0, ENTRIES)
         async with journal_at(database) as other:
@@ -153,9 +150,7 @@ async def test_games_that_others_archived_are_known_from_the_oldest_on(database:
         assert list(two.archived) == codes
 
 
-async def test_a_table_just_taken_is_neither_restored_nor_removed(
-    database: str,
-) -> None:
+async def test_a_table_just_taken_is_neither_restored_nor_removed(database: str) -> None:
     """Whoever asked learns so, and not that the journal is damaged, or that it was done."""
     async with journal_at(database, "one") as one, journal_at(database, "two") as two:
         await one.append("ONCE", 0, ENTRIES)
@@ -292,7 +287,6 @@ def test_of_a_url_only_the_place_is_shown(url: str, shown: str) -> None:
     ],
 )
 async def test_a_database_of_others_is_refused(database: str, statement: str, told: str) -> None:
-    """It is not changed."""
     async with journal_at(database):
         pass
     await PostgresStore(database).execute(statement)
@@ -482,8 +476,6 @@ def test_a_database_that_is_expected_back(error: Exception, passes: bool) -> Non
 
 
 def test_an_error_in_the_event_loop_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
-    """Neither the text of the error nor the arguments of the callback are in the log."""
-
     def fails(entry: Entry) -> None:
         raise KeyError(str(entry))
 
@@ -524,7 +516,6 @@ AS = "postgresql://me:sec%2Fret@db"
     ],
 )
 async def test_what_is_wrong_with_a_url_is_told_precisely(url: str, told: str) -> None:
-    """And nothing of it is repeated that may be a password."""
     error = await refused(url)
     assert told in error
     assert "sec" not in error

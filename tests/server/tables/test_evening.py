@@ -170,9 +170,7 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
         assert server.lobby.tables[table.table].state.bot_seats == set()
 
 
-async def test_who_leaves_early_is_not_said_to_pause(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_leaves_early_is_not_said_to_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
@@ -333,7 +331,6 @@ def _check_draw(tables: list[list[int]], free: set[int], met: Mapping[Pair, int]
 
 @pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_rounds(part: int) -> None:
-    """Over 500 evenings of 4 to 40 people who come and go: everybody who is there plays in every round."""
     for seed in range(part, _EVENINGS, len(_PARTS)):
         rng = random.Random(seed)
         here, ids = set(range(rng.randint(4, 40))), itertools.count(100)
@@ -352,7 +349,6 @@ def test_evenings_in_rounds(part: int) -> None:
 
 @pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_free_order(part: int) -> None:
-    """Over 500 evenings: nobody waits past the end of two tables and a while, and all games end."""
     for seed in range(part, _EVENINGS, len(_PARTS)):
         _play_in_free_order(random.Random(seed))
 

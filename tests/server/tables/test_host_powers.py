@@ -58,7 +58,6 @@ SHOWN = attrgetter("title", "private", "no_spectators", "hints", "quiet", "absen
 
 
 async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None:
-    """The table's name, whether it is listed and watched, who starts and the policy, also in a rematch."""
     async with served() as server, full_table(server.port, 2) as peers:
         await changed(peers[0], *SETTINGS)
         state = await state_where(peers[1], lambda state: state.absence == ByBot(60))
@@ -86,7 +85,6 @@ async def test_a_table_closed_to_spectators_sends_them_away() -> None:
 
 
 async def test_the_policy_changes_in_a_running_game() -> None:
-    """Everybody is told, and a bot plays where the game waited."""
     async with served() as server, game(server.port, 2) as peers:
         await disconnect(peers[1], peers[0])
         await changed(peers[0], AbsenceSetting(ByBot(0)))
@@ -154,7 +152,6 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
 
 
 async def test_a_player_is_removed_before_the_game() -> None:
-    """The seat is free, the token void, and whoever was removed cannot come straight back, nor the name."""
     async with memory_server() as server, full_table(server.port, 3) as peers:
         await peers[0].done(messages.Remove, 1)
         assert (await sent_away(peers[1])).code == Code.REMOVED
@@ -233,7 +230,6 @@ async def test_a_spectator_is_removed_at_any_time() -> None:
 
 
 async def test_hosting_is_handed_on() -> None:
-    """The new host may, the old one may not."""
     async with memory_server() as server, full_table(server.port, 2) as peers:
         assert await peers[0].refusal(messages.SeatBot, "random") == Code.NO_BOTS
         await peers[0].done(messages.HandOver, 1)
@@ -271,7 +267,6 @@ async def test_no_two_seats_have_the_same_people_while_seats_are_swapped(tmp_pat
 
 
 async def test_seats_are_swapped_and_shuffled() -> None:
-    """Each player is told the new seat; tokens, the host and who starts go with the players."""
     async with served() as server, full_table(server.port, 3, starting=2) as peers:
         await peers[0].done(messages.Arrange, (2, 0, 1))
         seats = []
@@ -299,7 +294,6 @@ async def test_seats_are_swapped_and_shuffled() -> None:
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(3600)])
 async def test_a_bot_plays_for_a_player_who_is_away(policy: Absence) -> None:
-    """After a minute, under the default policy too, until the player returns."""
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 2, absence=policy) as peers:
         await play_on(peers, random.Random(1), moves=1)
@@ -377,7 +371,6 @@ async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
 
 
 async def test_the_host_ends_a_game() -> None:
-    """Nobody wins, nobody can move, hidden pieces stay hidden, and the players can play again."""
     async with served() as server, game(server.port, 2, watched=True) as peers:
         await play_on(peers, random.Random(1), moves=5)
         await peers[0].done(messages.EndGame)
@@ -417,7 +410,6 @@ async def test_an_archived_table_can_be_closed_too(tmp_path: Path) -> None:
 
 
 async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
-    """Nobody is there any more, and everything is refused."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         session = table._context.audience.seated[Seat(0)]
@@ -469,7 +461,6 @@ async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
 
 @pytest.mark.parametrize("absence", [Wait(), ByVote(0), GameClock(600)])
 async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Wait | ByVote | GameClock) -> None:
-    """Under every policy and to the end; the others need not wait, and nobody has the token any more."""
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2, absence=absence) as peers:
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         assert (await sent_away(peers[0])).code == Code.REMOVED_BY_SERVER

@@ -46,7 +46,6 @@ async def table_gone(lobby: Lobby, code: str) -> None:
 
 
 async def test_the_list_shows_tables_newest_first() -> None:
-    """Each table is listed with host, seats, stage and options."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         assert await table_list(anna) == []
         first = await anna.open(2, "Anna")
@@ -60,7 +59,6 @@ async def test_the_list_shows_tables_newest_first() -> None:
 
 
 async def test_deserted_tables_are_behind_all_others() -> None:
-    """Until a player is back; a spectator does not count."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as zoe:
         await anna.open(2, "Anna")
         async with game(server.port, 2) as peers:
@@ -95,7 +93,6 @@ async def test_a_game_of_programs_alone_is_archived_as_soon_as_one_that_is_over(
 
 
 async def test_a_list_of_very_many_tables_can_be_read() -> None:
-    """The list is cut to the size that a message may have."""
     async with memory_server() as server, connected(server.port) as peer:
         seated = await peer.open(2)
         table = server.lobby.tables[seated.table]
@@ -106,7 +103,6 @@ async def test_a_list_of_very_many_tables_can_be_read() -> None:
 
 
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
-    """The lowest taken seat is host, also after another player takes the free seat."""
     async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
         await host.done(messages.Leave)
@@ -120,7 +116,6 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
 
 
 async def test_a_table_closes_when_everybody_has_left() -> None:
-    """Spectators are told, and return to the lobby."""
     async with (
         memory_server() as server,
         full_table(server.port, 2, watched=True) as (host, second, spectator),
@@ -135,7 +130,6 @@ async def test_a_table_closes_when_everybody_has_left() -> None:
 
 
 async def test_the_grace_time_starts_when_the_player_last_left() -> None:
-    """An earlier absence does not shorten the grace time of a later one."""
     clock = ManualClock()
     async with timed_server(clock, seat_grace_seconds=10) as server, full_table(server.port, 2) as peers:
         host, second = peers
@@ -179,7 +173,6 @@ async def test_a_token_is_valid_at_its_own_table_only() -> None:
 
 @pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
 async def test_opening_tables_is_rate_limited(limit: str) -> None:
-    """Per connection and per address; the refusal says when to try again, and joining is always possible."""
     async with (
         memory_server(**{limit: 2}) as server,
         connected(server.port) as anna,
@@ -200,7 +193,6 @@ async def test_opening_tables_is_rate_limited(limit: str) -> None:
 
 
 def test_a_client_that_has_waited_a_minute_may_go_on() -> None:
-    """The minute slides with time, and clients that were idle for a minute are forgotten."""
     limit = PerMinuteLimit(2)
     for now in (0.0, 30.0):
         assert limit.wait("a", now) == 0
@@ -323,7 +315,6 @@ async def say_ready(*peers: Peer, on: bool = True) -> None:
 
 
 async def test_everybody_sees_who_is_ready() -> None:
-    """Programs always are; whoever takes it back is not; the game starts all the same."""
     async with served() as server, full_table(server.port, 3, programs={2}, watched=True) as peers:
         await say_ready(peers[2], on=False)
         await say_ready(peers[0], peers[1])
@@ -336,7 +327,6 @@ async def test_everybody_sees_who_is_ready() -> None:
 
 
 async def test_a_game_that_changes_is_agreed_on_anew() -> None:
-    """What does not change the game changes nobody's mind."""
     async with memory_server() as server, full_table(server.port, 2) as peers:
         state = table_of(server, peers).state
         for setting in (Starting(1), AbsenceSetting(ByBot(60)), Hints(on=True)):
@@ -362,7 +352,6 @@ async def test_a_newcomer_is_agreed_on_anew() -> None:
 
 
 async def test_a_player_moves_to_a_free_seat() -> None:
-    """The token, the host and who starts go along; the seat left is free for others."""
     async with served() as server, connected(server.port) as host, connected(server.port) as bruno:
         await host.open(4, "Anna", starting=0)
         await bruno.join(host.code, "Bruno")
@@ -383,7 +372,6 @@ async def test_a_player_moves_to_a_free_seat() -> None:
 
 
 async def test_moving_keeps_no_absent_players_seat() -> None:
-    """However often others move, the seat of a player who stays away is free after its time."""
     clock = ManualClock()
     async with served(time=clock) as server, full_table(server.port, 3) as peers:
         await peers[2].done(messages.Leave)
@@ -413,7 +401,6 @@ async def see_peoples(peers: list[Peer], peoples: str) -> None:
 
 
 async def test_players_choose_their_peoples() -> None:
-    """Everybody sees it, spectators too, and the game deals what was shown."""
     async with served() as server, full_table(server.port, 4, watched=True) as peers:
         await see_peoples(peers, "eslm")
         await choose(peers[1], "A")

@@ -211,7 +211,6 @@ async def test_a_player_who_is_away_is_called_once(tmp_path: Path) -> None:
 
 
 async def test_a_player_who_is_here_is_not_called() -> None:
-    """Nor later, for the same turn."""
     async with called_by_url() as called, running(called.config) as server, game(server.port, 2) as peers:
         first = peer_on_turn(peers)
         assert first is not None
@@ -257,7 +256,6 @@ async def test_all_are_called_once_when_a_game_goes_on(
 
 
 async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it is their turn, and they did not know."""
     async with called_by_url() as called, running(called.config) as server:
         clock = called.clock
         monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
@@ -278,7 +276,6 @@ async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.M
 
 
 async def test_a_player_is_called_before_the_time_runs_out() -> None:
-    """When a quarter of it is left; both notices have the time left, in the player's language."""
     async with called_away(MoveClock(8 * HOUR), "it") as (called, server, away, here):
         called.clock.advance(GRACE)
         assert "7 h" in await called.receiver.next()
@@ -368,7 +365,6 @@ async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:
 
 
 async def test_the_address_stays_with_the_player() -> None:
-    """In another seat, and after a lost connection; whoever takes the seat later has none."""
     async with gathered(3) as (called, server, peers):
         host, guest, other = peers
         await leave_address(guest, called)
@@ -384,7 +380,6 @@ async def test_the_address_stays_with_the_player() -> None:
 
 
 async def test_codes_are_sent_at_a_limited_rate() -> None:
-    """To one receiver, whoever asks for it, and from one address."""
     async with gathered(2) as (called, _server, peers):
         limits = called.config.limits
         for number in range(limits.notice_codes_per_receiver):
@@ -494,7 +489,6 @@ async def test_certificates_are_checked(name: str, tmp_path: Path, monkeypatch: 
     ],
 )
 async def test_nothing_is_sent_to_this_computer(url: str) -> None:
-    """However its address is written: what the name leads to is looked at."""
     assert await postman("url").send(url, "en", "ws://here", NOTICE) in {"not a public address", "gaierror"}
 
 

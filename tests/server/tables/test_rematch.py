@@ -120,7 +120,6 @@ async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
 
 
 async def test_a_next_table_without_players_is_closed() -> None:
-    """The next player who asks for a rematch opens another one."""
     async with (
         memory_server(rematch_grace_seconds=0.1, seat_grace_seconds=0.1) as server,
         finished_game(server, 2) as peers,
@@ -156,7 +155,6 @@ async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
 
 
 async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
-    """A player who is still at the old table comes back to it."""
     limits = Limits(unattended_seconds=0.05)
     async with running(Config(data=tmp_path, limits=limits)) as server, finished_game(server, 2) as peers:
         old, code = peers[0].code, (await rematch(peers[0])).table
@@ -246,7 +244,6 @@ async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> 
 
 
 async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> None:
-    """Each table's standings are those before, and its own result once there is one; a restart keeps them."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         expected = [messages.Standing(), messages.Standing()]
         for number in range(2):
@@ -343,7 +340,6 @@ def _until(server: Running, code: str, step: int) -> list[messages.EventMap]:
 
 
 async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_path: Path) -> None:
-    """Everybody sees of it what their seat saw then, and gets their seat back; a restart keeps it."""
     records, step = tmp_path / "records", 30
     config = Config(data=tmp_path / "data", records=records)
     async with running(config) as server, finished_game(server, 3, watched=True) as peers:

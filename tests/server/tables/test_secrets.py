@@ -195,7 +195,6 @@ def without_addresses(record: logging.LogRecord, code: str) -> str:
 
 
 async def test_the_log_contains_neither_tokens_nor_frames(caplog: pytest.LogCaptureFixture) -> None:
-    """At no level: frames contain hidden pieces and tokens."""
     caplog.set_level(logging.DEBUG)
     async with running(Config()) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=4)

@@ -89,7 +89,6 @@ def test_what_was_not_used_lately_may_be_used_at_once() -> None:
 
 @pytest.mark.slow
 async def test_a_larger_share_has_more_processes(tmp_path: Path) -> None:
-    """Two of them think at the same time about what two ask; a third question waits."""
     brain = Waiting(tmp_path)
     async with processes(share=1.5) as thinking:
         answers = [thinking.ask(ask_in(GAME, brain), asker) for asker in "abc"]
@@ -170,7 +169,6 @@ def thread() -> Iterator[FairThread[str]]:
 
 
 async def test_askers_take_turns_at_a_thread(thread: FairThread[str]) -> None:
-    """One who asks for much delays another by one piece of work."""
     go, order = threading.Event(), list[str]()
 
     def work(name: str) -> str:
@@ -207,7 +205,6 @@ async def test_a_failure_reaches_the_asker_and_nobody_else(thread: FairThread[st
 
 
 async def test_no_more_than_its_share_of_the_processor_is_used() -> None:
-    """After each piece of work it rests for as long as the share demands."""
     thread: FairThread[float] = FairThread("test", 0.25)
 
     def work() -> float:

@@ -38,7 +38,6 @@ _HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
 
 
 async def test_a_page_follows_a_table_move_by_move() -> None:
-    """Each frame brings only what has changed: a move is a few kilobytes."""
     async with watched_game() as (_, peers, page):
         first = await page.receive()
         await page.until("players", "1 spectator")
@@ -51,7 +50,6 @@ async def test_a_page_follows_a_table_move_by_move() -> None:
 
 
 async def test_a_browser_is_a_spectator_like_any_other() -> None:
-    """Players learn that it watches and that it has gone; the host removes it, and it stays away."""
     async with web_server() as server, full_table(server.port, 2) as peers:
         host = peers[0]
         async with viewer(server.port, f"/watch/{host.code}", address="127.0.0.2") as page:
@@ -68,10 +66,7 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("setting", [Spectators(allowed=False), Private(on=True)])
-async def test_a_table_that_is_closed_or_private_is_seen_no_more(
-    setting: Spectators | Private,
-) -> None:
-    """Those who see it learn that there is nothing to be seen, as others with any code."""
+async def test_a_table_that_is_closed_or_private_is_seen_no_more(setting: Spectators | Private) -> None:
     async with watched_game() as (server, peers, page):
         await page.until("players", "Player 0")
         await peers[0].done(messages.ChangeSetting, setting)
@@ -127,7 +122,6 @@ async def test_a_table_has_no_more_browsers_than_spectators() -> None:
 async def test_a_server_that_cannot_say_how_a_table_stands_sends_browsers_away_for_now(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page comes back automatically, and nothing has failed."""
     async with web_server() as server, game(server.port, 2) as peers:
         monkeypatch.setattr(type(server.lobby.journal), "lapsed", True)
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
@@ -140,7 +134,6 @@ async def test_a_server_that_cannot_say_how_a_table_stands_sends_browsers_away_f
 
 
 async def test_the_list_of_tables_goes_on_by_itself() -> None:
-    """A new table shows, and one that turns private is gone."""
     async with web_server() as server, viewer(server.port, "/watch") as page:
         assert await page.receive() == {"tables": "<p>No tables are open.</p>"}
         async with connected(server.port) as peer:
@@ -226,7 +219,6 @@ async def test_the_scoring_is_walked_through_for_those_who_saw_the_game() -> Non
 
 
 async def test_the_page_of_a_finished_game_leads_to_the_next_one() -> None:
-    """As soon as the players go on there, and only while everybody may see that table."""
     async with web_server() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1))
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
@@ -267,8 +259,6 @@ async def test_a_game_that_was_ended_shows_no_wolf() -> None:
 
 
 async def test_a_drawing_that_fails_stops_no_game() -> None:
-    """Its viewers are told to come back later; the table plays on."""
-
     class Broken(WebPages):
         def table(self, *_args: object, **_options: object) -> NoReturn:
             raise ZeroDivisionError
@@ -307,7 +297,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_the_game_that_ends_first_is_large_until_its_result_has_been_seen() -> None:
-    """Then comes the next one, and between the games what comes next."""
     async with (
         running(CONFIG) as server,
         game(server.port, 2) as first,

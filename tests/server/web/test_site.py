@@ -23,19 +23,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from client.language import LANGUAGES
 from client.ui.web.pages import WebPages
 from engine.view import eyes_of, folded
+from protocol import messages
 from protocol.events import legal_of
-from protocol.messages import (
-    CallMe,
-    ChangeSetting,
-    ConfirmCall,
-    OpenTable,
-    PlacePiece,
-    Resume,
-    Show,
-    StartGame,
-    TableState,
-    TableSummary,
-)
 from protocol.pages import MoveChoice, PlayerHand
 from protocol.settings import Spectators
 from server.app import running
@@ -58,7 +47,6 @@ ODD_PATHS = (
 
 
 async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> None:
-    """Private tables are not there; one that is closed to spectators is, but leads nowhere."""
     async with (
         web_server() as server,
         connected(server.port) as public,
@@ -66,9 +54,9 @@ async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> Non
         connected(server.port) as closed,
     ):
         await public.open(2, "Anna")
-        await private.ask(OpenTable, 2, "Hidden", private=True)
+        await private.ask(messages.OpenTable, 2, "Hidden", private=True)
         await closed.open(2, "Carla")
-        await closed.done(ChangeSetting, Spectators(allowed=False))
+        await closed.done(messages.ChangeSetting, Spectators(allowed=False))
         answer = await asked(server.port, "/")
     assert answer.status == 200
     assert f'href="watch/{public.code}"' in answer.text
@@ -105,8 +93,8 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     async with web_server() as server, full_table(server.port, 2) as peers, connected(server.port) as private:
         opened = await asked(server.port, f"/watch/{peers[0].code}")
         small = await asked(server.port, f"/watch/{peers[0].code.lower()}")
-        await peers[0].done(ChangeSetting, Spectators(allowed=False))
-        await private.ask(OpenTable, 2, "Hidden", private=True)
+        await peers[0].done(messages.ChangeSetting, Spectators(allowed=False))
+        await private.ask(messages.OpenTable, 2, "Hidden", private=True)
         unknown = next(code for code in ("AAAA", "BBBB", "CCCC") if code not in server.lobby.tables)
         codes = (peers[0].code, private.code, unknown)
         answers = [await asked(server.port, f"/watch/{code}") for code in codes]
@@ -125,7 +113,6 @@ async def test_odd_paths_are_not_found() -> None:
 
 
 async def test_only_get_and_head_are_answered() -> None:
-    """HEAD has the headers and no body; others learn what is allowed, and a body is a bad request."""
     async with web_server() as server:
         whole, head = [await asked(server.port, "/?a=b", method) for method in ("GET", "HEAD")]
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"):
@@ -141,7 +128,6 @@ async def test_only_get_and_head_are_answered() -> None:
 
 
 async def test_a_flood_of_requests_is_answered_briefly() -> None:
-    """Beyond its pages within a minute, an address is told when to come back; others are not."""
     async with web_server(pages_per_address=3) as server:
         answers = [await asked(server.port, path) for path in ("/", "/x", "/watch/ABCD", "/", "/x")]
     assert [answer.status for answer in answers] == [200, 404, 404, 429, 429]
@@ -154,7 +140,7 @@ async def test_who_asks_often_for_the_list_of_tables_delays_nobody() -> None:
     ready, drawn = threading.Event(), list[str]()
 
     class Slow(WebPages):
-        def tables(self, language: str, tables: Sequence[TableSummary]) -> dict[str, str]:
+        def tables(self, language: str, tables: Sequence[messages.TableSummary]) -> dict[str, str]:
             ready.wait()
             drawn.append(language)
             return super().tables(language, tables)
@@ -203,7 +189,6 @@ async def test_a_page_whose_name_was_made_to_lead_here_neither_sees_nor_plays() 
 
 
 async def test_a_page_is_opened_by_every_name_that_no_stranger_can_have() -> None:
-    """By addresses, names of the local network, and the name given with --address."""
     names = ("[::1]", "attic", "attic.local", "attic.home.arpa", "ATTIC.LAN.", "games.example")
     await check_opened_by(*names)
 
@@ -268,7 +253,6 @@ async def test_the_address_to_join_is_the_one_that_the_browser_used() -> None:
 
 
 async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
-    """Scheme, host and path come from its headers, and no metrics go by; others' are ignored."""
     forwarded = {
         "X-Forwarded-For": "203.0.113.7",
         "X-Forwarded-Proto": "https",
@@ -290,7 +274,6 @@ async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
 
 
 async def test_over_tls_the_address_says_so(certificate: Path, trusting: ssl.SSLContext) -> None:
-    """`https` leads to the page, `wss` to the game."""
     async with running(replace(CONFIG, tls_cert=certificate)) as server:
         answer = await asked(server.port, "/", tls=trusting)
     assert f"palatinus join wss://127.0.0.1:{server.port}<" in answer.text
@@ -312,7 +295,6 @@ async def test_a_page_speaks_the_readers_language() -> None:
 
 
 async def test_nothing_of_a_request_reaches_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """Paths and headers are made up by strangers."""
     with caplog.at_level(logging.DEBUG):
         async with web_server() as server:
             await asked(
@@ -324,7 +306,6 @@ async def test_nothing_of_a_request_reaches_the_log(caplog: pytest.LogCaptureFix
 
 
 async def test_the_program_says_where_its_pages_are(tmp_path: Path) -> None:
-    """Beside the addresses to join; browsers get the page, and it ends with the server."""
     file = tmp_path / "serve.toml"
     file.write_text("web = true\nmemory = true\n", encoding="utf-8")
     async with serving("--config", str(file), "--lang", "en") as server:
@@ -342,7 +323,7 @@ PAGES = WebPages()
 
 def drawn(page: PagePeer, language: str, choice: MoveChoice) -> dict[str, str]:
     """Return the page as it is drawn from nothing but the messages that its own connection has received."""
-    state = next(each for each in reversed(page.received) if isinstance(each, TableState))
+    state = next(each for each in reversed(page.received) if isinstance(each, messages.TableState))
     assert page.seat is not None
     hand = PlayerHand(page.seat, None, choice, (), page.seq if state.stage == "playing" else 0)
     view, seen = page.view, page.seen
@@ -365,10 +346,10 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
             page = await stack.enter_async_context(player_page(server.port, code, language=language))
             await page.join(code, f"P{number}")
             pages[language] = page
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         peers = [host, *pages.values()]
         for peer in peers:
-            while (await peer.until(TableState)).stage == "gathering":
+            while (await peer.until(messages.TableState)).stage == "gathering":
                 pass
         chosen = dict.fromkeys(pages, MoveChoice())
         chosen["en"] = MoveChoice(piece="Em", field="A1", position=1, orientation=2)
@@ -395,7 +376,7 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
     After the game, the steps are those of the whole record, through which somebody may lead.
     """
     async with seated_in_browser(starting=1) as (host, page):
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         await page.news()
         await host.news()
         await play_on((host, page), random.Random(1), 12)
@@ -417,19 +398,19 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
         assert page.parts["result"] == ""
         await page.socket.send('{"moment": 999}')
         await page.until_shown(lambda parts: "<table>" in parts["result"])
-        await host.done(Show, 5)
+        await host.done(messages.Show, 5)
         await page.until_shown(lambda parts: "Host leads" in parts["look"])
         assert "<table>" in page.parts["result"]
         await page.socket.send('{"follow": true}')
         await page.until_shown(lambda parts: ">6/" in parts["look"] and "Looking back" in parts["now"])
-        await host.done(Show, 255)
+        await host.done(messages.Show, 255)
         await page.until_shown(lambda parts: "<table>" in parts["result"])
-        await host.done(Show, 36)
+        await host.done(messages.Show, 36)
         await page.until_shown(lambda parts: ">37/" in parts["look"])
         assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
         await page.socket.send('{"follow": false, "moment": 3}')
         await page.until_shown(lambda parts: ">3/" in parts["look"])
-        await host.done(Show)
+        await host.done(messages.Show)
         await page.until_shown(lambda parts: "leads" not in parts["look"])
 
 
@@ -437,10 +418,10 @@ async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
     """Whoever knows the table, or has the page open, sees no seat; who comes back with the token does."""
     async with seated_in_browser(starting=1, random_layout=True) as (host, page):
         code, token = page.code, page.token
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         await page.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
         async with player_page(page.port, code) as other:
-            assert await other.refusal(Resume, code, "x" * 43) == "bad-token"
+            assert await other.refusal(messages.Resume, code, "x" * 43) == "bad-token"
             assert not any(
                 inside for part, inside in other.parts.items() if part not in {"refusal", "now", "way-in"}
             )
@@ -451,10 +432,9 @@ async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
 
 
 async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> None:
-    """A choice that makes no sense now is shown as none; a text that is no choice is not taken."""
     async with seated_in_browser(starting=1, random_layout=True) as (host, page):
         await page.socket.send('{"field": "A1", "piece": "As"}')  # there is no game
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         await page.until_shown(lambda parts: "Touch a piece" in parts.get("ask", ""))
         own = json.loads(re.findall(r"data-choose=\"([^\"]*)", page.parts["hand"])[0].replace("&#34;", '"'))
         await page.socket.send(json.dumps(own))
@@ -469,17 +449,15 @@ async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> 
 
 
 async def test_a_refusal_is_told_in_the_readers_language() -> None:
-    """The code comes in the message, the sentence with the page."""
     async with seated_in_browser(language="it", starting=0, random_layout=True) as (host, page):
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         await page.news()
-        refused = await page.refused(PlacePiece, "Em", "A1")
+        refused = await page.refused(messages.PlacePiece, "Em", "A1")
         assert refused.code == "not-your-turn"
         await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
 
 
 async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_it() -> None:
-    """The menu offers it if the server calls anybody; what is typed goes into the button's message."""
     async with called_by_url() as called:
         config = replace(called.config, pages=WebPages())
         async with running(config) as server, connected(server.port) as host:
@@ -489,19 +467,19 @@ async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_i
                 await page.until_shown(lambda parts: 'name="to"' in parts.get("menu", ""))
                 assert "un URL" in page.parts["menu"]
                 called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
-                await page.done(CallMe, called.url, "it")
+                await page.done(messages.CallMe, called.url, "it")
                 await page.until_shown(lambda parts: "non ha potuto essere consegnato" in parts["menu"])
                 await called.receiver.next()
-                await page.done(CallMe, called.url, "it")
+                await page.done(messages.CallMe, called.url, "it")
                 await page.until_shown(lambda parts: 'name="digits"' in parts["menu"])
-                await page.done(ConfirmCall, await called.receiver.code())
+                await page.done(messages.ConfirmCall, await called.receiver.code())
                 await page.until_shown(lambda parts: 'name="' not in parts["menu"])
                 assert "secret-topic" not in "".join(page.shown)
                 off = next(
                     each for each in re.findall('data-do="([^"]*)', page.parts["menu"]) if "call-me" in each
                 )
                 assert json.loads(html.unescape(off)) == {"t": "call-me", "id": 0}
-                await page.done(CallMe)
+                await page.done(messages.CallMe)
                 await page.until_shown(lambda parts: 'name="to"' in parts["menu"])
 
 
@@ -518,7 +496,6 @@ async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:
 
 
 async def test_a_table_can_be_opened_where_no_table_is() -> None:
-    """The page has no code; opening is what any client does, and the page shows the seat that comes of it."""
     async with web_server() as server:
         assert "select" in (await asked(server.port, "/play/")).text
         async with player_page(server.port, "") as page:
@@ -545,7 +522,6 @@ async def test_pages_that_are_for_watching_only_seat_nobody() -> None:
 
 
 async def test_a_server_with_a_password_asks_players_in_browsers_for_it() -> None:
-    """In the hello, as it asks any client: without it there is nothing to be seen."""
     async with running(Config(pages=WebPages(), password=WORD)) as server:
         answer = await asked(server.port, "/play/ABCD")
         assert 'type="password"' in answer.text

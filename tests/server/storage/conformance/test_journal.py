@@ -89,7 +89,6 @@ async def test_a_forgotten_table_is_gone_and_a_shortened_one_keeps_what_counts(s
 
 
 async def test_an_error_that_nobody_foresaw_does_not_stop_the_journal(store: Store) -> None:
-    """Whoever has caused it is told, and what comes afterwards is stored."""
     async with store.opened() as journal, asyncio.timeout(TIMEOUT):
         for number in range(2):  # SQLite's first commit is made in a thread
             with pytest.raises(NotStored):
@@ -100,7 +99,6 @@ async def test_an_error_that_nobody_foresaw_does_not_stop_the_journal(store: Sto
 
 
 async def test_an_archived_table_can_be_brought_back_or_removed(store: Store) -> None:
-    """It has the same entries, and goes on."""
     before = int(time.time())
     async with store.opened() as journal:
         await journal.append("ONCE", 0, ENTRIES)
@@ -199,7 +197,6 @@ async def test_a_table_set_aside_is_kept_for_its_host(store: Store, archived: bo
 
 
 async def test_the_journal_knows_whose_records_are_due(store: Store) -> None:
-    """From the last move until the record is written, a restart included."""
     async with store.opened() as journal:
         await journal.append("ONCE", 0, ENTRIES[:3])
         await journal.append("ONCE", 3, ENTRIES[3:], 1_000)

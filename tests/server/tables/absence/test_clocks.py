@@ -62,7 +62,6 @@ from tests.server.thinking.test_processes import thinkers
 
 
 async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
-    """Each turn has its own time, and a slow player keeps the seat."""
     time = ManualClock()
     async with (
         served(pause=LONG_PAUSE, time=time) as server,
@@ -89,7 +88,6 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
 
 
 async def test_the_clock_is_read_when_a_move_is_handled() -> None:
-    """A move is too late if its time ran out while it was queued at the table."""
     time = ManualClock()
     async with (
         served(pause=LONG_PAUSE, time=time) as server,
@@ -130,7 +128,6 @@ async def test_timers_are_handled_before_queued_requests() -> None:
 
 
 async def test_players_whose_game_clocks_have_run_out_may_watch() -> None:
-    """The stand-in moves for them to the end, and they are sent no legal moves."""
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
         moves = []
@@ -255,7 +252,6 @@ async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None
 
 @given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
 def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
-    """A seat's time left is its allowance less its used time, and never negative."""
     clocks = Clocks(GameClock(seconds), 4)
     used = [0] * 4
     for number, taken in turns:
@@ -337,7 +333,6 @@ async def test_the_host_seats_bots() -> None:
 
 
 async def test_no_two_names_at_a_table_look_alike() -> None:
-    """A bot takes another name than those of players and spectators, and nobody takes a bot's."""
     async with serve_bots() as server, connected(server.port) as host, connected(server.port) as other:
         await host.open(3)
         await other.ask(messages.Watch, host.code, name="Greedy-l")
@@ -377,7 +372,6 @@ async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
 
 @pytest.mark.parametrize("leaves", [True, False])
 async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
-    """A table before its game ends with its last person, even if that one never comes back."""
     clock = ManualClock()
     async with serve_bots(time=clock) as server, connected(server.port) as host:
         await host.open(2)
@@ -409,7 +403,6 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
 
 @pytest.mark.parametrize("absence", [WAIT, MoveClock(60), GameClock(600)])
 async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> None:
-    """They move for themselves, see what their seats see, need no clock, and come along immediately."""
     views: list[tuple[Seat, View]] = []
 
     def watched(view: View, legal: Legal, rng: random.Random) -> Command:
@@ -570,7 +563,6 @@ async def test_a_bot_whose_brain_fails_still_moves(brain: Choose, caplog: pytest
 
 
 async def test_a_bot_whose_process_is_lost_moves_all_the_same() -> None:
-    """Nobody waits for it for long, and no process is left."""
     async with (
         served_in_processes(hanging, bots_seconds=0.6) as server,
         game(server.port, 2, bots={1: "slow"}) as (host,),
@@ -580,7 +572,6 @@ async def test_a_bot_whose_process_is_lost_moves_all_the_same() -> None:
 
 
 async def test_a_bot_learns_from_game_to_game() -> None:
-    """With the same players in their seats, as bots that are clients do."""
     async with served_in_processes(Learning()) as server, game(server.port, 2, bots={1: "slow"}) as peers:
         (host,) = peers
         await play_to_the_end(peers)
@@ -607,7 +598,6 @@ async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_killed_leaves_no_process() -> None:
-    """Not even while these think, for seconds."""
     async with (
         serving("--memory", "--bots-cpu", "2") as server,
         game(server.port, 3, bots={1: "consul", 2: "consul"}) as (host,),

@@ -63,7 +63,6 @@ from tests.server.thinking.brains import cheating, raising
 
 
 async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
-    """Everybody sees that it holds the seat, its moves are marked, and the game is played to the end."""
     async with (
         served(tmp_path) as server,
         game(server.port, 3, watched=True, absence=ByBot(0), random_layout=False) as peers,
@@ -132,7 +131,6 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
 
 
 async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
-    """A move that cannot be stored is not sent; it is made once it can be stored."""
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
         append = journal.append
@@ -156,7 +154,6 @@ async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path)
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
 async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> None:
-    """Under every policy it visibly holds the seat until the program is back."""
     async with served() as server, game(server.port, 2, programs={1}, absence=policy) as peers:
         anna, program = peers
         await play_on(peers, random.Random(1), moves=1)
@@ -173,7 +170,6 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
 
 
 async def test_programs_do_not_play_an_abandoned_game() -> None:
-    """Without a person present no bot moves for a program; when one returns the game goes on."""
     async with served() as server, game(server.port, 3, programs={1, 2}) as peers:
         anna, *_ = peers
         await play_on(peers, random.Random(1), moves=1)
@@ -186,14 +182,12 @@ async def test_programs_do_not_play_an_abandoned_game() -> None:
 
 
 async def test_a_game_of_programs_alone_goes_on() -> None:
-    """When one of them leaves, the stand-in plays for it."""
     async with served() as server, game(server.port, 2, programs={0, 1}) as peers:
         await disconnect(peers[1], peers[0])
         await play_to_the_end(peers[:1])
 
 
 async def test_programs_neither_vote_nor_are_voted_on(tmp_path: Path) -> None:
-    """More than half of the people present is enough, also after a restart."""
     async with served(tmp_path) as server, game(server.port, 4, programs={1, 2}, absence=ByVote(0)) as peers:
         anna, program, other, dario = peers
         await disconnect(dario, anna)
@@ -275,7 +269,6 @@ async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
 
 
 async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -> None:
-    """The others chat in the meantime, and a player who returns makes the move."""
     slow_brain, thinks, may_move = held_brain()
     time = ManualClock()
     async with (

@@ -41,7 +41,6 @@ async def goes_on(peer: Peer) -> None:
 
 @pytest.mark.parametrize("policy", [WAIT, ByBot(60), ByVote(60)])
 async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> None:
-    """Everybody learns who paused; nobody may move, until the player who paused ends it."""
     async with served() as server, game(server.port, 3, absence=policy, watched=True) as peers:
         assert await peers[1].refusal(messages.AskPause, on=False) == Code.NOT_PAUSED
         await pause(peers[1])
@@ -431,7 +430,6 @@ def days_left(state: TableState, seat: int) -> int:
 
 
 async def test_the_clock_stands_on_a_holiday(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everybody knows; nobody stays, the server restarts, and time that was used before stays used."""
     clock = clock_of_day(monkeypatch)
     async with (
         served(tmp_path, clock) as server,

@@ -138,7 +138,6 @@ async def test_a_server_with_a_fixed_seed_asks_for_no_shares() -> None:
 
 
 async def test_the_next_game_has_a_new_commitment() -> None:
-    """A rematch, with the pledges that came with it."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
         await begin(seated)
         first = draws_of(seated[0].peer)
@@ -180,7 +179,6 @@ async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
 
 
 async def test_a_share_that_was_not_pledged_does_not_count() -> None:
-    """It is refused, and not waited for any longer; nor does a share for another draw count."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
         await host.send(messages.StartGame(host.next_id()))
@@ -237,7 +235,6 @@ async def test_a_start_is_asked_for_once() -> None:
 
 
 async def test_who_leaves_breaks_the_start_off() -> None:
-    """The host learns which seat is empty, now and when the request comes again."""
     async with memory_server() as server, sharers(server.port, 3) as seated:
         host, _, guest = (each.peer for each in seated)
         start = messages.StartGame(host.next_id())
@@ -263,7 +260,6 @@ async def _answer_to(peer: Peer, start: messages.StartGame) -> messages.Refused:
 
 
 async def test_a_start_that_everybody_has_left_is_void() -> None:
-    """There is nobody to play; whoever comes back asks again."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
         start = messages.StartGame(host.next_id())
@@ -419,7 +415,6 @@ def outcomes_key(seed: Bytes32, draws: Draws) -> str:
 
 
 async def test_nobody_learns_a_share_before_the_game(caplog: pytest.LogCaptureFixture) -> None:
-    """What a client shows the server is not shown to others until everybody has shown theirs."""
     caplog.set_level(logging.DEBUG)
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)

@@ -58,7 +58,6 @@ async def test_an_id_is_used_for_one_message_only() -> None:
 
 
 async def test_a_refused_move_stays_refused_under_its_id() -> None:
-    """The same message gets the same refusal, even if the move has become legal."""
     async with memory_server() as server, game(server.port, 2) as peers:
         early = messages.PlacePiece(peers[1].next_id(), "Sm", "A1")
         first = await peers[1].refused(early)
@@ -126,7 +125,6 @@ def check_catching_up(message: messages.Events | messages.Snapshot, after: int, 
 
 
 async def test_a_connection_that_was_taken_over_cannot_move() -> None:
-    """A move queued behind the takeover is not played; the others always see the player as present."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
         async with held_back(table._context.lobby.journal, "append") as storing:
@@ -150,7 +148,6 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
 
 
 async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
-    """This is the average, without the start and the scoring."""
     async with memory_server() as server, game(server.port, 4, watched=True) as peers:
         before = [len(peer.frames) for peer in peers]
         await play_on(peers, random.Random(7), moves=28)
@@ -205,7 +202,6 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
 
 
 async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything() -> None:
-    """Its player is asked as usual; the others are sent the same bytes as without a plan."""
     sent = []
     for plans in (False, True):
         time = ManualClock()
@@ -229,7 +225,6 @@ async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything(
 
 
 async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
-    """Even in the second before it is carried out."""
     time = ManualClock()
     async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
         piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))

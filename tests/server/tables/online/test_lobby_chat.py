@@ -99,7 +99,6 @@ async def test_people_see_who_is_online_and_where() -> None:
 
 
 async def test_a_private_table_shows_nowhere() -> None:
-    """Its players and its spectators are playing, without a code; also once it has become private."""
     async with in_lobby("Anna", "Bruno", "Carla") as (server, stack, (anna, bruno, carla)):
         code = (await bruno.open(2, "Bruno", private=True)).table
         await carla.watch(code)
@@ -133,7 +132,6 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
 
 
 async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
-    """Whoever comes back from a table learns what they missed, once."""
     async with in_lobby("Anna", "Bruno") as (_, _, (anna, bruno)):
         assert await says(anna, "hello 🦊") == "said"
         (first,) = await heard(bruno, 1)
@@ -290,7 +288,6 @@ async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
 
 
 async def test_the_list_has_room_for_people_of_all_addresses() -> None:
-    """Whoever connects fifty times at one address does not hide all others."""
     config = Config(timers=FastClock, trusted_proxies=THIS_COMPUTER)
     async with running(config) as server, contextlib.AsyncExitStack() as stack:
         for number in range(PEOPLE_LISTED):
@@ -305,7 +302,6 @@ async def test_the_list_has_room_for_people_of_all_addresses() -> None:
 
 
 async def test_what_many_say_at_once_comes_together() -> None:
-    """A hundred remarks between two rounds are one message for each listener, and none is lost."""
     clock = ManualClock()
     async with timed_server(clock, **MANY) as server, contextlib.AsyncExitStack() as stack:
         anna = await entered(stack, server.port, "Anna")

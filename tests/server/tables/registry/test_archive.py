@@ -95,7 +95,6 @@ async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) ->
 
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, restarted: bool) -> None:
-    """Meanwhile it is neither in memory nor in the list; a restart makes no difference."""
     config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(running(config))
@@ -140,7 +139,6 @@ async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None
 
 
 async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Path) -> None:
-    """A request queued while the game is archived is answered from the archive."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server, connected(server.port) as peer:
         async with held_back(server.lobby.journal, "archive") as waiting:
             async with game(server.port, 2) as peers:
@@ -154,7 +152,6 @@ async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Pa
 
 
 async def test_a_game_that_cannot_be_archived_stays(tmp_path: Path) -> None:
-    """The server tries again until the journal can be written."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server:
         journal = journal_of(server)
         async with game(server.port, 2) as peers:
@@ -197,7 +194,6 @@ async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path
 
 
 async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
-    """They are archived when the server is full, and their players lose nothing."""
     async with (
         running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
         connected(server.port) as anna,
@@ -312,7 +308,6 @@ def test_the_largest_address_loses_games_first(games: list[tuple[str, bool]], sh
 
 
 async def test_a_damaged_archived_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It is set aside, logged and refused to its players; the others play on."""
     config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with running(config) as server, game(server.port, 2) as peers:
         pass

@@ -37,7 +37,6 @@ from server.tables.names import alike, check_name
     ],
 )
 def test_look_alikes_are_alike(name: str, other: str) -> None:
-    """Letters of other alphabets, digits for letters, case and ligatures make no difference."""
     assert alike(name, other)
     assert alike(other, name)
 
@@ -51,12 +50,10 @@ def test_look_alikes_are_alike(name: str, other: str) -> None:
     ],
 )
 def test_different_names_are_not_alike(name: str, other: str) -> None:
-    """Names that can be told apart may be at one table."""
     assert not alike(name, other)
 
 
 def test_all_look_alikes_in_unicodes_list_are_alike() -> None:
-    """Every two texts that look alike are found, if names may contain them."""
     groups = confusables()
     assert len(groups) > 1000
     pairs = 0

@@ -61,7 +61,6 @@ seat_entries = st.one_of(
     ]
 )
 def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> None:
-    """Players join, leave, vote and change their minds in any order."""
     entries = [stored.Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
     kept = [entries[number] for number in live_entries(entries)]
     before, after = (PersistentState(each, RandomChance(random.Random(1))) for each in (entries, kept))
@@ -82,7 +81,6 @@ async def join_and_leave(peer: Peer, code: str, times: int) -> None:
 
 
 async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> None:
-    """The journal has little more than what counts, and a restart restores the same table."""
     config = Config(data=tmp_path, limits=FAST)
     async with running(config) as server, full_table(server.port, 3) as peers:
         await peers[2].done(Leave)
@@ -117,7 +115,6 @@ async def test_a_long_journal_is_shortened_at_start(tmp_path: Path, monkeypatch:
 
 
 async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None:
-    """However long its journal is, the other tables are answered in the meantime."""
     journal = SqliteJournal(tmp_path)
     threads = []
 
