@@ -328,6 +328,12 @@ async def test_plain_http_is_answered_with_how_to_play(caplog: pytest.LogCapture
             scheme = b"wss" if "https" in rest else b"ws"
             assert (b"Palatinus game server" in answer) == (method != "HEAD")
             assert (b"palatinus join %s://" % scheme in answer) == (method != "HEAD"), rest
+        for _ in range(20):  # two that come together are answered once
+            answer = await exchange(server.port, GET * 2)
+            assert answer.count(b"HTTP/1.1 ") == 1
+            assert answer.startswith(b"HTTP/1.1 426 ")
+        # An Origin header means a web page, which could play with its visitor's seat.
+        assert await upgrade_status(server.port, origin="http://evil.example") == 403
 
 
 GARBAGE = [
@@ -362,15 +368,6 @@ async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None
     ):
         for pieces in GARBAGE:
             tasks.create_task(exchange(server.port, *pieces))
-
-
-async def test_two_requests_at_once_are_answered_once(caplog: pytest.LogCaptureFixture) -> None:
-    """What follows a request is read when it has been answered, however both come."""
-    async with undisturbed_server(caplog) as (server, _):
-        for _ in range(20):
-            answer = await exchange(server.port, GET * 2)
-            assert answer.count(b"HTTP/1.1 ") == 1
-            assert answer.startswith(b"HTTP/1.1 426 ")
 
 
 @pytest.mark.parametrize("line", [b"y" * 100_000, b"X: " + b"y" * 900 + b"\r\n"], ids=["one line", "lines"])
@@ -497,12 +494,6 @@ async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
         ):
             connection_limits.stop()
             assert await exchange(listener.getsockname()[1]) == b""
-
-
-async def test_a_web_page_is_refused() -> None:
-    """An Origin header means a web page, which could play with its visitor's seat."""
-    async with memory_server() as server:
-        assert await upgrade_status(server.port, origin="http://evil.example") == 403
 
 
 async def test_frames_are_neither_held_back_nor_compressed() -> None:

@@ -279,8 +279,7 @@ async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
         async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
             assert server.lobby.tables.keys() == {other}
             assert server.lobby.journal.codes_set_aside == {damaged}
-            refused = await peer.refused(Resume(peer.next_id(), damaged, "x" * 43))
-            assert refused.code == Code.TABLE_DAMAGED
+            assert await peer.refusal(Resume(peer.next_id(), damaged, "x" * 43)) == Code.TABLE_DAMAGED
     told = [record for record in caplog.records if record.levelname == "WARNING" and record.name != "asyncio"]
     assert sum(f"table={damaged}" in describe(record) for record in told) == 1
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:

@@ -55,8 +55,7 @@ LOG = f"{FILE_NAME}-wal"
 async def check_nothing_is_stored(peers: list[Peer], port: int) -> None:
     """Fail unless moves are refused, nobody is sent them, and the server is unhealthy."""
     for _ in range(3):
-        refused = await peers[0].refused(peers[0].random_move(random.Random(1)))
-        assert refused.code == Code.NOT_STORED
+        assert await peers[0].refusal(peers[0].random_move(random.Random(1))) == Code.NOT_STORED
     for peer in peers:
         await peer.nothing_but_pong()
     assert (await http_get(port, "/healthz"))[0] == 503

@@ -327,20 +327,15 @@ async def test_everybody_sees_who_is_ready() -> None:
 
 
 async def test_a_game_that_changes_is_agreed_on_anew() -> None:
-    async with memory_server() as server, full_table(server.port, 2) as peers:
+    """As when the host changes it, a seat is taken again, or seats are swapped; not when a player leaves."""
+    async with memory_server() as server, full_table(server.port, 3) as peers:
         state = table_of(server, peers).state
         for setting in (Starting(1), AbsenceSetting(ByBot(60)), Hints(on=True)):
             await say_ready(*peers)
             await changed(peers[0], Title(f"not {setting}"[:20]), Private(on=True))
-            assert state.ready == {0, 1}
+            assert state.ready == {0, 1, 2}
             await changed(peers[0], setting)
             assert state.ready == set()
-
-
-async def test_a_newcomer_is_agreed_on_anew() -> None:
-    """A player who leaves is not ready, nor is anybody once the seat is taken again, or seats change."""
-    async with memory_server() as server, full_table(server.port, 3) as peers:
-        state = table_of(server, peers).state
         await say_ready(*peers)
         await peers[2].done(messages.Leave)
         assert state.ready == {0, 1}
@@ -405,6 +400,11 @@ async def test_players_choose_their_peoples() -> None:
         await see_peoples(peers, "eslm")
         await choose(peers[1], "A")
         await see_peoples(peers, "eAlm")
+        refused = await peers[2].refused(messages.ChoosePeople, "A")
+        assert (refused.code, refused.about) == (
+            Code.PEOPLE_TAKEN,
+            {"people": "A", "name": "Player 1", "free_peoples": "E, S, L, M"},
+        )
         await choose(peers[3], "E")
         await see_peoples(peers, "sAlE")
         await choose(peers[1], None)
@@ -415,19 +415,6 @@ async def test_players_choose_their_peoples() -> None:
         for peer in peers:
             await state_where(peer, lambda state: state.stage == "playing" and peoples_in(state) == "----")
             assert ["".join(own) for own in peer.sight.start.peoples] == ["S", "L", "M", "E"]
-
-
-async def test_a_people_is_chosen_once() -> None:
-    """The refusal says by whom and what is left; what a seat merely would have can be chosen."""
-    async with memory_server() as server, full_table(server.port, 3) as peers:
-        await choose(peers[0], "M")
-        refused = await peers[1].refused(messages.ChoosePeople, "M")
-        assert (refused.code, refused.about) == (
-            Code.PEOPLE_TAKEN,
-            {"people": "M", "name": "Player 0", "free_peoples": "E, S, L, A"},
-        )
-        await choose(peers[1], "L")
-        await see_peoples(peers, "MLe")
 
 
 async def test_saying_it_twice_stores_nothing_and_tells_nobody() -> None:

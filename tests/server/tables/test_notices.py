@@ -344,16 +344,13 @@ async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:
     async with gathered(2) as (called, _server, peers):
         host, guest = peers
         assert [each.notices for each in host.told(messages.Welcome)] == [["url"]]
-        refused = await host.refused(messages.ConfirmCall, "000000")
-        assert refused.code == Code.NO_CODE
+        assert await host.refusal(messages.ConfirmCall, "000000") == Code.NO_CODE
         await host.done(messages.CallMe, called.url)
         assert host.received[-2] == messages.Notices("unconfirmed", "url")
         code = await called.receiver.code()
-        refused = await guest.refused(messages.ConfirmCall, code)
-        assert refused.code == Code.NO_CODE
+        assert await guest.refusal(messages.ConfirmCall, code) == Code.NO_CODE
         wrong = "000000" if code != "000000" else "000001"
-        refused = await host.refused(messages.ConfirmCall, wrong)
-        assert refused.code == Code.WRONG_CODE
+        assert await host.refusal(messages.ConfirmCall, wrong) == Code.WRONG_CODE
         await host.done(messages.ConfirmCall, code)
         assert host.received[-2] == messages.Notices("confirmed", "url")
         await host.done(messages.CallMe)
@@ -384,12 +381,13 @@ async def test_codes_are_sent_at_a_limited_rate() -> None:
         limits = called.config.limits
         for number in range(limits.notice_codes_per_receiver):
             await peers[number % 2].done(messages.CallMe, f"{called.url}?a={number}")
-        refused = await peers[0].refused(messages.CallMe, called.url.replace("secret", "SECRET"))
-        assert refused.code == Code.TOO_MANY_CODES
+        assert (
+            await peers[0].refusal(messages.CallMe, called.url.replace("secret", "SECRET"))
+            == Code.TOO_MANY_CODES
+        )
         for number in range(limits.notice_codes_per_address - limits.notice_codes_per_receiver):
             await peers[0].done(messages.CallMe, f"{called.url}/{number}")
-        refused = await peers[1].refused(messages.CallMe, f"{called.url}/other")
-        assert refused.code == Code.TOO_MANY_CODES
+        assert await peers[1].refusal(messages.CallMe, f"{called.url}/other") == Code.TOO_MANY_CODES
 
 
 async def test_a_server_that_calls_nobody_says_so() -> None:

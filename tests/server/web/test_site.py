@@ -103,17 +103,13 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     assert len({answer.body for answer in answers}) == 1
 
 
-async def test_odd_paths_are_not_found() -> None:
-    """There are no files and no folders, only these pages; what a page needs is in it."""
+async def test_only_get_and_head_of_these_pages_are_answered() -> None:
+    """There are no files and no folders; what a page needs is in it."""
     async with web_server() as server:
         for path in ODD_PATHS:
-            answer = await asked(server.port, path)
-            assert answer.status == 404, path
-            assert b"passwd" not in answer.body
-
-
-async def test_only_get_and_head_are_answered() -> None:
-    async with web_server() as server:
+            odd = await asked(server.port, path)
+            assert odd.status == 404, path
+            assert b"passwd" not in odd.body
         whole, head = [await asked(server.port, "/?a=b", method) for method in ("GET", "HEAD")]
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"):
             answer = await asked(server.port, "/", method)
@@ -229,6 +225,11 @@ async def test_a_server_with_a_password_shows_no_tables() -> None:
         front = await asked(server.port, "/")
         tables = [await asked(server.port, f"/watch/{code}") for code in ("ABCD", "EFGH")]
         refused = await upgrade_status(server.port, "/watch", f"http://127.0.0.1:{server.port}")
+        # Players are asked for it in the hello, as any client is.
+        assert 'type="password"' in (await asked(server.port, "/play/ABCD")).text
+        with pytest.raises(AssertionError):
+            async with player_page(server.port, "ABCD"):
+                pass
     assert front.status == 200
     assert "password" in front.text
     assert 'id="tables"' not in front.text
@@ -452,8 +453,7 @@ async def test_a_refusal_is_told_in_the_readers_language() -> None:
     async with seated_in_browser(language="it", starting=0, random_layout=True) as (host, page):
         await host.send(messages.StartGame(host.next_id()))
         await page.news()
-        refused = await page.refused(messages.PlacePiece, "Em", "A1")
-        assert refused.code == "not-your-turn"
+        assert await page.refusal(messages.PlacePiece, "Em", "A1") == "not-your-turn"
         await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
 
 
@@ -519,12 +519,3 @@ async def test_pages_that_are_for_watching_only_seat_nobody() -> None:
         code = (await host.open(2, "Host")).table
         async with viewer(server.port, f"/watch/{code}") as page:
             assert f'href="../play/{code}"' in (await page.receive())["play"]
-
-
-async def test_a_server_with_a_password_asks_players_in_browsers_for_it() -> None:
-    async with running(Config(pages=WebPages(), password=WORD)) as server:
-        answer = await asked(server.port, "/play/ABCD")
-        assert 'type="password"' in answer.text
-        with pytest.raises(AssertionError):
-            async with player_page(server.port, "ABCD"):
-                pass

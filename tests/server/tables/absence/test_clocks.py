@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
@@ -29,7 +28,6 @@ from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.monitoring.logs import describe
 from server.tables.absence.stand_in import Pace
-from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -250,21 +248,6 @@ async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None
         assert await peers[1].refusal(peers[1].random_move(random.Random(1))) == Code.TIME_UP
 
 
-@given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
-def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
-    clocks = Clocks(GameClock(seconds), 4)
-    used = [0] * 4
-    for number, taken in turns:
-        seat = Seat(number)
-        allowance = clocks.allowance(seat)
-        assert allowance is not None
-        clocks.charge(seat, min(taken, allowance))
-        used[seat] += taken
-    for seat in map(Seat, range(4)):
-        assert clocks.left(seat) == max(0, 1000 * seconds - used[seat])
-        assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
-
-
 @given(games(), seeds)
 def test_the_pace_is_drawn_and_tells_nothing(game: Game, seed: int) -> None:
     """Who sees no hidden piece would draw the same time from the same chance; it is 1.5 to 4 seconds."""
@@ -351,13 +334,11 @@ async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
         refusal = await dario.refused(messages.JoinTable, host.code, "Dario", 1, program=True)
         assert (refusal.code, refusal.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2"})
         assert (await ben.join(host.code, "Ben")).seat == 2
-        refusal = await dario.refused(messages.JoinTable, host.code, "Dario", program=True)
-        assert refusal.code == Code.TABLE_FULL
+        assert await dario.refusal(messages.JoinTable, host.code, "Dario", program=True) == Code.TABLE_FULL
         assert (await carla.join(host.code, "random-1")).seat == 1  # the name that it had is free with it
         state = await state_where(host, lambda state: not any(each.level for each in state.seats))
         assert [each.name for each in state.seats] == ["Anna", "random-1", "Ben"]
-        refusal = await dario.refused(messages.JoinTable, host.code, "Dario")
-        assert refusal.code == Code.TABLE_FULL
+        assert await dario.refusal(messages.JoinTable, host.code, "Dario") == Code.TABLE_FULL
 
 
 async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:

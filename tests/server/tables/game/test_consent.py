@@ -485,10 +485,8 @@ async def test_the_host_sets_the_days_and_games_without_days_have_none() -> None
     async with served() as server, game(server.port, 2, absence=LETTERS) as peers:
         await changed(peers[0], Holidays(0))
         await state_where(peers[1], lambda state: state.holidays == 0)
-        refused = await peers[1].refused(TakeHoliday, on=True)
-        assert refused.code == Code.NO_HOLIDAYS
+        assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
         await changed(peers[0], Holidays(2))
         await holiday(peers[1])
     async with served() as server, game(server.port, 2, absence=WAIT) as peers:
-        refused = await peers[1].refused(TakeHoliday, on=True)
-        assert refused.code == Code.NO_HOLIDAYS
+        assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
