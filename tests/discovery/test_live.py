@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -34,7 +33,6 @@ from tests.discovery.network import inside, own_network
 from tests.server.peer import TIMEOUT, connected
 from tests.server.process import serving
 
-ROOT = Path(__file__).parents[2]
 ANYWHERE = "0.0.0.0"  # noqa: S104 - in a network of the test's own
 
 

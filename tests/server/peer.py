@@ -317,13 +317,12 @@ async def full_table(
             await peers[-1].watch(code)
         for peer in peers:
             states = peer.told(messages.TableState)
-            while not states or not _complete(states[-1], players, watched):
+            while not states or (
+                len([each for each in states[-1].seats if each.here]),
+                states[-1].spectators,
+            ) != (players, watched):
                 states.append(await peer.until(messages.TableState))
         yield peers
-
-
-def _complete(state: messages.TableState, players: int, watched: bool) -> bool:
-    return sum(seat.here for seat in state.seats) == players and state.spectators == watched
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ import random
 import re
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -290,26 +290,18 @@ async def test_a_table_taken_up_when_the_lease_is_lost(
         assert begun == ["ONCE"]
 
 
-@contextlib.asynccontextmanager
-async def disk_that_waits(server: Running) -> AsyncIterator[None]:
-    """Let nothing be stored before the context ends."""
-    on = threading.Event()
-    journal = journal_of(server)
-    journal._thread.submit(on.wait)
-    try:
-        yield
-    finally:
-        on.set()
-
-
 async def cancelled_while_stored(server: Running, work: Awaitable[object]) -> None:
     """Cancel `work` in the middle of a commit, twice, and wait until it has ended."""
-    async with disk_that_waits(server):
+    stored = threading.Event()
+    journal_of(server)._thread.submit(stored.wait)
+    try:
         task = asyncio.ensure_future(work)
         await eventually(lambda: journal_of(server)._queue._at_work is not None)
         for _ in range(2):
             task.cancel()
             await asyncio.sleep(0)
+    finally:
+        stored.set()
     with pytest.raises(asyncio.CancelledError):
         await task
 

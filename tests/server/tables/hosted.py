@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from client.bots.brains import at_random
+from client.bots.greedy import greedy
 from engine.game import Game, RandomChance
 from protocol.messages import ChangeSetting, Events, Refused, TableState, Vote
 from protocol.settings import Setting
@@ -20,6 +21,7 @@ from tests.server.peer import Peer, all_caught_up, peer_on_turn, table_of
 from tests.server.storage.test_journal import table_facts
 
 LONG_PAUSE = 3600.0
+BRAINS: Mapping[str, Choose] = MappingProxyType({"random": at_random, "greedy": greedy})
 
 
 @contextlib.asynccontextmanager
@@ -28,7 +30,7 @@ async def served(
     time: ManualClock | None = None,
     *,
     stand_in: Choose = at_random,
-    brains: Mapping[str, Choose] = MappingProxyType({}),
+    brains: Mapping[str, Choose] = BRAINS,
     pause: float = 0.0,
 ) -> AsyncIterator[Running]:
     """Run a server whose stand-in and bots take this pause for a move, on a clock that only tests advance.

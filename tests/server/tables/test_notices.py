@@ -436,13 +436,10 @@ def test_addresses_that_are_not_on_the_internet(address: str) -> None:
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2a00:1450:4001:831::200e"])
-def test_addresses_on_the_internet(address: str) -> None:
-    assert is_public(address)
-
-
-def test_addresses_on_the_networks_of_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_on_the_internet(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is at home may have public IPv6 addresses."""
+    assert is_public("8.8.8.8")
+    assert is_public("2a00:1450:4001:831::200e")
     here = ipaddress.ip_interface("2a00:1450:4001:831::1/64")
     monkeypatch.setattr("server.net.postman.all_interfaces", lambda: (here,))
     assert not is_public("2a00:1450:4001:831::200e")

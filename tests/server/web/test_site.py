@@ -484,24 +484,23 @@ async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_i
 
 
 async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:
-    """Nobody learns from it which tables there are; it loads nothing else, 60 KB at most."""
+    """Nobody learns from it which tables there are; it loads nothing else, 60 KB at most.
+
+    Without a code it opens a table, as any client does, and shows the seat that comes of it.
+    """
     async with web_server() as server, connected(server.port) as host:
         code = (await host.open(2, "Host", private=True)).table
         pages = [await asked(server.port, f"/play/{each}") for each in (code, "ABCDEFGH")]
         odd = [await asked(server.port, path) for path in ("/play", "/play/ABC", "/play/ABCD/")]
-    assert [page.status for page in pages] == [200, 200]
-    assert pages[0].text.replace(code, "ABCDEFGH") == pages[1].text
-    assert len(pages[0].body) < 60_000
-    assert {page.status for page in odd} == {404}
-
-
-async def test_a_table_can_be_opened_where_no_table_is() -> None:
-    async with web_server() as server:
         assert "select" in (await asked(server.port, "/play/")).text
         async with player_page(server.port, "") as page:
             await page.open(2, "Anna")
             await page.until_shown(lambda parts: "Anna" in parts.get("players", ""))
-            assert server.lobby.tables.keys() == {page.code}
+            assert server.lobby.tables.keys() == {page.code, code}
+    assert [page.status for page in pages] == [200, 200]
+    assert pages[0].text.replace(code, "ABCDEFGH") == pages[1].text
+    assert len(pages[0].body) < 60_000
+    assert {page.status for page in odd} == {404}
 
 
 async def test_pages_that_are_for_watching_only_seat_nobody() -> None:

@@ -4,8 +4,7 @@ import contextlib
 import logging
 import random
 import re
-from collections.abc import AsyncIterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import assume, given
 
 from client.bots.brains import at_random
-from client.bots.greedy import greedy
 from engine.events import Command
 from engine.game import Game, GameOptions
 from engine.legal import Legal
@@ -45,7 +43,6 @@ from tests.server.peer import (
 )
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
-from tests.server.tables import hosted
 from tests.server.tables.hosted import (
     LONG_PAUSE,
     disconnect,
@@ -258,27 +255,19 @@ def test_the_pace_is_drawn_and_tells_nothing(game: Game, seed: int) -> None:
     assert 1.5 <= pauses[0] <= 4.0
 
 
-def test_a_bot_alone_with_a_person_or_in_a_hurry_takes_no_more_than_it_must() -> None:
-    view = played(GameOptions(2), 1, 1).view
-    assert Pace(1.0, 1, human=True).pause(view, among_people=False) == 1.0
+def test_a_bot_takes_a_drawn_time_among_people_and_else_no_more_than_it_must() -> None:
+    view, pace = played(GameOptions(3), 1, 8).view, Pace(1.0, 1, human=True)
+    assert pace.pause(view, among_people=False) == 1.0
+    assert pace.pause(view, among_people=False, late=True) == 0.0
     assert Pace(1.0, 1, human=False).pause(view, among_people=True) == 1.0
     assert Pace(0.0, 1, human=True).pause(view, among_people=True) == 0.0
-    assert Pace(1.0, 1, human=True).pause(view, among_people=False, late=True) == 0.0
-
-
-def test_moves_differ_in_their_time() -> None:
-    view, pace = played(GameOptions(3), 1, 8).view, Pace(1.0, 1, human=True)
     for late in (False, True):  # at once, a late move would show when it was chosen
         drawn = {pace.pause(view, among_people=True, late=late) for _ in range(10)}
         assert len(drawn) == 10
         assert min(drawn) >= 1.5
 
 
-BRAINS: Mapping[str, Choose] = {"random": at_random, "greedy": greedy}
 PAUSE = 1.0
-
-
-serve_bots = partial(hosted.served, brains=BRAINS)
 
 
 async def seated_bot(host: Peer, level: str = "random", seat: int | None = None) -> messages.TableState:
@@ -295,19 +284,22 @@ async def latest(peer: Peer) -> messages.TableState:
 
 
 async def test_the_host_seats_bots() -> None:
-    """They take the first free seat or the one that is named, are here, and have names of their own."""
-    async with serve_bots() as server, connected(server.port) as host, connected(server.port) as other:
+    """They take the first free seat or the one that is named, are here, and no name looks like another."""
+    async with served() as server, connected(server.port) as host, connected(server.port) as other:
         await host.open(5)
+        await other.ask(messages.Watch, host.code, name="Greedy-l")
         await seated_bot(host, "greedy", 3)
         await seated_bot(host)
         state = await seated_bot(host, "greedy")
         assert [(each.name, each.level, each.here) for each in state.seats] == [
             ("Anna", None, True),
             ("random-1", "random", True),
+            ("greedy-3", "greedy", True),
             ("greedy-2", "greedy", True),
-            ("greedy-1", "greedy", True),
             (None, None, False),
         ]
+        await other.done(messages.Leave)
+        assert await other.refusal(messages.JoinTable, host.code, "GREEDY - 2") == Code.NAME_TAKEN
         tables = await other.answer(messages.Tables, messages.ListTables)
         assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
         assert [each.levels for each in host.told(messages.Welcome)] == [["random", "greedy"]]
@@ -315,19 +307,9 @@ async def test_the_host_seats_bots() -> None:
         assert (await latest(host)).seats[1].name is None
 
 
-async def test_no_two_names_at_a_table_look_alike() -> None:
-    async with serve_bots() as server, connected(server.port) as host, connected(server.port) as other:
-        await host.open(3)
-        await other.ask(messages.Watch, host.code, name="Greedy-l")
-        state = await seated_bot(host, "greedy")
-        assert state.seats[1].name == "greedy-2"
-        await other.done(messages.Leave)
-        assert await other.refusal(messages.JoinTable, host.code, "GREEDY - 2") == Code.NAME_TAKEN
-
-
 async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
     """Free seats go first; programs take none, and nobody takes a seat from a person."""
-    async with serve_bots() as server, contextlib.AsyncExitStack() as stack:
+    async with served() as server, contextlib.AsyncExitStack() as stack:
         host, ben, carla, dario = [await stack.enter_async_context(connected(server.port)) for _ in range(4)]
         await host.open(3)
         await seated_bot(host)
@@ -342,7 +324,7 @@ async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
 
 
 async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
-    async with serve_bots() as server, full_table(server.port, 3, bots={1: "greedy"}) as (host, other):
+    async with served() as server, full_table(server.port, 3, bots={1: "greedy"}) as (host, other):
         await host.done(messages.Arrange, (1, 2, 0))
         state = await latest(host)
         assert [each.level for each in state.seats] == ["greedy", None, None]
@@ -354,7 +336,7 @@ async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
 @pytest.mark.parametrize("leaves", [True, False])
 async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
     clock = ManualClock()
-    async with serve_bots(time=clock) as server, connected(server.port) as host:
+    async with served(time=clock) as server, connected(server.port) as host:
         await host.open(2)
         await seated_bot(host)
         if leaves:
@@ -369,7 +351,7 @@ async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
 async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_path: Path) -> None:
     """Also in the seat of somebody who was away, and after a restart: it is never away itself."""
     clock = ManualClock()
-    async with serve_bots(tmp_path, clock) as server, full_table(server.port, 2) as (host, other):
+    async with served(tmp_path, clock) as server, full_table(server.port, 2) as (host, other):
         await other.socket.close()
         await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name is not None)
         await host.done(messages.Remove, 1)
@@ -377,7 +359,7 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
         clock.advance(2 * Limits().seat_grace_seconds)
         assert (await latest(host)).seats[1].level == "random"
     later = ManualClock()
-    async with serve_bots(tmp_path, later) as server, resumed(server.port, host) as (back,):
+    async with served(tmp_path, later) as server, resumed(server.port, host) as (back,):
         later.advance(2 * Limits().seat_grace_seconds)
         assert (await latest(back)).seats[1].level == "random"
 
@@ -392,7 +374,7 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
 
     bots = {1: "watched", 2: "watched"}
     async with (
-        serve_bots(brains={"watched": watched}) as server,
+        served(brains={"watched": watched}) as server,
         game(server.port, 3, bots=bots, watched=True, absence=absence) as peers,
     ):
         host = peers[0]
@@ -428,14 +410,14 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
     """A pause stops it in mid-move, and it does not begin one; it moves when the game goes on."""
     clock = ManualClock()
     async with contextlib.AsyncExitStack() as stack:
-        server = await stack.enter_async_context(serve_bots(tmp_path, time=clock, pause=PAUSE))
+        server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
         (host,) = await stack.enter_async_context(game(server.port, 2, bots={1: "random"}))
         await host.done(host.random_move(random.Random(1)))
         clock.advance(PAUSE / 2)
         await host.done(messages.AskPause, on=True)
         if restart:
             await stack.aclose()
-            server = await stack.enter_async_context(serve_bots(tmp_path, time=clock, pause=PAUSE))
+            server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
             (host,) = await stack.enter_async_context(resumed(server.port, host))
         seq = host.seq
         clock.advance(100 * PAUSE)
@@ -458,7 +440,7 @@ async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
         return at_random(view, legal, rng)
 
     async with (
-        serve_bots(tmp_path) as server,
+        served(tmp_path) as server,
         game(server.port, 3, bots={1: "random", 2: "greedy"}) as (host,),
     ):
         await host.done(host.random_move(random.Random(1)))
@@ -477,7 +459,7 @@ async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tm
     """Who left a seat before the game has no part in it, even when it is in the archive."""
     clock = ManualClock()
     async with (
-        serve_bots(tmp_path, clock) as server,
+        served(tmp_path, clock) as server,
         full_table(server.port, 2, random_layout=True) as (host, ben),
     ):
         await ben.done(messages.Leave)
@@ -495,7 +477,7 @@ async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tm
 async def test_a_game_counts_as_played_if_two_people_or_more_have_moved(people: int) -> None:
     """Bots do not count: otherwise anybody could push the games of others out of the archive."""
     bots = dict.fromkeys(range(people, 3), "random")
-    async with serve_bots() as server, game(server.port, 3, bots=bots) as peers:
+    async with served() as server, game(server.port, 3, bots=bots) as peers:
         await play_to_the_end(peers)
         assert table_of(server, peers).state.played == (people == 2)
 

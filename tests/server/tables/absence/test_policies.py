@@ -87,17 +87,24 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
             assert [each.stood_in for each in again.told(Events)] == [numbers]
 
 
-async def test_bots_do_not_play_among_themselves() -> None:
-    """With only spectators present the game stops; it goes on with the first player to return."""
-    async with served() as server, game(server.port, 2, watched=True, absence=ByBot(0)) as peers:
+@pytest.mark.parametrize(("absence", "programs"), [(ByBot(0), set()), (WAIT, {1, 2})])
+async def test_bots_play_neither_among_themselves_nor_with_programs(
+    absence: Absence, programs: set[int]
+) -> None:
+    """Without a person present the game stops, whoever watches; it goes on with the first one to return."""
+    async with (
+        served() as server,
+        game(server.port, 3, watched=True, absence=absence, programs=programs) as peers,
+    ):
         table = table_of(server, peers)
-        await disconnect(peers[1], peers[2])
-        await disconnect(peers[0], peers[2])
-        await eventually(lambda: table.state.bot_seats == {0, 1})
+        await play_on(peers, random.Random(1), moves=1)
+        for gone in peers[: 2 if programs else 3]:
+            await disconnect(gone, peers[3])
+        await eventually(lambda: len(table.audience.seated) == bool(programs))
+        await eventually(lambda: table.state.bot_seats == (set() if programs else {0, 1, 2}))
         assert policy_of(server, peers)._substitute_move is None
-        async with connected(server.port) as again:
-            await again.resume(peers[1].code, peers[1].token)
-            assert (await peers[2].until(Events)).by == "bot"
+        async with resumed(server.port, peers[0]):
+            assert (await peers[3].until(Events)).by == "bot"
 
 
 async def test_retries_do_not_multiply(tmp_path: Path) -> None:
@@ -167,18 +174,6 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
             await again.caught_up(len(game_of(server, peers).events))
             await play_on([anna, again], random.Random(2), moves=3)
             check_views(table_of(server, peers), [anna, again])
-
-
-async def test_programs_do_not_play_an_abandoned_game() -> None:
-    async with served() as server, game(server.port, 3, programs={1, 2}) as peers:
-        anna, *_ = peers
-        await play_on(peers, random.Random(1), moves=1)
-        await disconnect(anna, peers[1])
-        await disconnect(peers[1], peers[2])
-        await eventually(lambda: len(table_of(server, peers).audience.seated) == 1)
-        assert policy_of(server, peers)._substitute_move is None
-        async with resumed(server.port, anna) as (anna,):
-            assert (await anna.until(Events)).by == "bot"
 
 
 async def test_a_game_of_programs_alone_goes_on() -> None:

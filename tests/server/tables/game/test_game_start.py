@@ -101,8 +101,12 @@ def seed_of(server: Running, peer: Peer) -> Bytes32:
     return seed
 
 
-async def test_a_game_is_drawn_from_all_shares() -> None:
-    """All are told the same commitment before anybody shows a share; the seed comes with the result."""
+async def test_a_game_is_drawn_from_all_shares(caplog: pytest.LogCaptureFixture) -> None:
+    """All are told the same commitment before anybody shows a share; the seed comes with the result.
+
+    What a client shows the server is not shown to others until everybody has shown theirs.
+    """
+    caplog.set_level(logging.DEBUG)
     async with memory_server() as server, sharers(server.port, 3) as seated:
         host, peers = seated[0].peer, [each.peer for each in seated]
         await host.send(messages.StartGame(host.next_id()))
@@ -111,7 +115,11 @@ async def test_a_game_is_drawn_from_all_shares() -> None:
         assert calls[0].pledges == [pledge_of(share) for share in SHARES[:3]]
         for each in seated:
             assert each.peer.view is None
+            await each.peer.nothing_but_pong()
+            assert not any(share.encode() in frame for share in SHARES for frame in each.peer.frames)
+            assert each.share not in repr(each.showing(calls[0]))
             await each.peer.done(each.showing(calls[0]))
+        assert not any(share in describe(record) for share in SHARES for record in caplog.records)
         await begun(*peers)
         for peer in peers:
             assert draws_of(peer) == Draws(Bytes32(calls[0].commitment), tuple(SHARES[:3]), starting=True)
@@ -412,16 +420,3 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
 def outcomes_key(seed: Bytes32, draws: Draws) -> str:
     """Return what all draws are made of: as secret as the seed."""
     return hashlib.sha256(f"palatinus game 1 {seed} {' '.join(draws.shares)}".encode()).hexdigest()
-
-
-async def test_nobody_learns_a_share_before_the_game(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with memory_server() as server, sharers(server.port, 2) as seated:
-        host, guest = (each.peer for each in seated)
-        await host.send(messages.StartGame(host.next_id()))
-        await seated[0].show()
-        await guest.until(messages.DrawBegins)
-        await guest.nothing_but_pong()
-        assert SHARES[0].encode() not in b"".join(guest.frames)
-        assert SHARES[0] not in repr(seated[0].showing(messages.DrawBegins("0" * 64, []), SHARES[0]))
-        assert not any(SHARES[0] in describe(record) for record in caplog.records)
