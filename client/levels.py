@@ -1,4 +1,4 @@
-"""What people are told about the levels of bots, the weakest first; `client.bots.levels` has their brains."""
+"""What people are told about the levels of bots, the weakest first; `client.bots.brains` has their brains."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -8,7 +8,7 @@ import random
 
 import psutil
 
-from client.bots.levels import LEVELS
+from client.bots.brains import LEVELS
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of

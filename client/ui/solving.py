@@ -1,19 +1,141 @@
-"""A player's way through problems: one after the other, with more to come while games are looked through."""
+"""Problems: moments of games at which one move is clearly the best, to be found one after the other."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from client.language import _
+from client.language import N_, _
 from client.records import Better, Problem
+from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.activity import Activity, Services
+from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.program import Program
 from client.ui.requests import Request
-from client.ui.screens import problem as page
-from client.ui.state import Notice
+from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
+from client.ui.state import Capabilities, GamePage, Notice, Outcome, Pane, Ui
+from client.ui.texts.advice import describe_placement, describe_reasons, in_100
+from engine.errors import Fault
 from engine.events import Place
 from engine.view import View, eyes_of
+from protocol.codes import sentence
+from protocol.messages import SeatSummary, TableState
+
+_WITH_OTHERS: Final = frozenset(
+    {Act.MENU, Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.PAUSE, Act.UNDO, Act.HINT}
+    | {Act.PAGE_UP, Act.PAGE_DOWN}
+)
+_ELSEWHERE: Final = {COMMAND, COUNTS, *ON_EVERY_PAGE}
+_KEYS: Final = (
+    *(key for key in PLACING_KEYS if key.action not in _WITH_OTHERS and key not in _ELSEWHERE),
+    Key(("s",), Act.HINT, N_("show the solution"), N_("solution")),
+    Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem")),
+    Key(("pageup",), Act.BACK, N_("the previous problem")),
+    Key(("p",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
+    COMMAND,
+    COUNTS,
+    *ON_EVERY_PAGE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemPage(GamePage):
+    """Problem `number` of so many, and the table at that moment, as its player saw it."""
+
+    problem: Problem
+    number: int
+    count: int
+
+    own_keys = _KEYS
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        match action:
+            case Act.NEXT | Act.BACK:
+                return ui, requests.TurnPage(1 if action is Act.NEXT else -1)
+            case Act.PLAY_ON:
+                here = self.problem
+                return ui, requests.PlayOn(here.recording, here.stop, here.legal.seat)
+            case Act.CANCEL if isinstance(self.table, Playing) and self.table.piece is None:
+                return ui, requests.Errand.GO_HOME
+            case _:
+                return self.table.act(ui, action, model)
+
+    def place(self, pane: Pane) -> str:
+        return _("Problem {number} of {count}").format(number=self.number, count=self.count)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return (_("Problem {number}.").format(number=self.number),)  # there may be more at any moment
+
+
+_TABLE: Final = "problem"
+
+
+def model_of(problem: Problem) -> TableModel:
+    """Return the table at the problem's moment, for the player on turn."""
+    recording, seat = problem.recording, problem.legal.seat
+    seats = [SeatSummary(name, here=True) for name in recording.names]
+    state = TableState(_TABLE, "playing", seats, 0, hints=True)
+    view = recording.view(problem.stop, eyes_of(seat))
+    return TableModel(_TABLE, seat, state=state, view=view, legal=problem.legal)
+
+
+def open_problem(problem: Problem, number: int, count: int) -> Ui:
+    """Return the UI state when the problem opens: its log says what to do."""
+    name = problem.recording.names[problem.legal.seat]
+    if problem.own:
+        text = _("Move {move} of your game {table}: you missed a clearly better move. Find it.")
+    else:
+        text = _("{name} is to move, and one move is clearly the best. Find it.")
+    task = text.format(name=name, move=problem.stop + 1, table=problem.table)
+    view = model_of(problem).view
+    last = None if view is None else next(reversed(view.placed), None)
+    page = ProblemPage(problem, number, count, table=Playing(last=last))
+    return Ui(name, page=page, capabilities=Capabilities(hints=True), log=(task,))
+
+
+def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:
+    """Return why the rules forbid a move, None if they allow it (R4.1, R4.3)."""
+    view, seat = model.view, problem.legal.seat
+    if view is None or (move.piece in problem.legal.pieces and move.field in problem.legal.fields):
+        return None
+    if move.piece in problem.legal.pieces:
+        return sentence(_(Fault.FIELD_TAKEN.text), {"field": move.field})
+    if move.piece in view.hands[seat]:
+        return soldier_due(model)
+    about = {"piece": move.piece, "hand": ", ".join(sorted(view.hands[seat]))}
+    return sentence(_(Fault.NOT_IN_HAND.text), about)
+
+
+def with_judgement(ui: Ui, given: Place, found: Better | None) -> Ui:
+    """Return the UI state after a try; `found` is by how much the solution is better, if it is."""
+    if found is None:
+        text = _("{move} is about as good as the solution. PgDn: the next problem.")
+    else:
+        text = _(
+            "{move} wins about {n} of 100 games, the solution {m}. Try another move, or s: the solution."
+        )
+    n, m = (0, 0) if found is None else (in_100(found.instead_of), in_100(found.chance))
+    told = text.format(move=describe_placement(given), n=n, m=m)
+    return replace(ui, ponders=False, notice=Notice(told))
+
+
+def with_solution(
+    ui: Ui, model: TableModel, compared_with: Place, found: Better | None, *, right: bool
+) -> Ui:
+    """Return the UI state with the solution, and why it is better than another move."""
+    if not isinstance(page := ui.page, ProblemPage) or model.view is None:
+        return ui
+    best = page.problem.best
+    told = [
+        (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best))
+    ]
+    if found is not None:
+        form = _("It wins about {n} of 100 games, {other} about {m}.")
+        n, m = in_100(found.chance), in_100(found.instead_of)
+        told.append(form.format(n=n, m=m, other=describe_placement(compared_with)))
+        told += describe_reasons(model.view, found, compared_with, page.problem.recording.names)
+    return replace(ui, ponders=False, notice=Notice(" ".join(told)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +155,8 @@ class Solving(Activity):
         self._problems, self._every, self._at = problems, list(problems.known), 0
         self._tried: Place | None = None
         self._work: asyncio.Task[None] | None = None
-        super().__init__(page.open_problem(self._every[0], 1, len(self._every)))
-        self.model = page.model_of(self._every[0])
+        super().__init__(open_problem(self._every[0], 1, len(self._every)))
+        self.model = model_of(self._every[0])
 
     def start(self, program: Services) -> None:
         super().start(program)
@@ -44,7 +166,7 @@ class Solving(Activity):
         """Add what is found in the meantime after the open problem: it is new, and the player's own."""
         async for found in self._problems.more:
             self._every.insert(self._at + 1, found)
-            if isinstance(here := self.ui.page, page.ProblemPage):
+            if isinstance(here := self.ui.page, ProblemPage):
                 self.show(replace(self.ui, page=replace(here, count=len(self._every))))
 
     def carry_out(self, request: Request) -> None:
@@ -55,7 +177,7 @@ class Solving(Activity):
             case requests.Errand.HINT:
                 self._ponder(self._show(here, self._tried or here.other, right=False))
             case Place(piece=piece, field=field):
-                if (text := page.describe_forbidden(here, self.model, request)) is not None:
+                if (text := describe_forbidden(here, self.model, request)) is not None:
                     self.show(self.ui.with_notice(text, refusal=True))
                 elif (piece.kind, field) == (here.best.piece.kind, here.best.field):
                     self._problems.solved(here)
@@ -70,8 +192,8 @@ class Solving(Activity):
         self._stop()
         self._at, self._tried = at, None
         here = self._every[at]
-        self.model = page.model_of(here)
-        self.show(page.open_problem(here, at + 1, len(self._every)))
+        self.model = model_of(here)
+        self.show(open_problem(here, at + 1, len(self._every)))
 
     def _ponder(self, work: Coroutine[None, None, None]) -> None:
         self._stop()
@@ -86,11 +208,11 @@ class Solving(Activity):
         found = await self._compare(here, given)
         if found is None:
             self._problems.solved(here)
-        self.show(page.with_judgement(self.ui, given, found))
+        self.show(with_judgement(self.ui, given, found))
 
     async def _show(self, here: Problem, other: Place, *, right: bool) -> None:
         found = await self._compare(here, other)
-        self.show(page.with_solution(self.ui, self.model, other, found, right=right))
+        self.show(with_solution(self.ui, self.model, other, found, right=right))
 
     async def _compare(self, here: Problem, other: Place) -> Better | None:
         view = here.recording.view(here.stop, eyes_of(here.legal.seat))

@@ -16,9 +16,8 @@ from hypothesis import assume, given
 
 from client import levels
 from client.bots.brain import Brain, brain_failure
-from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
+from client.bots.brains import BRAINS, LEVELS, NamedBrain, NoSuchBrain, at_random, brain_named
 from client.bots.greedy import Outlook
-from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain
 from client.levels import describe_level, describe_temper, usual_level
 from commands.levels import STAND_IN, with_bots

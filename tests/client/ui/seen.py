@@ -8,9 +8,10 @@ from pathlib import Path
 from msgspec import structs
 
 from client.tables.table import Happened, TableChanged, TableModel
+from client.ui import solving
 from client.ui.frame import Frame, plain
 from client.ui.keys import Action
-from client.ui.lessons import lesson
+from client.ui.lessons import course
 from client.ui.screens import (
     dispatch,
     gathering,
@@ -19,7 +20,6 @@ from client.ui.screens import (
     menu,
     overlays,
     playing,
-    problem,
     reading,
     replay,
     scoring,
@@ -58,8 +58,8 @@ KEYS = {
     "SCORING": scoring.SCORING_KEYS,
     "RESULT": scoring.RESULT_KEYS,
     "REPLAY": replay._KEYS,
-    "PROBLEM": problem._KEYS,
-    "LESSON": lesson._KEYS,
+    "PROBLEM": solving._KEYS,
+    "LESSON": course._KEYS,
     "READING": reading._READING,
     "MENU": menu._KEYS,
     "TALK": overlays._TALK,

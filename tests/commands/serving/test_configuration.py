@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.bots.levels import LEVELS
+from client.bots.brains import LEVELS
 from client.language import WrongUse
 from client.network.connection import open_connection
 from commands.parsing import Parser

@@ -5,9 +5,8 @@ import random
 from collections.abc import Iterator
 
 from client.ui.keys import Hold, PointAt
-from client.ui.lessons.course import Course, model_of
+from client.ui.lessons.course import Course, Lesson, model_of
 from client.ui.lessons.goals import BeRefused, PlaceOne, PointTo, Read, Walk, fulfilled
-from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, record_at
 from client.ui.screens.screen import drawn
 from client.ui.texts.glyphs import UNICODE, GlyphSet

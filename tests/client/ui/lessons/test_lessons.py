@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.lessons.course import Course, model_of
+from client.ui.lessons.course import Course, Lesson, model_of
 from client.ui.lessons.goals import Catch, Earn, PointTo, Read, influence_of
-from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL, PanelPart
 from client.ui.requests import Errand
 from client.ui.screens.playing import PLACING_KEYS
