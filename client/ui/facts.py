@@ -287,7 +287,7 @@ def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:
             number = _("step {number} of {last}").format(number=step + 1, last=last_step(view) + 1)
             yield labelled(_("SO FAR"), number)
             for seat, points in enumerate(so_far.points):
-                influence = sum(each.amount for each in so_far.counted if each.seat == seat)
+                influence = sum(each.amount for each in so_far.step.counted if each.seat == seat)
                 yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
         case _:
             standings = "" if model.state is None else describe_standings(model.state)

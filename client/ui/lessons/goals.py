@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from client.tables.table import TableModel
 from client.ui.screens.playing import Playing
-from client.ui.screens.scoring import Result, Scoring, hill_of, step_of, steps
+from client.ui.screens.scoring import Result, Scoring, step_of, steps
 from client.ui.state import Screen
 from engine.board import Field, Tile
 from engine.errors import Fault
@@ -120,7 +120,10 @@ def _board(view: View) -> Board:
 
 def steps_of(walk: Walk, view: View) -> tuple[int, int]:
     """Return the first and the last step of the walk; the first hill's begins with the wolves turned up."""
-    events = [view.scoring[step.event] for step in steps(view)]
-    wanted = [walk.influence if isinstance(event, HillScored) else walk.soldiers for event in events]
-    part = [at for at, event in enumerate(events) if hill_of(event) == walk.hill and wanted[at]]
+    part = [
+        at
+        for at, step in enumerate(steps(view))
+        if step.hill == walk.hill
+        and (walk.influence if isinstance(step.event, HillScored) else walk.soldiers)
+    ]
     return (0 if part[0] == 1 else part[0]), part[-1]

@@ -108,7 +108,7 @@ class _Walk(ServerScreen):
         if (view := model.view) is None:
             return ""
         step = step_of(self, view)
-        if (hill := hill_of(view.scoring[steps(view)[step].event])) is not None:
+        if (hill := steps(view)[step].hill) is not None:
             return _("scoring hill {hill}").format(hill=hill)
         return _("the result") if step else _("the scoring")
 
@@ -217,7 +217,7 @@ def step_of(page: Screen, view: View) -> int:
 
 def step_after(page: Screen, action: Action, view: View) -> int | None:
     """Return the step of the walk that an action leads to, None if it leads to none."""
-    step, hills = step_of(page, view), [hill_of(view.scoring[each.event]) for each in steps(view)]
+    step, hills = step_of(page, view), [each.hill for each in steps(view)]
     match action:
         case Act.NEXT | PointAt():
             return step + 1
@@ -235,94 +235,78 @@ def step_after(page: Screen, action: Action, view: View) -> int | None:
             return None
 
 
-def hill_of(event: events.ScoringEvent) -> Tile | None:
-    """Return the hill that is being scored; None before the first and after the last."""
-    return event.hill if isinstance(event, events.SoldierFled | events.Captured | events.HillScored) else None
-
-
 def last_step(view: View) -> int:
     return len(steps(view)) - 1
 
 
-def steps(view: View) -> tuple["WalkStep", ...]:
+class WalkStep(Struct, frozen=True):
+    """A step of the walk-through: a scoring event, after `earlier` ones, or one piece's part in it.
+
+    `counted` are the pieces whose influence has been counted, the last one being `counting`.
+    """
+
+    event: events.ScoringEvent
+    earlier: tuple[events.ScoringEvent, ...]
+    counted: tuple[events.Influence, ...] = ()
+    counting: events.Influence | None = None
+
+    @property
+    def hill(self) -> Tile | None:
+        """Return the hill that is being scored; None before the first and after the last."""
+        of_a_hill = events.SoldierFled | events.Captured | events.HillScored
+        return self.event.hill if isinstance(self.event, of_a_hill) else None
+
+
+def steps(view: View) -> list[WalkStep]:
     found: list[WalkStep] = []
     for index, event in enumerate(view.scoring):
-        if isinstance(event, events.HillScored):
-            found.extend(WalkStep(index, part) for part in range(len(event.pieces)))
-        found.append(WalkStep(index, None))
-    return tuple(found)
-
-
-class WalkStep(Struct, frozen=True):
-    """A step of the walk-through: a scoring event, or one piece's part in it."""
-
-    event: int
-    part: int | None
+        earlier = view.scoring[:index]
+        pieces = event.pieces if isinstance(event, events.HillScored) else ()
+        found += (WalkStep(event, earlier, pieces[: at + 1], each) for at, each in enumerate(pieces))
+        found.append(WalkStep(event, earlier, pieces))
+    return found
 
 
 def sentence(view: View, number: int, names: Sequence[str]) -> str:
     step = steps(view)[number]
-    event = view.scoring[step.event]
-    if isinstance(event, events.HillScored) and step.part is not None:
-        return games.describe_influence(event.pieces[step.part], names)
-    return games.describe_event(event, names)
+    if step.counting is not None:
+        return games.describe_influence(step.counting, names)
+    return games.describe_event(step.event, names)
 
 
 class Scene(Struct, frozen=True):
     """A step of the walk-through, ready to be drawn.
 
-    `acts` are the actions of the hill's soldiers, `counted` the pieces whose influence has been counted, the
-    last one being `counting`; `points` are each seat's points so far.
+    `acts` are the actions of the hill's soldiers, `points` each seat's points so far.
     """
 
-    event: events.ScoringEvent
+    step: WalkStep
     board: View
     marks: Marks
     sentence: str
-    hill: Tile | None
     acts: tuple[events.SoldierFled | events.Captured, ...]
-    counted: tuple[events.Influence, ...]
-    counting: events.Influence | None
     points: tuple[int, ...]
 
 
 def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     step = steps(view)[number]
-    event = view.scoring[step.event]
-    hill = hill_of(event)
-    earlier = view.scoring[: step.event]
+    event, earlier = step.event, step.earlier
     acts = tuple(
         act
         for act in (*earlier, event)
-        if isinstance(act, events.SoldierFled | events.Captured) and act.hill == hill
+        if isinstance(act, events.SoldierFled | events.Captured) and act.hill == step.hill
     )
     # A hill's soldiers act at once: each of them sees the board as it was before all of them (R5.4).
     acting = isinstance(event, events.SoldierFled | events.Captured)
-    counted = (
-        event.pieces[: None if step.part is None else step.part + 1]
-        if isinstance(event, events.HillScored)
-        else ()
-    )
-    finished = (*earlier, event) if step.part is None else earlier
+    finished = (*earlier, event) if step.counting is None else earlier
     board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
     for each in earlier[: len(earlier) - len(acts) + 1] if acting else earlier:
         board.fold(each)
-    return Scene(
-        event=event,
-        board=board,
-        marks=_marks(view, event, step, finished),
-        sentence=sentence(view, number, names),
-        hill=hill,
-        acts=acts,
-        counted=counted,
-        counting=None if step.part is None else counted[-1],
-        points=points_won(finished, view.seats),
-    )
+    told, points = sentence(view, number, names), points_won(finished, view.seats)
+    return Scene(step, board, _marks(view, step, finished), told, acts, points)
 
 
-def _marks(
-    view: View, event: events.ScoringEvent, step: WalkStep, finished: Sequence[events.ScoringEvent]
-) -> Marks:
+def _marks(view: View, step: WalkStep, finished: Sequence[events.ScoringEvent]) -> Marks:
     marks = Marks(
         won={
             each.hill: view.start.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
@@ -331,16 +315,15 @@ def _marks(
         }
     )
     hexes = view.layout.hexes
-    match event:
+    match event := step.event:
         case events.SoldierFled():
             return replace(marks, cursor=hexes[event.field])
         case events.Captured():
             captives = frozenset((*event.taken, *event.shared))
             return replace(marks, cursor=hexes[event.field], captives=captives)
-        case events.HillScored() if step.part is not None:
-            piece = event.pieces[step.part]
-            notes = {field: f"+{amount}" for field, amount in games.amounts(piece).items()}
-            return replace(marks, cursor=hexes[piece.field], notes=notes)
+        case events.HillScored() if step.counting is not None:
+            notes = {field: f"+{amount}" for field, amount in games.amounts(step.counting).items()}
+            return replace(marks, cursor=hexes[step.counting.field], notes=notes)
         case events.HillScored():
             return replace(marks, cursor=view.layout.hills[event.hill])
         case _:
@@ -381,13 +364,13 @@ class ScoringPanel(Struct, frozen=True):
     def block(self, number: str) -> list[Line]:
         """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
         rows: list[Line] = []
-        scene = self.scene
-        if scene.hill is not None:
-            laurel = self.pane.view.laurels[scene.hill].value
-            rows.append(heading(_("HILL {hill}").format(hill=scene.hill), self.pane.width, laurel))
-            for act in scene.acts:
-                rows += self._act(act, current=act is scene.event)
-            rows += [self._influence(each, current=each is scene.counting) for each in scene.counted]
+        step = self.scene.step
+        if step.hill is not None:
+            laurel = self.pane.view.laurels[step.hill].value
+            rows.append(heading(_("HILL {hill}").format(hill=step.hill), self.pane.width, laurel))
+            for act in self.scene.acts:
+                rows += self._act(act, current=act is step.event)
+            rows += [self._influence(each, current=each is step.counting) for each in step.counted]
             rows.append(EMPTY)
         rows.append(heading(_("SO FAR"), self.pane.width, _("influence").rjust(9) + _("points").rjust(8)))
         rows += [self._points(Seat(seat)) for seat in range(self.pane.view.seats)]
@@ -413,21 +396,17 @@ class ScoringPanel(Struct, frozen=True):
         return ends(left, line(f" {amount}", "class:mine" if current else ""), self.pane.width)
 
     def _points(self, seat: Seat) -> Line:
-        scene = self.scene
-        leads = (
-            isinstance(scene.event, events.HillScored)
-            and scene.counting is None
-            and seat in scene.event.leaders
-        )
+        event, counting = self.scene.step.event, self.scene.step.counting
+        leads = isinstance(event, events.HillScored) and counting is None and seat in event.leaders
         style = "class:mine" if leads else ""
-        influence = sum(each.amount for each in scene.counted if each.seat == seat)
+        influence = sum(each.amount for each in self.scene.step.counted if each.seat == seat)
         people = chips(self.pane.view.start.peoples[seat])
         left = (
             pointer(self.pane.glyphs, shown=leads)
             + people
             + line(f" {names_at(self.pane.model)[seat]}", style)
         )
-        return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.pane.width)
+        return ends(left, line(f" {influence or '':>4}{self.scene.points[seat]:>8}", style), self.pane.width)
 
     def _piece_on(self, field: Field) -> Line:
         piece = self.pane.view.placed[field]

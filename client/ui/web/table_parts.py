@@ -196,7 +196,7 @@ def _recent(
     """Return the last moves, or what has happened on the hill that is being scored, the latest first."""
     told = [describe_event(event, names) for event in (events if walking is None else walking.acts)]
     if walking is not None:
-        told += [describe_influence(each, names) for each in walking.counted]
+        told += [describe_influence(each, names) for each in walking.step.counted]
     elif hand is not None:
         told = [by_stand_in(each) if at in hand.by_bot else each for at, each in enumerate(told)]
         told = [while_away(each) if at in hand.missed else each for at, each in enumerate(told)]

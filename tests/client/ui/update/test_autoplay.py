@@ -130,8 +130,7 @@ def test_each_step_shows_the_board_of_its_moment(game: Game) -> None:
     assert last.points == tuple(tally.points for tally in view.result.tallies)
     assert scene(view, 0, NAMES).points == (0,) * view.seats
     for number, step in enumerate(steps(view)):
-        event = view.scoring[step.event]
-        shown = scene(view, number, NAMES)
+        event, shown = step.event, scene(view, number, NAMES)
         board = shown.board.board
         if isinstance(event, SoldierFled | Captured):
             assert {event.field, *event.merchants, *event.farmers} <= board.keys()
@@ -149,11 +148,11 @@ def test_the_notes_on_the_board_add_up_to_the_influence(game: Game) -> None:
     view = game.view
     for number, step in enumerate(steps(view)):
         shown = scene(view, number, NAMES)
-        if shown.counting is not None:
-            assert sum(map(int, shown.marks.notes.values())) == shown.counting.amount
-            assert str(shown.counting.amount) in shown.sentence or not shown.counting.amount
-        event = view.scoring[step.event]
-        if isinstance(event, HillScored) and step.part is None:
+        event = step.event
+        if step.counting is not None:
+            assert sum(map(int, shown.marks.notes.values())) == step.counting.amount
+            assert str(step.counting.amount) in shown.sentence or not step.counting.amount
+        elif isinstance(event, HillScored):
             for seat in range(view.seats):
-                total = sum(piece.amount for piece in shown.counted if piece.seat == seat)
+                total = sum(piece.amount for piece in step.counted if piece.seat == seat)
                 assert total == event.influence[seat]
