@@ -263,11 +263,7 @@ def in_company(ui: Ui, company: Companions) -> Ui:
     page = replace(ui.page, company=company)
     if not company.follows or page.step == company.step:
         return replace(ui, page=page)
-    there = go_to(ui, page, company.step)
-    if page.recording.over and company.step > page.recording.end:
-        view = page.recording.view(page.recording.end, page.eyes)
-        there = with_game(there, scoring.at_step(view, company.step - page.recording.end))
-    return there
+    return go_to(ui, page, company.step)
 
 
 def on_own_way(ui: Ui) -> Ui:
@@ -310,7 +306,7 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return with_game(ui, replace(table, cursor=cell))
         case Playing(), Act.NEXT:
             return go_to(ui, replay, replay.stop + 1)
-        case Playing() | scoring.Scoring(0), Act.BACK:
+        case (Playing(), Act.BACK) | (scoring.Scoring(0), Act.BACK | Act.PAGE_UP):
             return go_to(ui, replay, replay.stop - 1)
         case Playing(), Act.PAGE_DOWN:
             # The last round leads to the last move first: the board is complete there, and not yet scored.
@@ -318,14 +314,12 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return go_to(ui, replay, min(replay.stop + view.seats, last))
         case Playing(), Act.PAGE_UP:
             return go_to(ui, replay, replay.stop - view.seats)
-        case scoring.Scoring(0), Act.PAGE_UP:
-            return go_to(ui, replay, replay.stop - 1)
         case _, Act.FIRST:
             return go_to(ui, replay, 0)
         case _, GoToStop(stop):
             return go_to(ui, replay, stop)
         case _, Act.SKIP:
-            return go_to_end(ui, replay)
+            return go_to(ui, replay, _LAST)
         case (scoring.Scoring() | scoring.Result()) as table, _:
             if (step := scoring.step_after(table, action, view)) is not None:
                 return with_game(ui, scoring.at_step(view, step))
@@ -353,15 +347,17 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return ui
 
 
-def go_to(ui: Ui, replay: Replay, stop: int) -> Ui:
-    return _at(ui, replace(replay, stop=min(max(stop, 0), replay.recording.end)))
+_LAST: Final = 1_000_000  # a step after all others: the result, if there is one
 
 
-def go_to_end(ui: Ui, replay: Replay) -> Ui:
-    """Return the UI state at the very end: the result, if the game came to one."""
-    ui = go_to(ui, replay, replay.recording.end)
-    view = replay.recording.view(replay.recording.end, replay.eyes)
-    return with_game(ui, scoring.Result()) if view.phase is Phase.OVER else ui
+def go_to(ui: Ui, replay: Replay, step: int) -> Ui:
+    """Return the UI state at a stop or, after the last one, at a step of the scoring."""
+    recording = replay.recording
+    there = _at(ui, replace(replay, stop=min(max(step, 0), recording.end)))
+    if step <= recording.end or not recording.over:
+        return there
+    view = recording.view(recording.end, replay.eyes)
+    return with_game(there, scoring.at_step(view, step - recording.end))
 
 
 def with_eyes(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
