@@ -74,11 +74,13 @@ def test_looks_are_heard_before_and_after_the_command() -> None:
         assert told("--ascii", *others)[0]
 
 
-def test_positions_that_are_no_text_are_told_with_file_and_line(tmp_path: Path, complain: Complain) -> None:
+def test_wrong_positions_are_told_with_file_and_line(tmp_path: Path, complain: Complain) -> None:
     """As with records."""
     path = tmp_path / "positions.jsonl"
     path.write_bytes(b"\xff\xfe\n")
     assert complain("score", path) == f"palatinus: {path}: line 1: it is not UTF-8 text\n"
+    path.write_text("nothing")
+    assert complain("score", path) == f"palatinus: {path}: line 1: it is not JSON from column 1 on\n"
 
 
 def test_a_record_is_checked(run: Run) -> None:

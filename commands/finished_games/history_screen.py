@@ -1,11 +1,12 @@
 """The list of finished games, as the start screen leads to it, or the lobby of a guest."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from client.language import _
 from client.ui import requests
-from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, save
+from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, describe_unreadable, save
 from client.ui.program import Replaying, choose, show
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
@@ -33,7 +34,7 @@ async def look_back(
         try:
             games = tuple(await asyncio.to_thread(past_games, folder))
         except OSError as error:
-            games, notice = (), _failure_notice(folder, error, device)
+            games, notice = (), _failure_notice(describe_unreadable, folder, error, device)
         page = HistoryPage(games, min(chosen, max(len(games) - 1, 0)), own=own)
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, device)
@@ -62,7 +63,9 @@ async def look_back(
                     (folder / file).unlink(missing_ok=True)
                     notice = Notice(_("The game is removed."))
         except OSError as error:
-            notice = _failure_notice(folder, error, device)
+            reads = isinstance(request, requests.ReplayGame)
+            describe = describe_unreadable if reads else describe_not_saved
+            notice = _failure_notice(describe, folder, error, device)
         except DamagedRecord as error:
             reason = _(error.text).format(**error.about)
             text = _("This record cannot be read: line {number}: {reason}.")
@@ -73,7 +76,9 @@ def _text_of(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
 
 
-def _failure_notice(folder: Path, error: OSError, device: Device | None) -> Notice:
+def _failure_notice(
+    describe: Callable[[Path, OSError], str], folder: Path, error: OSError, device: Device | None
+) -> Notice:
     """Say what went wrong; the folders of this computer are not the business of others' terminals."""
     path = Path(error.filename or folder)
-    return Notice(describe_not_saved(path if device is None else Path(path.name), error), refusal=True)
+    return Notice(describe(path if device is None else Path(path.name), error), refusal=True)

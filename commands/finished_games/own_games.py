@@ -81,7 +81,10 @@ def problems(folder: Path) -> list[Problem]:
 async def look_through(folder: Path, name: str) -> AsyncIterator[Problem]:
     """Look through the latest games of the player that have not been; yield the problems in them."""
     looked = known_games().looked
-    games = [game for game in await asyncio.to_thread(past_games, folder) if name in game.names]
+    try:
+        games = [game for game in await asyncio.to_thread(past_games, folder) if name in game.names]
+    except OSError:
+        return
     for game in [game for game in games if game.file not in looked][:_MOST_LOOKED_THROUGH]:
         try:
             found = await _look_through_game(folder / game.file, Seat(game.names.index(name)))

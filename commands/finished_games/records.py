@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import functools
 import json
 import re
 import sys
@@ -44,12 +45,15 @@ def kept_here(folder: Path | None = None) -> Config:
         prepare_folder(records_folder())
     except OSError as error:
         text = _("finished games are not kept: cannot write into {folder}: {reason}")
-        print(
-            f"palatinus: {text.format(folder=records_folder(), reason=describe_reason(error))}",
-            file=sys.stderr,
-        )
+        _warn(f"palatinus: {text.format(folder=records_folder(), reason=describe_reason(error))}")
         return Config()
     return Config(records=records_folder(), most_records=MOST_KEPT)
+
+
+@functools.cache
+def _warn(text: str) -> None:
+    """Print a warning, once in the life of this program."""
+    print(text, file=sys.stderr)
 
 
 def keep_record(table: str, record: str, folder: Path | None = None, most: int = MOST_KEPT) -> None:

@@ -27,5 +27,6 @@ def _score(arguments: argparse.Namespace) -> int:
             raise WrongUse(text.format(file=arguments.file, number=number)) from error
         except BadPosition as error:
             reason = _(error.text).format(**error.about)
-            raise WrongUse(_("line {number}: {reason}").format(number=number, reason=reason)) from error
+            text = _("{file}: line {number}: {reason}")
+            raise WrongUse(text.format(file=arguments.file, number=number, reason=reason)) from error
     return 0

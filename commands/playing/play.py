@@ -41,12 +41,13 @@ def add_play(play: argparse.ArgumentParser) -> None:
 
 
 def add_opening(play: argparse.ArgumentParser) -> None:
+    begun = play.add_mutually_exclusive_group()
     meaning = _("continue the game you left most recently")
-    play.add_argument("--continue", dest="go_on", action="store_true", help=meaning)
+    begun.add_argument("--continue", dest="go_on", action="store_true", help=meaning)
     meaning = _("play a game of palatinus history, or a record, on from a move, against bots")
-    play.add_argument("--from", dest="game", metavar="GAME", help=meaning)
+    begun.add_argument("--from", dest="game", metavar="GAME", help=meaning)
     meaning = _("with --from: the last move that counts; 0 is the start of the game")
-    play.add_argument("--at", type=whole_number, metavar="MOVE", default=0, help=meaning)
+    play.add_argument("--at", type=whole_number, metavar="MOVE", help=meaning)
     meaning = _("with --from: your seat, by number or name (default: the one on turn)")
     play.add_argument("--seat", help=meaning)
     meaning = _("with --from: the others' wolves are as recorded, not what you may think them")
@@ -74,6 +75,9 @@ def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
     need_terminal()
     preferences.prefer_as_remembered()
+    of_record = arguments.at is not None or arguments.seat is not None or arguments.as_recorded
+    if of_record and arguments.game is None:
+        raise WrongUse(_("--at, --seat and --as-recorded need --from"))
     if arguments.game is not None:
         game, chosen = _recorded_game(arguments)
     else:
@@ -112,7 +116,7 @@ def _new_game(arguments: argparse.Namespace) -> _Game:
 def _recorded_game(arguments: argparse.Namespace) -> _Game:
     """Return a recorded game from one of its moves on, and what is remembered of it; raises WrongUse."""
     brains = _brains(arguments)
-    recording, stop = recording_in(file_of(arguments)), arguments.at
+    recording, stop = recording_in(file_of(arguments)), arguments.at or 0
     if stop > recording.last_turn:
         hint = _("there is nothing to play after move {number}. Choose 0 to {last}")
         raise WrongUse(hint.format(number=stop, last=recording.last_turn))

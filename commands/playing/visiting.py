@@ -114,6 +114,8 @@ async def go_where_chosen(
     name = preferences.name or login_name()
     if request is requests.Errand.SOLVE:
         request = await solve(records_folder(), name)
+    if request in (requests.Errand.QUIT, requests.Errand.GO_HOME):
+        return Visit(request=request)
     options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:

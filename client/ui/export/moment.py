@@ -96,5 +96,9 @@ def describe_saved(path: Path) -> str:
     return _("Saved as {file} in {folder}.").format(file=path.name, folder=path.parent)
 
 
+def describe_unreadable(path: Path, error: OSError) -> str:
+    return _("Cannot read {file}: {reason}.").format(file=path, reason=describe_reason(error))
+
+
 def describe_not_saved(path: Path, error: OSError) -> str:
     return _("Cannot write {file}: {reason}.").format(file=path, reason=describe_reason(error))

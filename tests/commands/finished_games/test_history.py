@@ -11,7 +11,7 @@ import pytest
 
 from client.records import PastGame, player_standings
 from client.ui.export.tables import standings_listing
-from commands.finished_games.records import keep_record, need_writable
+from commands.finished_games.records import keep_record, kept_here, need_writable
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from protocol.messages import Standing
@@ -197,6 +197,16 @@ def test_an_empty_or_missing_folder_has_no_games(tmp_path: Path, run: Run) -> No
         assert run("history", "--records", folder)[0] == "No finished games are kept here.\n"
     (tmp_path / "file").touch()
     assert "cannot read" in run("history", "--records", tmp_path / "file", code=2)[1]
+
+
+def test_games_that_cannot_be_kept_are_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many are played."""
+    (tmp_path / "palatinus").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert [kept_here().records for _game in range(2)] == [None, None]
+    assert capsys.readouterr().err.count("finished games are not kept") == 1
 
 
 def records_in(data: Path) -> list[Path]:

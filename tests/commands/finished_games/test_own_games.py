@@ -69,6 +69,10 @@ async def test_a_game_is_looked_through_once(records: Path, run: Run) -> None:
     assert not any(problem.own for problem in problems(records))
 
 
+async def test_a_folder_that_cannot_be_read_has_no_problems(records: Path) -> None:
+    assert [problem async for problem in look_through(records / FILE, "Ann")] == []
+
+
 def test_statistics_say_against_whom_and_what_was_lost() -> None:
     """Bots are told by their levels, others are people; games that nobody has looked through are counted."""
     names = ("Ann", "citizen-1", "Bob")
