@@ -12,6 +12,7 @@ from client.ui.draw.board import notation
 from client.ui.draw.page import asked_question, countdown, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, spoken
+from client.ui.keys import Act
 from client.ui.screens.dispatch import letters
 from client.ui.screens.gathering import gathering_block, set_up
 from client.ui.screens.lobby import LobbyPage, tables_in_words
@@ -142,7 +143,11 @@ def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
         yield from (*QUESTIONS, *_WORDS, *(REPLAY_COMMANDS if isinstance(ui.page, Replay) else commands))
     else:
         yield from _IN_LISTS
-    yield from ((letter, key.help) for letter, key in letters(ui, model).items())
+    does: dict[str, list[str]] = {}
+    for letter, key in letters(ui, model).items():
+        if ui.evening is not None or key.action is not Act.EVENING:
+            does.setdefault(key.help, []).append(letter)
+    yield from ((", ".join(each), told) for told, each in does.items())
 
 
 def numbered(options: Sequence[str]) -> list[str]:

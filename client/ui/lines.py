@@ -234,7 +234,7 @@ class LineShell:
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
         elif word:
-            _type(top, TypedLine(), text)
+            _type(top, TypedLine(), text.removeprefix(":"))
             if top.ui.overlay is not None:  # what is asked for again is told again
                 self._told[top] = self._told.get(top, Told())._replace(words=())
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time

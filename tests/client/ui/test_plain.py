@@ -302,6 +302,33 @@ def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
     assert any("palatinus play --continue" in line for line in visit.told)
 
 
+def test_commands_may_be_typed_with_their_colon(tmp_path: Path) -> None:
+    """As the guides write them."""
+    visit = Visit(tmp_path, "play", "--plain", "--players", "2")
+    visit.type("wait", ":say Salve")
+    visit.until("Salve$")
+    visit.quit()
+    assert not any("not a command" in line for line in visit.told)
+
+
+def test_help_names_letters_that_do_the_same_once() -> None:
+    ui, model = over()
+    told = answer("help", at_scoring_step(ui, model, 999), model) or ()
+    assert len({text.rpartition(": ")[2] for text in told}) == len(told)
+    assert "p, h, k: one step back" in told
+    assert not any(text.startswith("E: ") for text in told)  # there is no evening here
+
+
+def test_past_games_that_cannot_be_read_are_told_as_such(tmp_path: Path) -> None:
+    """And nobody who leaves them is told that games are not kept."""
+    (tmp_path / "palatinus").write_text("not a folder")
+    visit = Visit(tmp_path, "--plain")
+    visit.type("6", "quit")
+    assert visit.end() == 0
+    (cannot,) = (line for line in visit.told if "part of the path is not a folder" in line)
+    assert cannot.startswith(f"Cannot read {tmp_path / 'palatinus' / 'records'}")
+
+
 def test_questions_are_answered_in_the_language_in_use(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "--plain", "--lang", "it")
     visit.type("back", "no", "back", "sì")
