@@ -31,7 +31,10 @@ def fill(game: KeptGame, played: PlayOn, name: str, *, redraw: bool) -> KeptGame
     if redraw:
         events = _with_wolves_redrawn(events, recording.view(stop, eyes_of(seat)), seat)
     code, tokens = new_code(private=False), [new_token() for _ in recording.names]
-    names = [name if number == seat else recording.names[number] for number in recording.seats]
+    others = [
+        recording.names[seat] if each.casefold() == name.casefold() else each for each in recording.names
+    ]
+    names = [name if number == seat else others[number] for number in recording.seats]
     entries = list(_entries(events, names, tokens, seat))
     now = int(time.time())
     rows = link_rows(code, ((now, entry_text(entry)) for entry in entries))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from client.player.seats import kept_seats
 from client.records import Recording
 from client.ui.requests import PlayOn
 from commands.playing.kept_games import kept_games, new_game
@@ -67,6 +68,28 @@ def test_what_cannot_be_played_on_is_one_line(
     game = played(GameOptions(2, random_layout=True), 1, 12)
     record.write_text(recorded(game.events, ["Ann"]), encoding="utf-8")
     assert reason in complain("play", "--plain", "--from", record, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--at", "0"], "--at, --seat and --as-recorded need --from"),
+        (["--as-recorded", "--continue"], "--at, --seat and --as-recorded need --from"),
+        (["--from", "record.txt", "--continue"], "not allowed with"),
+    ],
+)
+def test_a_move_of_no_record_cannot_be_played_on(words: list[str], reason: str, complain: Complain) -> None:
+    assert reason in complain("play", "--plain", *words)
+
+
+def test_nobody_else_has_the_name_of_who_plays_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose own game it was, and who now takes another seat, lends its name to the bot in their own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    played_on = PlayOn(Recording.of(game.events, {0: "Ann", 1: "Bob", 2: "Cosima"}), 4, Seat(2))
+    with new_game(("greedy",), 3) as new:
+        kept = fill(new, played_on, "ann", redraw=True)
+    assert {seat.name for seat in kept_seats(kept.folder / "bots")} == {"Bob", "Cosima"}
 
 
 def test_the_others_wolves_are_drawn_anew_unless_wanted_as_recorded(
