@@ -118,6 +118,8 @@ class Reading(Overlay):
         rows: list[Line] = []
         if self.topic is Topic.COUNTS and pane.model.view is not None:
             page = short_counts(pane.view, names_at(pane.model), WIDE)
+        elif self.topic is Topic.WHOLE:  # the latest first: it is what ended in dots
+            page = _whole_texts(pane.ui, self, WIDE, WIDE, latest_first=True)
         else:
             page = _page(self, pane.sized(WIDE, WIDE))
         for content in page:
@@ -236,7 +238,9 @@ def _page(reading: Reading, pane: Pane) -> list[Line]:
     return [ends(EMPTY, line(number, "class:faint"), width), *lines]
 
 
-def _whole_texts(ui: Ui, reading: Reading, width: int, height: int) -> list[Line]:
+def _whole_texts(
+    ui: Ui, reading: Reading, width: int, height: int, *, latest_first: bool = False
+) -> list[Line]:
     """Return what ended in dots: a notice, or what is told of a record's move; and the log's last lines."""
     told = [reading.told] if reading.told else []
     if isinstance(ui.page, Replay) and ui.page.analysis is not None:
@@ -247,7 +251,7 @@ def _whole_texts(ui: Ui, reading: Reading, width: int, height: int) -> list[Line
         entry = [f"{'  ' if at else ''}{row}" for at, row in enumerate(wrapped(sentence, width - 2))]
         if len(above) + 1 + len(entry) + len(rows) > height:
             break
-        rows = [*entry, *rows]
+        rows = [*rows, *entry] if latest_first else [*entry, *rows]
     log = [line(_("LOG"), "class:heading"), *map(line, rows)] if rows else []
     return [*above, *log] or [line(_("There is nothing to read here."), "class:faint")]
 

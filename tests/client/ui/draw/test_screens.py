@@ -447,6 +447,14 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[
     assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
 
 
+def test_what_happened_last_is_read_first_in_a_small_window() -> None:
+    """It is what ended in dots; a whole game's log is many pages there."""
+    ui, model = placing()
+    ui = replace(ui, log=(*(f"{number} came before." for number in range(99)), "This came last."))
+    _, text = shown_in(replace(ui, overlay=Reading(Topic.WHOLE)), model, (40, 12))
+    assert text.index("This came last.") < text.index("98 came before.")
+
+
 def shown_in(ui: Ui, model: TableModel, size: tuple[int, int]) -> tuple[Ui, str]:
     """Return what a window shows, and the state after it has told how far it can be scrolled."""
     frame = drawn(ui, model, UNICODE, *size)
