@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from commands.guests.limits import GuestLimits
 from server.limits.rate_limits import RateLimiter
-from server.net.addresses import UNKNOWN, RemoteEnd, remote_of
+from server.net.addresses import RemoteEnd
 
 _CONSONANTS: Final = "bdfgklmnprstvz"
 _VOWELS: Final = "aeiou"
@@ -71,23 +71,31 @@ _LARGEST_EXPONENT: Final = 2**32  # of RSA keys: usual is 65,537, and 3,071 bits
 _OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
 
 
+class Arrival(asyncio.Protocol):
+    """A new connection, until `admit` takes it over or ends it: what speaks ssh costs more than all else."""
+
+    def __init__(self, admit: Callable[[asyncio.Transport], None]) -> None:
+        self._admit = admit
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._admit(cast("asyncio.Transport", transport))
+
+
 class GuestConnection(asyncssh.SSHServerConnection):
     """A guest's ssh connection. asyncssh only announces which signatures it wants, and takes others too.
 
-    `admit` counts it and returns whether it may stay; `leave` is called when it ends, perhaps again.
+    `leave` is called when it ends, perhaps again.
     """
 
     def __init__(
         self,
         options: asyncssh.SSHServerConnectionOptions,
         limits: GuestLimits,
-        *,
-        admit: Callable[["GuestConnection"], bool],
+        remote: RemoteEnd,
         leave: Callable[["GuestConnection"], None],
     ) -> None:
         super().__init__(asyncio.get_running_loop(), options)
-        self.remote: RemoteEnd = UNKNOWN
-        self._admit, self._leave = admit, leave
+        self.remote, self._leave = remote, leave
         self._network: asyncio.Transport
         self._incoming = RateLimiter(limits.incoming_bytes, limits.incoming_rate)
         self._other = RateLimiter(limits.other_bytes, limits.other_rate)
@@ -97,12 +105,8 @@ class GuestConnection(asyncssh.SSHServerConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._network = cast("asyncio.Transport", transport)
-        self.remote = remote_of(transport)
         self._address = transport.get_extra_info("sockname")[:2]
-        if self._admit(self):
-            super().connection_made(cast("asyncio.Transport", _Network(self, self._network)))
-        else:
-            self._network.abort()
+        super().connection_made(cast("asyncio.Transport", _Network(self, self._network)))
 
     def way_in(self, word: str | None = None) -> str:
         """Return the command that leads here, or back here with a guest's word."""

@@ -27,7 +27,7 @@ from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests import connection
-from commands.guests.connection import GuestConnection, Login, options
+from commands.guests.connection import Arrival, GuestConnection, Login, options
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import CpuBudget, FrameTurns, GuestLimits
 from commands.guests.terminal import GuestTerminal, language_at
@@ -38,6 +38,7 @@ from server.limits.networks import Networks, shares, who_gives_way
 from server.limits.rate_limits import PerMinuteLimit
 from server.limits.turns import InTurn
 from server.monitoring.logs import about
+from server.net.addresses import RemoteEnd, remote_of
 from server.net.event_loop import make_room_for
 
 log = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ class Gateway:
         asyncssh.set_log_level("CRITICAL")
         make_room_for(_FILES_EACH * self._limits.guests)
         loop = asyncio.get_running_loop()
-        serving = await loop.create_server(self._connection, sock=listener, backlog=_BACKLOG)
+        serving = await loop.create_server(partial(Arrival, self._admit), sock=listener, backlog=_BACKLOG)
         watching = asyncio.create_task(self._watch())
         try:
             yield
@@ -134,13 +135,21 @@ class Gateway:
 
     # -- connections --------------------------------------------------------------------------------
 
-    def _connection(self) -> GuestConnection:
-        return GuestConnection(self._options, self._limits, admit=self._admit, leave=self._leave)
+    def _admit(self, transport: asyncio.Transport) -> None:
+        """Let a newcomer speak ssh, or end the connection."""
+        remote, loop = remote_of(transport), asyncio.get_running_loop()
+        if not self._has_room(remote, loop.time()):
+            transport.abort()
+            return
+        arrived = GuestConnection(self._options, self._limits, remote, self._leave)
+        self._connections.add(arrived)
+        self._deadlines[arrived] = loop.call_later(self._limits.login_seconds, arrived.abort)
+        transport.set_protocol(arrived)
+        arrived.connection_made(transport)
 
-    def _admit(self, connection: GuestConnection) -> bool:
-        """Count a connection; return whether there is room for it, and it does not come too soon."""
-        loop, limits, remote = asyncio.get_running_loop(), self._limits, connection.remote
-        networks, now = remote.counted_as, loop.time()
+    def _has_room(self, remote: RemoteEnd, now: float) -> bool:
+        """Return whether a newcomer has room, and does not come too soon; if so, count the arrival."""
+        limits, networks = self._limits, remote.counted_as
         per_network = shares(networks, limits.guests_per_address, limits.guests)
         here = Counter(network for each in self._connections for network in each.remote.counted_as)
         full = any(here[network] >= most for network, most in per_network)
@@ -152,8 +161,6 @@ class Gateway:
             return False
         self._arrivals_from.count(networks, now)
         self._arrivals.count("", now, networks)
-        self._connections.add(connection)
-        self._deadlines[connection] = loop.call_later(limits.login_seconds, connection.abort)
         return True
 
     def _make_room(self, networks: Networks) -> bool:
