@@ -33,7 +33,7 @@ os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has none
     time.tzset()
 from client.language import speak  # noqa: E402 - what it finds is said above
-from tests.examples import USUAL  # noqa: E402
+from tests.games import USUAL  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.postgresql import SharedServer

@@ -1,8 +1,9 @@
-"""Random games for property tests: every one is legal and can be played again from its seed."""
+"""Random games for property tests, which can be played again from their seeds, and how many are tried."""
 
 import itertools
 import random
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from engine.board import ORIENTATIONS, TILES, LaidTile
@@ -14,7 +15,14 @@ from engine.legal import LegalLays
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 
+USUAL = 15  # examples of a property; some are costly, and some rarely show anything
 MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands hold together
+
+
+def examples(count: int) -> settings:
+    """Return the setting for so many examples; the profile `thorough` has ten times as many."""
+    assert settings.default is not None
+    return settings(max_examples=count * settings.default.max_examples // USUAL)
 
 
 def begun(options: GameOptions, seed: int, *, shared: bool = False) -> Game:

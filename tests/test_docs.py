@@ -27,7 +27,7 @@ from server.admin.metrics import node_metrics
 from server.config import Limits
 from server.storage.journal import NodeState
 from simulation.broken import MISTAKES
-from tests.test_monitoring import shown_metrics
+from tests.test_hosting import shown_metrics
 from trials.mutations import MUTATIONS, mutations
 
 ROOT = Path(__file__).parent.parent

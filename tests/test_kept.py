@@ -1,8 +1,10 @@
-"""What earlier versions have left behind (`trials/kept.py`): today's program goes on with all of it."""
+"""What earlier versions have left behind (`trials/kept.py`), and each version beside the one before."""
 
 import asyncio
 import itertools
 import os
+import signal
+import subprocess
 import tarfile
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -25,7 +27,9 @@ from server.config import Config, Limits
 from server.storage.postgresql.database import Database
 from server.tables.table import Table
 from tests.server.peer import check_views, connected, table_of
+from tests.server.process import TODAY, ServerProcess, output, program
 from trials.kept import SCHEMA, URL, SeatThen, play
+from trials.upgrade import PREVIOUS, check_records, games, make_moves, source, upgrade
 
 VERSIONS = (
     "176e03e4",
@@ -80,7 +84,7 @@ async def finish(server: Running, seats: list[SeatThen]) -> list[Table]:
     return finished
 
 
-async def check_records(folder: Path, tables: list[Table]) -> None:
+async def check_kept_records(folder: Path, tables: list[Table]) -> None:
     """Wait for a record of each table, and fail unless it is that of its game."""
     for table in tables:
         while not (found := [*folder.glob(f"*-{table.code}.txt")]):  # noqa: ASYNC110, ASYNC240
@@ -98,7 +102,7 @@ async def test_every_game_in_a_data_folder_is_played_to_its_scoring(kept: Path) 
     async with running(config(data=kept / "data", records=records)) as server:
         tables = await finish(server, told(kept, "data"))
         assert len(tables) >= 4
-        await check_records(records, tables)
+        await check_kept_records(records, tables)
     assert len(past_games(records)) == len(before) + len(tables)
 
 
@@ -112,7 +116,7 @@ async def test_every_game_in_a_database_is_played_to_its_scoring(kept: Path, dat
     async with running(config(database=database, node="first", records=kept / "new")) as server:
         tables = await finish(server, told(kept, "database"))
         assert len(tables) == 5
-        await check_records(kept / "new", tables)
+        await check_kept_records(kept / "new", tables)
 
 
 def test_seats_and_preferences_are_found(kept: Path) -> None:
@@ -126,3 +130,64 @@ def test_seats_and_preferences_are_found(kept: Path) -> None:
     preferences = read_preferences(folder / "preferences.json")
     assert preferences is not None
     assert (preferences.servers, preferences.players, preferences.random_layout) == ((URL,), 4, True)
+
+
+@pytest.fixture(scope="module")
+def previous(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the source of the version before."""
+    try:
+        return source(PREVIOUS, tmp_path_factory.mktemp("previous"))
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("the history of the repository is missing")
+
+
+@pytest.mark.slow
+async def test_a_server_is_upgraded_in_the_middle_of_ten_games(previous: Path, tmp_path: Path) -> None:
+    """It is killed: whatever it has told anybody is in its journal."""
+    await upgrade(previous, 10, tmp_path, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("newer", ["server", "client"])
+async def test_each_version_plays_on_a_server_of_the_other(
+    previous: Path, tmp_path: Path, newer: str
+) -> None:
+    serves, plays = (TODAY, previous) if newer == "server" else (previous, TODAY)
+    async with ServerProcess("--data", tmp_path, "--records", tmp_path / "records") as server:
+        await server.start(serves)
+        await output(await program(plays, "bot", "--players", "3", "--seats", "3", server.url))
+        await server.end(signal.SIGTERM)
+    await check_records(tmp_path / "records", 1)
+
+
+@pytest.mark.slow
+async def test_nodes_are_upgraded_one_after_the_other(previous: Path, tmp_path: Path, database: str) -> None:
+    """Tables go from old nodes to new ones and back, and from a killed one; an old one no longer starts."""
+    records = ("--records", tmp_path / "records")
+    first, second, late = (
+        ServerProcess("--database", database, "--node", name, "--data", tmp_path / name, *records)
+        for name in ("first", "second", "late")
+    )
+    async with first, second, late:
+        await first.start(previous)
+        await second.start(previous)
+        async with games(previous, first.url, 2) as at_first, games(TODAY, second.url, 2) as at_second:
+            await first.end(signal.SIGTERM)
+            await first.start(TODAY)
+            await make_moves([*at_first, *at_second], 2)
+            async with games(previous, first.url, 2) as at_new:
+                await first.end(signal.SIGTERM)
+                await make_moves(at_new, 2)
+                with pytest.raises(
+                    RuntimeError, match=r"was written by a newer Palatinus .* Update Palatinus"
+                ):
+                    await late.start(previous)
+                await first.start(TODAY)
+                await second.end(signal.SIGKILL)
+                await make_moves([*at_first, *at_second, *at_new], 2)
+                await second.start(TODAY)
+                tables = await output(await program(TODAY, "admin", "--data", tmp_path / "second", "tables"))
+                assert tables.count("first") + tables.count("second") == 6
+        for node in (first, second):
+            await node.end(signal.SIGTERM)
+    await check_records(tmp_path / "records", 6)

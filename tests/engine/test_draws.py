@@ -26,8 +26,7 @@ from engine.pieces import Seat
 from engine.record import recorded, replayed
 from engine.redaction import redacted
 from engine.view import SPECTATOR, folded
-from tests.examples import examples
-from tests.games import finished_games, games, played, shared_chance, some_command
+from tests.games import examples, finished_games, games, played, shared_chance, some_command
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fairness.md"
 OTHERS = tuple(laurel for laurel in Laurel if laurel is not Laurel.PALATINUS)

@@ -19,8 +19,7 @@ from engine.legal import Legal, LegalLays, LegalPlaces, random_command
 from engine.pieces import NOTATIONS, Kind, People, Piece, Seat
 from engine.scoring import removed
 from engine.view import SPECTATOR, Phase, View, free_fields, seat_of
-from tests.examples import examples
-from tests.games import begun, finished_games, game_options, games, played, seeds
+from tests.games import begun, examples, finished_games, game_options, games, played, seeds
 
 LAYS = LegalLays(Seat(1), (2, 3, 6), (0, 1, 2, 3, 4, 5))
 PLACES = LegalPlaces(Seat(2), (Piece("Em"), Piece("Ef*")), (Field("A1"), Field("C4"), Field("G6")))

@@ -19,8 +19,7 @@ from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.redaction import snapshot
 from engine.scoring import Board, influences, soldier_acts
 from engine.view import View, eyes_of
-from tests.examples import examples
-from tests.games import all_eyes, game_options, games, played, seeds
+from tests.games import all_eyes, examples, game_options, games, played, seeds
 
 MOST_WOLVES = 9  # of unknown kind, so that every assignment of kinds can be tried
 

@@ -20,8 +20,17 @@ from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded
 from protocol.codec import encode
 from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import Events
-from tests.examples import examples
-from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, game_options, games, played, seeds
+from tests.games import (
+    MOST_COMMANDS,
+    all_eyes,
+    begun,
+    examples,
+    finished_games,
+    game_options,
+    games,
+    played,
+    seeds,
+)
 
 # -- what is hidden -------------------------------------------------------------------------------
 

@@ -14,8 +14,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, scored
 from engine.terrain import EMPTY, POINT, occupant, terrain_of
 from engine.view import SPECTATOR
-from tests.examples import examples
-from tests.games import layouts, played, seeds
+from tests.games import examples, layouts, played, seeds
 
 
 @examples(6)

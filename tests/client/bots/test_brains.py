@@ -32,8 +32,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, influences
 from engine.view import View, eyes_of
 from server.config import Config, InProcess
-from tests.examples import examples
-from tests.games import begun, finished_games, games, seeds
+from tests.games import begun, examples, finished_games, games, seeds
 
 EVERY_BRAIN = pytest.mark.parametrize(
     "brain",

@@ -41,8 +41,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, POINT, occupant
 from engine.view import SPECTATOR, Phase, View, eyes_of
-from tests.examples import examples
-from tests.games import begun, game_options, games, played, seeds, some_command
+from tests.games import begun, examples, game_options, games, played, seeds, some_command
 from tests.server.peer import eventually
 
 ROOT = Path(__file__).parents[3]

@@ -59,8 +59,7 @@ from tests.client.ui.seen import (
 )
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
-from tests.examples import examples
-from tests.games import finished_games, games, played
+from tests.games import examples, finished_games, games, played
 
 TRANSLATED = [each for each in LANGUAGES if each != "en"]
 CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}

@@ -47,8 +47,7 @@ from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.seen import after, at_scoring_step, change, model_of, over, placing, ui_of, view_of
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
-from tests.examples import examples
-from tests.games import games, played
+from tests.games import examples, games, played
 from tests.program import started_in_lines
 from tests.server.peer import connected
 from tests.server.tables.hosted import state_where

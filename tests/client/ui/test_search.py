@@ -40,7 +40,7 @@ from protocol.messages import TableSummary, Turn
 from tests.client.ui.pty_terminal import RUN, Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, screen_of, text_of
 from tests.discovery.network import own_network
-from tests.examples import examples
+from tests.games import examples
 from tests.server.peer import connected
 from tests.server.process import serving
 

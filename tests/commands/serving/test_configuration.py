@@ -27,7 +27,7 @@ from commands.serving.options import (
 from commands.serving.serve import add_serve
 from server.net.postman import NoticePostman, SmtpServer
 from tests.conftest import Complain, Run
-from tests.examples import examples
+from tests.games import examples
 from tests.server.process import serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}

@@ -1,22 +1,26 @@
-"""Every page as text, kept in `screens`, and what must hold of any screen in any window."""
+"""Every page as text, kept in `screens`, some with colours, and what holds of any screen in any window."""
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
+from string import ascii_uppercase, digits
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, speaking
+from client.player.terminal import Colouring, Colours, Theme
 from client.records import PastGame
 from client.tables.table import Back, TableModel
 from client.ui.at_table import HEX_POSITIONS
+from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
 from client.ui.draw.page import news_lines
-from client.ui.frame import plain
+from client.ui.frame import Frame, plain
 from client.ui.keys import Act, ChooseLine, Hover, PointAt
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import HistoryPage
@@ -28,16 +32,32 @@ from client.ui.screens.reading import Reading, Topic, hands_table
 from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, LinePrompt, Notice, Outage, TypedLine, Ui
-from client.ui.texts.glyphs import ASCII, UNICODE
-from engine.board import Field
+from client.ui.terminal.painter import style_for
+from client.ui.texts.games import describe_forecast
+from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from engine.board import Field, Tile, neighbours
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally
+from engine.forecast import Change, Forecast, SoldierAct
 from engine.game import Game, GameOptions
+from engine.knowledge import Bounds, HillInfluence
 from engine.pieces import Piece, Seat
+from engine.redaction import snapshot
+from engine.view import SPECTATOR
 from protocol.absence import ByVote
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import SeatSummary, TableState, TableSummary
-from tests.client.ui.draw.sample_pages import LEVELS, PAGES, SIZES, TABLES, counting, menu, placing, talking
+from tests.client.ui.draw.sample_pages import (
+    LEVELS,
+    PAGES,
+    SIZES,
+    TABLES,
+    counting,
+    menu,
+    over,
+    placing,
+    talking,
+)
 from tests.client.ui.seen import (
     ADDRESS,
     KEY_NAMES,
@@ -489,3 +509,148 @@ def test_any_screen_of_any_game_fits(
     for frame in frames:
         assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
     assert text_of(frames[1]).isascii()
+
+
+PALETTES = {
+    "dark": Colouring(Theme.DARK, Colours.TRUE),
+    "light": Colouring(Theme.LIGHT, Colours.TRUE),
+    "16 colours": Colouring(Theme.AUTO, Colours.SIXTEEN),
+    "NO_COLOR": Colouring(Theme.AUTO, Colours.NONE),
+}
+SCREENS: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
+    "placing": placing,
+    "scoring": lambda: over(9),
+    "result": lambda: over(-1),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_colours(name: str) -> None:
+    """All palettes are in one file, since they differ only in how a style looks."""
+    ui, model = SCREENS[name]()
+    frame = drawn(ui, model, UNICODE, 80, 24)
+    parts = {style: _parts(style) for content in frame.lines for style, *_ in content}
+    letters = _letters({above for _, above in parts.values()})
+    tiles = _grid(frame, {style: ground[-1:] for style, (ground, _) in parts.items()})
+    above = _grid(frame, {style: letters[above] for style, (_, above) in parts.items()})
+    grounds = {ground: ground[-1] for ground, _ in sorted(parts.values()) if ground}
+    key = _key({**letters, **grounds})
+    assert_screen(f"{name}-colours", "\n".join((text_of(frame), *([tiles] if grounds else []), above, key)))
+
+
+def _parts(style: str) -> tuple[str, str]:
+    """Return the class of the tile below a style, if any, and its other classes."""
+    first, _, others = style.partition(" ")
+    return (first, others) if first.startswith("class:tile-") else ("", style)
+
+
+def _grid(frame: Frame, letters: dict[str, str]) -> str:
+    """Return the screen with the letter of its style in every cell."""
+    rows = (
+        "".join((letters[style] or " ") * get_cwidth(text) for style, text, _ in row) for row in frame.lines
+    )
+    return "".join(f"{row.rstrip()}\n" for row in rows)
+
+
+def _letters(styles: set[str]) -> dict[str, str]:
+    """Return a letter for every style, one of its own name, so that a new style changes few others."""
+    letters = {"": " "}
+    for style in sorted(styles - {""}, key=lambda style: (style.count(" "), style)):
+        own = _short(style).replace(" ", "").replace("-", "").removeprefix("people").upper()
+        wanted = chain(own, ascii_uppercase, digits)
+        letters[style] = next(each for each in wanted if each not in letters.values())
+    return letters
+
+
+def _key(letters: dict[str, str]) -> str:
+    """Return what each letter stands for and how that looks in each palette."""
+    shown = [(palette, style_for(colouring)) for palette, colouring in PALETTES.items()]
+    rows = [("", "style", *PALETTES)]
+    for style, letter in letters.items():
+        if style:
+            rows.append((letter, _short(style), *(_appearance(palette, style) for _, palette in shown)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{row.rstrip()}\n" for row in lines)
+
+
+def _short(style: str) -> str:
+    return style.replace("class:", "")
+
+
+def _appearance(palette: Style, style: str) -> str:
+    """Return how a style looks in words: `white on b81422, bold`."""
+    attrs = palette.get_attrs_for_style_str(style)
+    ink = (attrs.color or "").removeprefix("ansi")
+    ground = (attrs.bgcolor or "").removeprefix("ansi")
+    colours = f"{ink} on {ground}" if ground else ink
+    marks = [mark for mark in ("bold", "italic", "underline", "reverse") if getattr(attrs, mark)]
+    return ", ".join(filter(None, (colours.strip(), *marks))) or "-"
+
+
+SCALES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
+ALL_LAID = frozenset(range(7))
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_board_as_text(name: str) -> None:
+    """The board at every scale, with and without Unicode."""
+    view = snapshot(played(GameOptions(5, random_layout=True), 2, 24).view, SPECTATOR)
+    texts = [board_text(view, ascii_only=ascii_only, scale=SCALES[name]) for ascii_only in (False, True)]
+    assert texts[1].isascii()
+    assert_screen(f"board-{name}", "\n\n".join(texts) + "\n")
+
+
+@given(games(), st.sampled_from([*SCALES.values()]), st.sampled_from([UNICODE, ASCII]))
+def test_board_fills_its_scale(game: Game, scale: Scale, glyphs: GlyphSet) -> None:
+    """Whatever is on it, the board has the size of its scale and names every empty field."""
+    lines = [plain(line) for line in drawn_board(game.view, UNMARKED, glyphs, scale)]
+    assert [get_cwidth(line) for line in lines] == [scale.width] * scale.height
+    text = "\n".join(lines)
+    assert all(field in text for field in game.view.layout.hexes if field not in game.view.board)
+
+
+@pytest.mark.parametrize("scale", SCALES.values())
+def test_hexes_and_borders_do_not_overlap_and_neighbours_are_adjacent(scale: Scale) -> None:
+    """Hexes that share a side are next to each other on the screen (R2.5)."""
+    taken: set[tuple[int, int]] = set()
+    drawn = borders(scale, ALL_LAID, ascii_only=False)
+    for cell in HEX_POSITIONS:
+        x, y = scale.body_of(cell)
+        body = {(x + dx, y + dy) for dx in range(scale.across - 1) for dy in range(scale.body)}
+        assert not body & (taken | drawn.keys())
+        edges = {(x + dx, y + dy) for dx in (-1, scale.across - 1) for dy in range(scale.body)}
+        assert edges <= drawn.keys()
+        taken |= body
+        for beside in neighbours(cell):
+            if beside in HEX_POSITIONS:
+                other_x, other_y = scale.body_of(beside)
+                steps = (abs(other_x - x), abs(other_y - y))
+                assert steps in {(scale.across, 0), (scale.across // 2, scale.pitch)}
+
+
+def test_tiles_have_stronger_borders_than_their_fields() -> None:
+    """Borders between tiles are strong, and those between fields of one tile are faint."""
+    drawn = borders(SMALL, ALL_LAID, ascii_only=False)
+    for cell, position in HEX_POSITIONS.items():
+        x, y = SMALL.body_of(cell)
+        east = HEX_POSITIONS.get((cell[0] + 1, cell[1]))
+        assert drawn[x + SMALL.across - 1, y] == (("┊", False) if east == position else ("┃", True))
+
+
+def test_a_soldiers_captives_and_uncertain_changes_are_plain_words() -> None:
+    """Whose pieces they are, and how many; zero has no sign."""
+    found = Forecast(
+        piece=Piece("Es"),
+        field=Field("A1"),
+        gives=None,
+        acts=frozenset({SoldierAct.MERCHANTS}),
+        captives={Seat(1): Bounds(1, 1), Seat(2): Bounds(0, 2)},
+        hill=HillInfluence({}, ()),
+        changes=(Change(Tile("B"), Seat(1), Bounds(-4, 0)),),
+        soldiers=(),
+    )
+    assert describe_forecast(found, ["Anna", "plebeian-2", "Carla"]) == [
+        "Es here would capture 1 piece from plebeian-2 and 0-2 pieces from Carla.",
+        "Influence changes: plebeian-2 -4 to 0 on B.",
+    ]

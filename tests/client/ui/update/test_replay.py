@@ -1,4 +1,4 @@
-"""A record on the screen: keys, typed commands, what each seat's eyes are shown, and everybody's chances."""
+"""A record on the screen: keys, typed commands, what each seat's eyes are shown, chances, and autoplay."""
 
 from dataclasses import replace
 
@@ -8,19 +8,23 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.records import Recording
+from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.frame import plain, width_of
 from client.ui.keys import Act, PointAt
 from client.ui.requests import Request
 from client.ui.screens import replay
-from client.ui.screens.dispatch import after_key, updated
+from client.ui.screens.dispatch import after_key, after_tick, counting, updated
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
-from client.ui.screens.scoring import last_step
+from client.ui.screens.replay import Replay, open_record, seen_in
+from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from client.ui.texts.tables import names_at
 from engine.board import HILLS
+from engine.events import Captured, HillScored, SoldierFled
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.record import names_in
@@ -29,7 +33,7 @@ from engine.view import SPECTATOR, eyes_of
 from tests.client.ui import seen
 from tests.client.ui.analysed import analysis_of
 from tests.client.ui.analysed import recording_of as record_of
-from tests.games import all_eyes, games, played
+from tests.games import all_eyes, finished_games, games, played
 
 RECORDED = record_of(3, dict(enumerate(seen.NAMES)))
 
@@ -391,3 +395,131 @@ def test_marks_stand_below_their_moments() -> None:
     assert plain(replay.marks_line(6, 4, [1, 5])) == " ^  |^"
     assert plain(replay.marks_line(3, 1, [1])) == " ^ "
     assert width_of(replay.marks_line(3, None, [])) == 3
+
+
+def scoring() -> tuple[Ui, TableModel]:
+    game = played(GameOptions(3, random_layout=True), 11)
+    model = seen.model_of(game, 0)
+    return seen.ui_of(game, model), model
+
+
+def test_autoplay_shows_every_step_long_enough_to_read() -> None:
+    """It goes from the first step to the result, and shows longer sentences for longer."""
+    ui, model = scoring()
+    ui = seen.after(ui, model, "r")
+    reached, ticks = [0], {0: 0}
+    while ui.ticks_left is not None:
+        assert counting(ui, model)
+        ticks[seen.shown_step(ui, model)] += 1
+        ui = after_tick(ui, model)
+        if (step := seen.shown_step(ui, model)) != reached[-1]:
+            reached.append(step)
+            ticks[step] = 0
+    assert reached == list(range(last_step(seen.view_of(model)) + 1))
+    for step in reached[:-1]:
+        sentence = scene(seen.view_of(model), step, names_at(model)).sentence
+        assert ticks[step] >= max(2, len(sentence) / 20)
+    assert not counting(ui, model)
+    assert after_tick(ui, model) == ui
+
+
+def test_any_key_stops_autoplay_and_acts_if_it_has_another_meaning() -> None:
+    ui, model = scoring()
+    autoplaying = seen.at_scoring_step(seen.after(ui, model, "r"), model, 4)
+    stopped = replace(autoplaying, ticks_left=None)
+    for key in ("enter", " ", "Z", "f12"):
+        assert after_key(autoplaying, key, model) == (stopped, None)
+    assert seen.after(autoplaying, model, "left") == seen.at_scoring_step(stopped, model, 3)
+    assert seen.after(autoplaying, model, "?").ticks_left is None
+
+
+def test_the_same_key_makes_autoplay_faster() -> None:
+    """Three speeds, and then the first again; every step is shown for a second at least."""
+    ui, model = scoring()
+    waits = []
+    running = seen.at_scoring_step(seen.after(ui, model, "r"), model, 9)
+    for speed in (2, 3, 1):
+        running = seen.after(running, model, "r")
+        assert f"speed {speed} of 3" in seen.screen_of(running, model)
+        waits.append(running.ticks_left)
+    fast, fastest, first = (ticks or 0 for ticks in waits)
+    assert 1 <= fastest < fast < first
+    stopped = seen.after(seen.after(running, model, "r"), model, "Z")
+    assert seen.after(stopped, model, "r").speed == 1  # it goes on as fast as before
+
+
+def test_a_click_anywhere_stops_autoplay() -> None:
+    ui, model = scoring()
+    autoplaying = seen.after(ui, model, "r")
+    frame = drawn(autoplaying, model, UNICODE, 80, 24)
+    assert "any other key stops it" in seen.text_of(frame)
+    for column, line in ((0, 0), (79, 23), (40, 12)):
+        action = frame.action_at(column, line)
+        assert action is not None
+        assert updated(autoplaying, action, model) == (replace(autoplaying, ticks_left=None), None)
+
+
+def test_the_walk_through_a_game_that_was_not_finished_ends_with_its_last_move() -> None:
+    recording = recording_of(played(GameOptions(2, random_layout=True), 11, 3))
+    ui = open_record(recording, recording.end - 1, recording.all_eyes)
+    ui, _ = updated(ui, Act.RUN, seen_in(ui))
+    for _tick in range(ui.ticks_left or 0):
+        ui = after_tick(ui, seen_in(ui))
+    assert isinstance(ui.page, Replay)
+    assert (ui.page.stop, ui.ticks_left) == (recording.end, None)
+
+
+def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
+    recording = recording_of(played(GameOptions(3, random_layout=True), 11))
+    ui = open_record(recording, recording.moves - 2, recording.all_eyes)
+    ui, _ = updated(ui, Act.RUN, seen_in(ui))
+    stops = []
+    while ui.ticks_left is not None:
+        assert isinstance(ui.page, Replay)
+        stops.append(ui.page.stop)
+        ui = after_tick(ui, seen_in(ui))
+    view = seen_in(ui).view
+    assert view is not None
+    assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
+    assert isinstance(ui.page.game, Result)
+    assert after_key(ui, "r", seen_in(ui)) == (ui, None)
+
+
+@given(finished_games())
+def test_each_step_shows_the_board_of_its_moment(game: Game) -> None:
+    """R5.4: soldiers act on the board before them, and influence counts on the board after them.
+
+    R7.1: at the end, everybody's points are those of the result.
+    """
+    view = game.view
+    assert view.result is not None
+    last = scene(view, last_step(view), seen.NAMES)
+    assert last.points == tuple(tally.points for tally in view.result.tallies)
+    assert scene(view, 0, seen.NAMES).points == (0,) * view.seats
+    for number, step in enumerate(steps(view)):
+        event, shown = step.event, scene(view, number, seen.NAMES)
+        board = shown.board.board
+        if isinstance(event, SoldierFled | Captured):
+            assert {event.field, *event.merchants, *event.farmers} <= board.keys()
+        if isinstance(event, HillScored):
+            assert {piece.field for piece in event.pieces} <= board.keys()
+            for act in shown.acts:
+                assert act.field in board or isinstance(act, SoldierFled)
+                assert not isinstance(act, Captured) or not {*act.taken} & board.keys()
+    assert shown.board.board == view.board
+
+
+@given(finished_games())
+def test_the_notes_on_the_board_add_up_to_the_influence(game: Game) -> None:
+    """R6: notes add up to a piece's influence, and pieces to the hill's totals."""
+    view = game.view
+    for number, step in enumerate(steps(view)):
+        shown = scene(view, number, seen.NAMES)
+        event = step.event
+        if step.counting is not None:
+            assert sum(map(int, shown.marks.notes.values())) == step.counting.amount
+            assert str(step.counting.amount) in shown.sentence or not step.counting.amount
+        elif isinstance(event, HillScored):
+            for seat in range(view.seats):
+                total = sum(piece.amount for piece in step.counted if piece.seat == seat)
+                assert total == event.influence[seat]

@@ -21,8 +21,7 @@ from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import Asked, SeatSummary, Stage, TableState, TableSummary
 from protocol.pages import MoveChoice, NoPage, PlayerHand
-from tests.examples import examples
-from tests.games import begun, games, played, some_command
+from tests.games import begun, examples, games, played, some_command
 
 PAGES = WebPages()
 VOID = {"input", "link", "meta"}

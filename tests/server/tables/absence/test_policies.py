@@ -33,8 +33,7 @@ from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
-from tests.examples import examples
-from tests.games import begun
+from tests.games import begun, examples
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     TIMEOUT,

@@ -1,0 +1,557 @@
+"""The terminal: what is written to it, what it sends, what is known of it, and its colours."""
+
+import io
+import itertools
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import ColorDepth, DummyOutput
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.styles import Style
+
+from client.player.preferences import Preferences, name_of_player, preferences_file, remember
+from client.player.terminal import (
+    Calling,
+    Colouring,
+    Colours,
+    DesktopNotices,
+    DisplayOptions,
+    Theme,
+    choose_display,
+    chosen_calling,
+    colours_of,
+    prefer_calling,
+    theme_of,
+)
+from client.tables.table import TableModel
+from client.ui.activity import Activity
+from client.ui.frame import EMPTY, Frame, Line, clickable, fitted, line
+from client.ui.keys import Act, Action, Hover, InsertText, PointAt
+from client.ui.program import Program
+from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.screen import drawn
+from client.ui.screens.start import Start
+from client.ui.state import Notice, Ui
+from client.ui.terminal import painter
+from client.ui.terminal.painter import Painter
+from client.ui.terminal.shell import Caller, Shell
+from client.ui.texts.glyphs import UNICODE
+from engine.pieces import People
+
+SIZE = Size(rows=4, columns=12)
+STYLE = Style.from_dict({"red": "bg:#ff0000 #ffffff bold", "reversed": "reverse"})
+
+styles = st.sampled_from(["", "class:red", "class:reversed"])
+fragments = st.tuples(styles, st.text("ab é日", max_size=5), st.none())
+lines = st.lists(fragments, max_size=4).map(lambda found: fitted(tuple(found), SIZE.columns))
+screens = st.tuples(*[lines] * SIZE.rows)
+
+
+def painted(*frames: tuple[Line, ...]) -> pyte.Screen:
+    """Return the screen after these frames."""
+    screen = pyte.Screen(SIZE.columns, SIZE.rows)
+    written = io.StringIO()
+    painter = Painter(Vt100_Output(written, lambda: SIZE), STYLE, ColorDepth.DEPTH_24_BIT)
+    for frame in frames:
+        painter.paint(frame, SIZE)
+    pyte.Stream(screen).feed(written.getvalue())
+    return screen
+
+
+def cells(screen: pyte.Screen) -> list[list[object]]:
+    return [[screen.buffer[y][x] for x in range(SIZE.columns)] for y in range(SIZE.rows)]
+
+
+@given(st.lists(screens, max_size=3), screens)
+def test_a_frame_looks_the_same_whatever_was_there_before(
+    before: list[tuple[Line, ...]], frame: tuple[Line, ...]
+) -> None:
+    """Only changes are written, and the result equals a fresh screen."""
+    screen = painted(*before, frame)
+    assert cells(screen) == cells(painted(frame))
+    assert screen.display == ["".join(text for _, text, _ in line) for line in frame]
+
+
+def test_control_characters_are_not_sent_to_the_terminal() -> None:
+    """Control characters in foreign texts are shown and have no effect."""
+    line = fitted((("", "a\x1b[2Jb\x07\x9b1m", None),), SIZE.columns)
+    screen = painted((line,) * SIZE.rows)
+    assert all(row.startswith("a") and "[2Jb1m" in row for row in screen.display)
+
+
+TAKEN, GIVEN_BACK = "\x1b[?1004h\x1b[22;0t", "\x1b[?1004l\x1b[23;0t"
+
+
+class Written(io.TextIOWrapper):
+    """An output of a terminal with this encoding."""
+
+    def __init__(self, encoding: str = "utf-8") -> None:
+        self._bytes = io.BytesIO()
+        super().__init__(self._bytes, encoding, newline="")
+
+    def sent(self) -> str:
+        self.flush()
+        return self._bytes.getvalue().decode(self.encoding)
+
+
+def calling(written: Written, calling: Calling) -> Caller:
+    return Caller(Vt100_Output(written, lambda: Size(24, 80), term="xterm"), calling)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sent"),
+    [
+        (Calling(notices=DesktopNotices.NONE), "\a"),
+        (Calling(notices=DesktopNotices.OSC9), "\x1b]9;Palatinus: Your turn.\x1b\\\a"),
+        (Calling(notices=DesktopNotices.OSC777), "\x1b]777;notify;Palatinus;Your turn.\x1b\\\a"),
+        (Calling(bell=False, notices=DesktopNotices.OSC9), "\x1b]9;Palatinus: Your turn.\x1b\\"),
+        (Calling(bell=False, notices=DesktopNotices.NONE), ""),
+        (
+            Calling(notices=DesktopNotices.OSC9, wrapped=True),
+            "\x1bPtmux;\x1b\x1b]9;Palatinus: Your turn.\x1b\x1b\\\x1b\\\a",
+        ),
+    ],
+)
+def test_a_call(wanted: Calling, sent: str) -> None:
+    written = Written()
+    caller = calling(written, wanted)
+    caller.take()
+    caller.call("Palatinus", "Your turn.")
+    caller.give_back()
+    assert written.sent() == TAKEN + sent + GIVEN_BACK
+
+
+def test_names_cannot_end_a_sequence() -> None:
+    """Nothing in a title or notice is a control, a second field, or longer than a line."""
+    written = Written()
+    caller = calling(written, Calling(notices=DesktopNotices.OSC777))
+    caller.take()
+    caller.entitle("a\x1b\\b\x07c\x9cd\x1b]2;e\n")
+    caller.call("one;two", "x\a\x1b\\" + "y" * 10_000)
+    sent = written.sent().removeprefix(TAKEN)
+    assert sent.startswith("\x1b]2;a\\bcd]2;e\x1b\\\x1b]777;notify;one,two;x\\yyy")
+    assert len(sent) < 300
+    assert sent.count("\x1b\\") == 2
+    assert sent.endswith("\a")
+
+
+def test_a_title_is_in_the_terminals_encoding_and_written_once() -> None:
+    written = Written("ascii")
+    caller = calling(written, Calling())
+    caller.take()
+    caller.entitle("Zoë")
+    caller.entitle("Zoë")
+    assert written.sent() == TAKEN + "\x1b]2;Zo?\x1b\\"
+
+
+def test_a_terminal_without_titles_keeps_what_it_shows() -> None:
+    written = Written()
+    caller = calling(written, Calling(title=False))
+    caller.take()
+    caller.entitle("Palatinus")
+    caller.give_back()
+    caller.give_back()
+    caller.entitle("Palatinus")
+    caller.call("Palatinus", "Your turn.")  # suspended: the terminal is another program's
+    assert written.sent() == "\x1b[?1004h\x1b[?1004l"
+
+
+HERE, THERE = (0, 0), (1, 0)
+BOARD = Frame((clickable(EMPTY, PointAt(HERE), 3) + clickable(EMPTY, PointAt(THERE), 3),))
+
+
+async def passed_on(frame: Frame, sent: str) -> list[str | Action]:
+    """Return what the shell passes on of a terminal's input while it shows `frame`; q ends it."""
+    found: list[str | Action] = []
+
+    def press(name: str) -> None:
+        found.append(name)
+        if name == "q":
+            shell.quit()
+
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(lambda _width, _height: frame, press, found.append)
+        pipe.send_text(f"{sent}q")
+        await shell.run()
+    return found
+
+
+def mouse_moves(*columns: int) -> str:
+    """Return what a terminal sends while the mouse moves along the first line."""
+    return "".join(f"\x1b[<35;{column + 1};1M" for column in columns)
+
+
+async def test_mouse_moves_are_passed_on_hex_by_hex() -> None:
+    """A move within a hex is not passed on, and without a click nothing is chosen."""
+    actions = await passed_on(BOARD, mouse_moves(0, 1, 2, 3, 5, 6, 7, 1))
+    assert actions == [Hover(HERE), Hover(THERE), Hover(None), Hover(HERE), "q"]
+
+
+async def test_a_page_that_is_not_shown_gets_no_keys() -> None:
+    """In a small window only the keys it names are passed on: the player cannot see what others do."""
+    frame = Frame((EMPTY,), seen=False)
+    assert await passed_on(frame, "\r \x1b[6~s\x1b[200~Ann\x1b[201~") == ["q"]
+    assert await passed_on(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", InsertText("Ann"), "q"]
+
+
+async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
+    """Ctrl-C arrives as a key, since the terminal is in raw mode; other programs may send the signal."""
+    found: list[str] = []
+
+    def press(name: str) -> None:
+        found.append(name)
+        shell.quit()
+
+    def frame(_width: int, _height: int) -> Frame:
+        if not found:
+            signal.raise_signal(signal.SIGINT)
+        return BOARD
+
+    before = signal.getsignal(signal.SIGINT)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(frame, press, lambda _: None)
+        assert await shell.run()
+    assert found == ["c-c"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+async def test_an_error_while_handling_a_key_ends_the_program() -> None:
+    """An OSError of a disk is not mistaken for a closed terminal."""
+
+    def press(_name: str) -> None:
+        raise OSError("no room")
+
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(lambda _width, _height: BOARD, press, lambda _: None)
+        pipe.send_text("x")
+        with pytest.raises(OSError, match="no room"):
+            await shell.run()
+
+
+async def test_a_click_scrolls_what_is_on_the_screen() -> None:
+    """As the key does: from the first lines of a long page to later lines, not to the next page."""
+    rules = Ui("Ann", page=Start((), Preferences()), overlay=Reading(Topic.RULES))
+    frame = drawn(rules, TableModel(), UNICODE, 60, 20)
+    column, row = next(
+        (column, row)
+        for row in range(20)
+        for column in range(60)
+        if frame.action_at(column, row) is Act.PAGE_DOWN
+    )
+
+    class Output(DummyOutput):
+        def get_size(self) -> Size:
+            return Size(rows=20, columns=60)
+
+    reader = Activity(rules)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=Output()):
+        pipe.send_text(f"\x1b[<0;{column + 1};{row + 1}m")
+        pipe.send_text("\x03")
+        await Program(reader).run()
+    assert isinstance(reader.ui.overlay, Reading)
+    assert (reader.ui.overlay.number, reader.ui.overlay.top > 0) == (0, True)
+
+
+async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
+    """The page above the table would not show that it is their turn."""
+    table, looking_back = (Activity(Ui("Ann", page=Start((), Preferences()))) for _each in range(2))
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        program = Program(table)
+        program.call("Palatinus", "Your turn")
+        program.open(looking_back)
+        program.call("Palatinus", "Your turn")
+    assert (table.ui.notice, looking_back.ui.notice) == (None, Notice("Your turn"))
+
+
+async def test_a_closed_terminal_ends_the_program() -> None:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(lambda _width, _height: BOARD, lambda _name: None, lambda _: None)
+        pipe.close()
+        assert not await shell.run()
+
+
+_LEFT, _RIGHT = clickable(EMPTY, PointAt(HERE), 1), clickable(EMPTY, PointAt(THERE), 1)
+FRAME = Frame((EMPTY,) * 6 + (line(" " * 4) + _LEFT + line(" " * 114) + _RIGHT,))
+
+
+@pytest.mark.parametrize(
+    ("means", "sent"),
+    [
+        (["h"], ["h"]),
+        (["é"], ["é"]),
+        ([" "], [" "]),
+        (["enter"], ["\r", "\n"]),
+        (["tab"], ["\t"]),
+        (["s-tab"], ["\x1b[Z"]),
+        (["backspace"], ["\x7f", "\x08"]),
+        (["escape"], ["\x1b"]),
+        (["escape", "h"], ["\x1bh"]),  # Alt-H, as terminals put it
+        (["up"], ["\x1b[A", "\x1bOA"]),
+        (["pagedown"], ["\x1b[6~"]),
+        (["scroll-up"], ["\x1b[62~", "\x1b[<64;5;7M", "\x1b[96;120;7M"]),
+        (["scroll-down"], ["\x1b[<65;5;7M", "\x1b[Ma%'"]),
+        (["c-c"], ["\x03"]),
+        ([InsertText("Ann")], ["\x1b[200~Ann\x1b[201~"]),
+        (
+            [PointAt(HERE)],
+            ["\x1b[<0;5;7m", "\x1b[<16;5;7m", "\x1b[M#%'"],
+        ),  # with Ctrl, one character a number
+        ([PointAt(THERE)], ["\x1b[35;120;7M"]),  # without SGR
+        ([Hover(HERE)], ["\x1b[<35;5;7M"]),
+        ([Hover(THERE)], ["\x1b[67;120;7M"]),
+        ([], ["\x1b[24~", "\x1b[I", "\x1b[O", "\x1b[;M"]),  # F12, and what is no key
+        # A click acts on release; beside it, drags, sideways, with Ctrl.
+        ([], ["\x1b[<0;5;7M", "\x1b[<0;6;7m", "\x1b[<32;5;7M", "\x1b[<66;5;7M", "\x1b[M3%'"]),
+    ],
+)
+async def test_terminal_input(means: list[str | Action], sent: list[str]) -> None:
+    """Each key, click and turn of the wheel, in every form that terminals send."""
+    assert await passed_on(FRAME, "".join(sent)) == [*means * len(sent), "q"]
+
+
+# Linear light as seen without one kind of cone (Machado, Oliveira and Fernandes, 2009).
+EYES = {
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+    "deuteranopia": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+    "tritanopia": ((1.256, -0.077, -0.179), (-0.078, 0.931, 0.148), (0.005, 0.691, 0.304)),
+}
+# The 16 colours of xterm and of the VGA.
+NAMED = ("black", "red", "blue", "cyan", "brightyellow", "brightmagenta", "white")
+TERMINALS = {
+    "xterm": ("#000000", "#cd0000", "#0000ee", "#00cdcd", "#ffff00", "#ff00ff", "#ffffff"),
+    "vga": ("#000000", "#aa0000", "#0000aa", "#00aaaa", "#ffff55", "#ff55ff", "#ffffff"),
+}
+Light = tuple[float, float, float]
+
+
+def linear_light(colour: str) -> Light:
+    """Return the linear light of an sRGB colour."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+    )
+    return red, green, blue
+
+
+def seen_light(colour: str, eyes: Sequence[Sequence[float]]) -> Light:
+    """Return the light as these eyes see it."""
+    here = linear_light(colour)
+    red, green, blue = (
+        min(1.0, max(0.0, sum(a * b for a, b in zip(row, here, strict=True)))) for row in eyes
+    )
+    return red, green, blue
+
+
+def lab(red: float, green: float, blue: float) -> Light:
+    """Return light in CIE L*a*b*, where distances match perceived differences."""
+    x, y, z = (
+        value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
+        for value in (
+            (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505,
+            0.2126 * red + 0.7152 * green + 0.0722 * blue,
+            (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089,
+        )
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def distance(one: str, other: str, eyes: str) -> float:
+    """Return how different two colours look to these eyes; 2.3 is just noticeable."""
+    return math.dist(lab(*seen_light(one, EYES[eyes])), lab(*seen_light(other, EYES[eyes])))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast by WCAG 2; 4.5 is enough for text."""
+    dark, bright = sorted(
+        0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(linear_light, (one, other))
+    )
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def people_palettes() -> list[Mapping[People, painter.ColourPair]]:
+    """Return every palette of the peoples' colours, as numbers."""
+    palettes = [painter.PEOPLE_COLOURS[Colours.TRUE], painter.PEOPLE_COLOURS[Colours.MANY]]
+    for numbers in TERMINALS.values():
+        number = dict(zip((f"ansi{name}" for name in NAMED), numbers, strict=True))
+        named = painter.PEOPLE_COLOURS[Colours.SIXTEEN].items()
+        pairs = {people: (number[pair.background], number[pair.foreground]) for people, pair in named}
+        palettes.append({people: painter.ColourPair(*pair) for people, pair in pairs.items()})
+    return palettes
+
+
+@pytest.mark.parametrize("colours", people_palettes())
+def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, painter.ColourPair]) -> None:
+    """By more than ten times a just noticeable difference; and the letters on them are readable."""
+    for eyes, (one, other) in itertools.product(EYES, itertools.combinations(People, 2)):
+        assert distance(colours[one].background, colours[other].background, eyes) > 25, (eyes, one, other)
+    for pair in colours.values():
+        assert contrast(pair.background, pair.foreground) >= 4.5, pair
+
+
+@pytest.mark.parametrize("land", painter.LAND_COLOURS.values())
+def test_text_on_tiles_is_readable_and_tiles_differ_slightly(land: painter.LandColours) -> None:
+    """All tiles are dark or all are light, so that the pieces stand out."""
+    for ground in land.tiles.values():
+        for text in (land.text, land.quiet, land.hill, land.spring, land.cursor.background):
+            assert contrast(ground, text) >= 4.5, (ground, text)
+    for one, other in itertools.combinations(land.tiles.values(), 2):
+        assert distance(one, other, "all cones") > 10
+        assert contrast(one, other) < 3
+
+
+def test_quiet_text_is_readable_on_the_terminals_background() -> None:
+    grounds = {Theme.DARK: ["#000000"], Theme.LIGHT: ["#ffffff"], Theme.AUTO: ["#000000", "#ffffff"]}
+    for theme, quiet in painter.QUIET_COLOURS.items():
+        for ground in grounds[theme]:
+            assert contrast(quiet, ground) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted", "colours"),
+    [
+        ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, Colours.AUTO, Colours.NONE),
+        ({"NO_COLOR": "1"}, Colours.MANY, Colours.MANY),
+        ({"NO_COLOR": "", "TERM": "xterm"}, Colours.AUTO, Colours.SIXTEEN),
+        ({"COLORTERM": "24bit"}, Colours.AUTO, Colours.TRUE),
+        ({"TERM": "screen-256color"}, Colours.AUTO, Colours.MANY),
+        ({"TERM": "dumb"}, Colours.AUTO, Colours.NONE),
+        ({}, Colours.AUTO, Colours.NONE),
+        ({"TERM": "linux"}, Colours.AUTO, Colours.SIXTEEN),
+    ],
+)
+def test_colours_follow_the_environment(
+    environment: dict[str, str], wanted: Colours, colours: Colours
+) -> None:
+    """The option comes before NO_COLOR, and NO_COLOR before the terminal's abilities."""
+    assert colours_of(environment, wanted) is colours
+
+
+@pytest.mark.parametrize(
+    ("colorfgbg", "theme"),
+    [
+        ("15;0", Theme.DARK),
+        ("0;15", Theme.LIGHT),
+        ("0;default;15", Theme.LIGHT),
+        ("0;7", Theme.LIGHT),
+        ("7;8", Theme.DARK),
+        ("default;default", Theme.AUTO),
+        ("", Theme.AUTO),
+    ],
+)
+def test_the_theme_follows_colorfgbg(colorfgbg: str, theme: Theme) -> None:
+    assert theme_of({"COLORFGBG": colorfgbg}, Theme.AUTO) is theme
+    assert theme_of({"COLORFGBG": colorfgbg}, Theme.LIGHT) is Theme.LIGHT
+
+
+@pytest.mark.parametrize("colours", [each for each in Colours if each is not Colours.AUTO])
+@pytest.mark.parametrize("theme", Theme)
+def test_every_sign_of_the_board_has_its_style(colours: Colours, theme: Theme) -> None:
+    """The cursor and the last piece stand out with and without colours."""
+    style = painter.style_for(Colouring(theme, colours))
+    attributes = {
+        name: style.get_attrs_for_style_str(f"class:tile-a class:open class:{name}")
+        for name in ("cursor", "cursor-edge", "last-piece", "note")
+    }
+    plain = style.get_attrs_for_style_str("class:tile-a class:open")
+    assert all(each != plain for each in attributes.values())
+    if colours is Colours.NONE:
+        assert not any(each.color or each.bgcolor for each in attributes.values())
+
+
+_SHOWS_ASCII = "from client.ui.terminal.device import own_device; print(own_device().glyphs().ascii)"
+
+
+@pytest.mark.parametrize(
+    ("locale", "ascii_only"),
+    [
+        ({"LANG": "C"}, True),  # in whose place Python puts C.UTF-8
+        pytest.param({"LANG": "en_GB.UTF-8", "LC_ALL": "POSIX"}, True, marks=pytest.mark.slow),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        pytest.param({}, False, marks=pytest.mark.slow),
+    ],
+)
+def test_a_terminal_in_a_plain_locale_is_drawn_in_ascii(locale: dict[str, str], *, ascii_only: bool) -> None:
+    """In another interpreter, because Python looks at the locale when it starts."""
+    chosen = {name: value for name, value in os.environ.items() if not name.startswith(("LANG", "LC_"))}
+    command = [sys.executable, "-c", _SHOWS_ASCII]
+    run = subprocess.run(command, env={**chosen, **locale}, capture_output=True, text=True, check=True)
+    assert run.stdout == f"{ascii_only}\n"
+
+
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    yield
+    choose_display(DisplayOptions())
+    prefer_calling(Calling())
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_the_command_line_counts_more_than_preferences() -> None:
+    """Each way automatically; what it does not name is as the player prefers."""
+    assert chosen_calling() == Calling()
+    prefer_calling(Calling(bell=False, notices=DesktopNotices.OSC9))
+    assert chosen_calling() == Calling(bell=False, notices=DesktopNotices.OSC9)
+    choose_display(DisplayOptions(bell=True, title=False))
+    assert chosen_calling() == Calling(title=False, notices=DesktopNotices.OSC9)
+    choose_display(DisplayOptions(notices=DesktopNotices.NONE))
+    assert chosen_calling() == Calling(bell=False, notices=DesktopNotices.NONE)
+
+
+@pytest.mark.parametrize(
+    ("environment", "notices"),
+    [
+        ({"TERM": "xterm-256color"}, DesktopNotices.NONE),  # by its name any terminal could be that
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, DesktopNotices.NONE),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode"}, DesktopNotices.NONE),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, DesktopNotices.OSC9),
+        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, DesktopNotices.OSC9),  # over ssh
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, DesktopNotices.OSC777),
+        ({"TERM": "xterm-ghostty"}, DesktopNotices.OSC777),
+        ({"TERM": "xterm-kitty"}, DesktopNotices.OSC777),
+        ({"TERM": "foot"}, DesktopNotices.OSC777),
+        ({"TERM": "rxvt-unicode-256color"}, DesktopNotices.OSC777),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, DesktopNotices.OSC777),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "3800"}, DesktopNotices.NONE),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230804"}, DesktopNotices.OSC777),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1", "VTE_VERSION": "7600"}, DesktopNotices.NONE),
+        ({"TERM": "xterm-kitty", "TMUX": "/run/tmux/default,1,0"}, DesktopNotices.NONE),
+        ({"TERM": "screen", "TERM_PROGRAM": "WezTerm"}, DesktopNotices.NONE),
+        ({"TERM": "linux"}, DesktopNotices.NONE),
+        ({}, DesktopNotices.NONE),
+    ],
+)
+def test_notices_only_where_they_are_understood(environment: dict[str, str], notices: DesktopNotices) -> None:
+    assert Calling().resolved(environment).notices is notices
+    assert Calling(notices=DesktopNotices.NONE).resolved(environment).notices is DesktopNotices.NONE
+    assert Calling(notices=DesktopNotices.OSC9).resolved(environment).notices is DesktopNotices.OSC9
+
+
+@pytest.mark.parametrize(
+    ("term", "titled"),
+    [("xterm-256color", True), ("tmux-256color", True), ("screen", True), ("linux", False), ("dumb", False)],
+)
+def test_titles_only_where_windows_have_one(term: str, titled: bool) -> None:
+    assert Calling().resolved({"TERM": term}).title is titled
+    assert not Calling(title=False).resolved({"TERM": term}).title
+
+
+def test_asking_for_the_name_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the bell nor anything else that is remembered beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    before = chosen_calling()
+    remember(preferences_file(), Preferences(name="Ann", bell=not before.bell))
+    assert name_of_player(None) == "Ann"
+    assert chosen_calling() == before

@@ -1,0 +1,346 @@
+"""`palatinus arena`, `league` and `games`, and recorded games that are played on."""
+
+import asyncio
+import contextlib
+import json
+import random
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pexpect
+import psutil
+import pyte
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from client.player.seats import Seats, kept_seats, seats_folder
+from client.records import Recording
+from client.ui.requests import PlayOn
+from commands.playing.kept_games import kept_games, new_game
+from commands.playing.played_on import fill
+from engine.events import Event, GameStarted, SeenEvent
+from engine.game import Game, GameOptions, RandomChance
+from engine.pieces import Seat
+from engine.record import recorded
+from engine.redaction import redacted
+from engine.view import eyes_of
+from server.app import running
+from server.config import Config
+from server.storage.sqlite.data_folder import DataFolder
+from tests.conftest import Complain, Run
+from tests.games import games, played
+from tests.server.peer import TIMEOUT, eventually, game
+from tests.test_docs import ROOT, first_column, section
+from tests.test_examples import JAVASCRIPT, NODE, PYTHON, needs_node
+
+ARENA = ["arena", "random", "greedy", "--players", "3", "--games", "2"]
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_table(run: Run, tmp_path: Path) -> None:
+    """However many games are played at the same time; the records are those of the games."""
+    folder = tmp_path / "records"
+    table, _ = run(*ARENA, "--no-times", "-j", "2", "--records", folder)
+    assert table == run(*ARENA, "--no-times", "-j", "1")[0]
+    assert table.startswith("6 of 6 games, seed 1. Equal brains would win 33.3%.")
+    assert [line.split()[0] for line in table.splitlines()[3:5]] == ["greedy", "random"]
+    records = sorted(folder.iterdir())
+    assert [record.name for record in records] == [f"game-{number}.txt" for number in range(1, 7)]
+    assert "a finished game; points: " in run("check", records[-1])[0]
+    assert "# seat 0 is random-1\n# seat 1 is random-2\n# seat 2 is greedy\n" in records[0].read_text()
+    assert "is not empty: name a new folder" in run(*ARENA, "--records", folder, code=2)[1]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_json_has_everything(run: Run) -> None:
+    words = ("arena", "greedy", "random", "--games", "2", "-j", "1", "--seed", "7", "--alone", "--json")
+    told = json.loads(run(*words)[0])
+    assert (told["games"], told["planned"], told["seed"], told["alone"]) == (2, 2, 7, "greedy")
+    best = told["brains"][0]
+    assert best["name"] == "greedy"
+    assert best["games"] == sum(seat["games"] for seat in best["seats"]) == 2
+    assert best["interval"][0] <= best["share"] <= best["interval"][1]
+    assert best["ahead_of"]["random"]["games"] == 2
+    assert best["seconds"]["longest"] >= best["seconds"]["mean"] > 0
+    text = section("Arena", (ROOT / "docs" / "measuring-bots.md").read_text(encoding="utf-8"))
+    keys = re.findall(r"\w+", " ".join(first_column(text)))
+    assert sorted(keys) == sorted(told)
+    assert all(f"`{key}`" in text for key in best)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_brain_that_fails_is_told_with_file_and_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, with its traceback, however often it fails; the record shows the game so far."""
+    module = tmp_path / "hasty.py"
+    module.write_text("def choose(view, legal, rng):\n    return view.hands['H']\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hasty", raising=False)
+    folder = tmp_path / "records"
+    words = ("arena", "hasty:choose", "random", "--games", "4", "-j", "1", "--records", folder)
+    out, errors = run(*words, code=1)
+    assert out.startswith("4 of 4 games, seed 1.")
+    assert re.search(r"^Games lost .*\n.*error\n.*\nhasty:choose +4$", out, re.MULTILINE)
+    told = f"game 1: The brain hasty:choose failed in {module}, line 2: KeyError: 'H'.\nTraceback "
+    assert errors.startswith(told)
+    assert errors.count("KeyError") == 2
+    assert "a running game of 2 players" in run("check", folder / "game-1.txt")[0]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_was_played_is_not_played_again(run: Run, tmp_path: Path) -> None:
+    """Not even after it was stopped while it wrote a result; other games do not go into the same file."""
+    file = tmp_path / "results.jsonl"
+    words = ["arena", "random", "greedy", "--no-times", "-j", "1", "--results", str(file), "--games"]
+    run(*words, "2")
+    with file.open("ab") as results:
+        results.write(b'{"number":3,"se')
+    before = file.read_bytes()
+    resumed = run(*words, "4")
+    assert file.read_bytes().startswith(before.rpartition(b"\n")[0] + b"\n")
+    assert [json.loads(line)["number"] for line in file.read_text().splitlines()[1:]] == [1, 2, 3, 4]
+    assert run("arena", "random", "greedy", "--no-times", "--games", "4") == resumed
+    assert "has the results of other games" in run(*words, "4", "--seed", "2", code=2)[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file can be limited there")
+@pytest.mark.usefixtures("in_this_process")
+def test_a_full_disk_is_one_line(run: Run, tmp_path: Path) -> None:
+    """With the table of the games before; what was written is still of use."""
+    import resource
+
+    file = tmp_path / "results.jsonl"
+    words = ["arena", "random", "greedy", "--games", "4", "-j", "1", "--results", str(file)]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        out, errors = run(*words, code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert re.match(r"[12] of 4 games", out)
+    assert re.search(rf"^palatinus: cannot write {file}: \w.+$", errors, re.MULTILINE)
+    run(*words)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_test_says_which_brain_is_better(run: Run, tmp_path: Path) -> None:
+    words = ("arena", "greedy", "random", "--better-by", "200", "--no-times", "--results", tmp_path / "r")
+    out, _ = run(*words, "-j", "2")
+    assert "\nYes: greedy is better than random.\n" in out
+    told = json.loads(run(*words, "-j", "1", "--json")[0])["test"]
+    assert told["better"] is True
+    assert f" in {told['deals']} deals; log-likelihood ratio {told['ratio']:+.2f} of " in out
+
+
+def test_without_the_package_for_ratings_it_says_how_to_get_it(
+    complain: Complain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any game is played."""
+    for module in ("client.bots.arena.standings", "client.bots.arena.ratings", "commands.playing.arena"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "openskill", None)
+    monkeypatch.delitem(sys.modules, "openskill.models", raising=False)
+    assert re.fullmatch(r"palatinus: the package openskill.* is missing: run .*\n", complain(*ARENA))
+
+
+@pytest.mark.slow
+async def test_ctrl_c_prints_the_table_so_far(tmp_path: Path) -> None:
+    """In a terminal, which shows how far it is; no process stays behind."""
+    mark = tmp_path / "mark"
+    (tmp_path / "pensive.py").write_text(
+        "import time\nfrom pathlib import Path\nmoves = 0\n"
+        "def choose(view, legal, rng):\n"
+        "    global moves\n"
+        "    moves += 1\n"
+        "    if moves > 40:\n"
+        f"        Path({str(mark)!r}).touch()\n"
+        "        time.sleep(600)\n"
+        "    return next(legal.commands())\n",
+        encoding="utf-8",
+    )
+    words = [str(ROOT / "palatinus.py"), "arena", "random", "pensive:choose", "-j", "1"]
+    terminal = pexpect.spawn(sys.executable, words, cwd=tmp_path, timeout=60, dimensions=(24, 100))
+    try:
+        await eventually(mark.exists)
+        screen = pyte.Screen(100, 24)
+        stream = pyte.ByteStream(screen)
+
+        def bar_shown() -> bool:
+            with contextlib.suppress(pexpect.TIMEOUT):
+                stream.feed(terminal.read_nonblocking(4096, timeout=0))
+            return any(re.search(r"^Games .* [1-9]/100 time left", line) for line in screen.display)
+
+        await eventually(bar_shown)
+        processes = psutil.Process(terminal.pid).children(recursive=True)
+        assert processes
+        terminal.sendintr()
+        terminal.expect(r"Interrupted\.\r\n[1-9] of 100 games, seed 1\.")
+        terminal.expect("random")
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+        assert terminal.exitstatus == 130
+        assert not any(process.is_running() for process in processes)
+    finally:
+        terminal.close(force=True)
+
+
+BOT = shlex.join([sys.executable, str(PYTHON)])
+
+
+@needs_node
+def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> None:
+    """With the same draws in every rotation of the seats; what was played is not played again."""
+    folder = tmp_path / "records"
+    words = ["league", BOT, f"js={shlex.join([str(NODE), str(JAVASCRIPT)])}", "random", "--players", "3"]
+    words += ["--games", "3", "--results", str(tmp_path / "results.jsonl"), "--no-times"]
+    told = json.loads(run(*words, "--json", "--records", folder)[0])["brains"]
+    assert {brain["name"]: brain["games"] for brain in told} == {"bot.py": 3, "js": 3, "random": 3}
+    records = [file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())]
+    assert len({record[record.index("laurel") :].partition("places")[0] for record in records}) == 1
+    assert sorted(re.findall(r"seat (\d) is js\n", "".join(records))) == ["0", "1", "2"]
+    assert run(*words)[0].startswith("3 of 3 games")
+
+
+def test_a_program_that_fails_loses_with_its_last_words(run: Run) -> None:
+    """Once for all games; the words that start it can have places for server and table."""
+    hasty = f"hasty={shlex.join([sys.executable, '-c', 'import sys; raise KeyError(sys.argv[2])'])}"
+    words = ("league", f"{hasty} {{server}} {{table}}x", "random", "--games", "2", "--json")
+    out, errors = run(*words, code=1)
+    told = {brain["name"]: brain["forfeits"] for brain in json.loads(out)["brains"]}
+    assert told == {"hasty": {"absent": 2}, "random": {}}
+    assert errors.count("hasty ended before the game did, with exit code 1.\nTraceback") == 1
+    assert re.search(r"\nKeyError: '[A-Z]{4}x'\n$", errors)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal there")
+async def test_a_league_that_is_stopped_leaves_no_program_behind(tmp_path: Path) -> None:
+    """And goes on later with the games that are missing."""
+    results = tmp_path / "results.jsonl"
+    words = [str(ROOT / "palatinus.py"), "league", BOT, "random", "--results", str(results)]
+    league = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=subprocess.PIPE)
+    try:
+        await eventually(lambda: results.exists() and results.read_bytes().count(b"\n") > 1)
+        programs = psutil.Process(league.pid).children(recursive=True)
+        league.terminate()
+        out, _ = await asyncio.wait_for(league.communicate(), TIMEOUT)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            league.kill()
+    assert league.returncode == 130
+    assert re.match(rb"[1-9]\d? of 100 games", out)
+    assert not any(program.is_running() for program in programs)
+
+
+async def test_games_are_listed_with_whose_turn_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """The exit code tells whether it is the player's; a seat that is theirs no longer is left out."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    told = partial(asyncio.to_thread, run, "games")
+    assert "No seat is kept for you" in (await told(code=1))[0]
+    async with running(Config()) as server, game(server.port, 2) as peers:
+        on_turn, other = peers  # seat 0 starts
+        url = f"ws://127.0.0.1:{server.port}"
+        seats = Seats(seats_folder(), url)
+        for token in (other.token, "of no seat"):
+            seats.keep(other.code, 1, "Ann", token).release()
+        lines = (await told(code=1))[0].splitlines()
+        assert [line.split()[0] for line in lines] == ["TABLE", other.code]
+        seats.keep(on_turn.code, 0, "Bob", on_turn.token).release()
+        known = json.loads((await told("--json"))[0])
+        assert [(each["name"], each["your_turn"]) for each in known] == [("Bob", True), ("Ann", False)]
+        assert {each["stage"] for each in known} == {"playing"}
+    assert all(each["error"] for each in json.loads((await told("--json", code=1))[0]))
+
+
+@given(games(), st.data())
+def test_a_game_is_played_on_as_its_player_saw_it(
+    tmp_path_factory: pytest.TempPathFactory, game: Game, data: st.DataObject
+) -> None:
+    """The others' wolves may be of other kinds, as long as these were dealt (R3.5)."""
+    recording = Recording.of(game.events, {0: "Ann", 1: "Bob"})
+    assume(recording.last_turn >= 0)
+    stop = data.draw(st.integers(0, recording.last_turn))
+    seat = Seat(data.draw(st.sampled_from(recording.seats)))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        with new_game(("greedy",), len(recording.names)) as new:
+            kept = fill(new, PlayOn(recording, stop, seat), "Cosima", redraw=True)
+        assert [each.table for each in kept_games().games] == [kept.table]
+        with DataFolder(kept.folder) as tables:
+            events = tables.game(str(kept.table))
+    eyes = eyes_of(seat)
+    assert _without_draws([redacted(event, eyes) for event in events]) == _without_draws(
+        recording.seen(stop, eyes)
+    )
+    hands = Game(events, RandomChance(random.Random())).view.hands.values()
+    assert all(number > 0 for hand in hands for number in hand.values())
+
+
+def _without_draws(events: Sequence[SeenEvent]) -> list[SeenEvent]:
+    return [replace(event, draws=None) if isinstance(event, GameStarted) else event for event in events]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--at", "99"], "there is nothing to play after move 99. Choose 0 to 12"),
+        (["--at", "9", "--seat", "Nobody"], "nobody is called Nobody there: Ann and Seat 2"),
+        (["--at", "9", "--brain", "none"], "none"),
+    ],
+)
+def test_what_cannot_be_played_on_is_one_line(
+    words: list[str], reason: str, tmp_path: Path, complain: Complain
+) -> None:
+    record = tmp_path / "record.txt"
+    game = played(GameOptions(2, random_layout=True), 1, 12)
+    record.write_text(recorded(game.events, ["Ann"]), encoding="utf-8")
+    assert reason in complain("play", "--plain", "--from", record, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--at", "0"], "--at, --seat and --as-recorded need --from"),
+        (["--as-recorded", "--continue"], "--at, --seat and --as-recorded need --from"),
+        (["--from", "record.txt", "--continue"], "not allowed with"),
+    ],
+)
+def test_a_move_of_no_record_cannot_be_played_on(words: list[str], reason: str, complain: Complain) -> None:
+    assert reason in complain("play", "--plain", *words)
+
+
+def test_nobody_else_has_the_name_of_who_plays_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose own game it was, and who now takes another seat, lends its name to the bot in their own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    played_on = PlayOn(Recording.of(game.events, {0: "Ann", 1: "Bob", 2: "Cosima"}), 4, Seat(2))
+    with new_game(("greedy",), 3) as new:
+        kept = fill(new, played_on, "ann", redraw=True)
+    assert {seat.name for seat in kept_seats(kept.folder / "bots")} == {"Bob", "Cosima"}
+
+
+def test_the_others_wolves_are_drawn_anew_unless_wanted_as_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    game = played(GameOptions(2, random_layout=True), 1, 24)
+    recording = Recording.of(game.events, {})
+
+    def placed(*, redraw: bool) -> tuple[Event, ...]:
+        with new_game(("greedy",), 2) as new:
+            kept = fill(new, PlayOn(recording, recording.last_turn, Seat(0)), "Ann", redraw=redraw)
+        with DataFolder(kept.folder) as tables:
+            return tables.game(str(kept.table))
+
+    assert _without_draws(placed(redraw=False)) == _without_draws(recording.events)
+    assert len({repr(placed(redraw=True)) for _ in range(12)}) > 1
