@@ -72,8 +72,12 @@ class Command(Parser):
             self.declared_in = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments: unknown ones are an error of this command, whose help lists those it takes."""
         self.declare()
-        return super().parse_known_args(args, namespace)
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(_("unrecognized arguments: %s") % " ".join(unknown))
+        return found, unknown
 
     def all_arguments(self) -> Iterator[Any]:
         self.declare()
