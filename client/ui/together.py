@@ -13,7 +13,7 @@ from client.ui.requests import Errand, PlayOn, Request, Review
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.replay import Companions, Replay, in_company, on_own_way
 from client.ui.state import Ui
-from client.ui.texts.tables import who_leads
+from client.ui.texts.tables import describe_study, who_leads
 from client.ui.visit import LookingBack
 from protocol.messages import NEW, Say, Show, Shown, Study
 
@@ -38,6 +38,7 @@ class Together(Replaying):
         self._visit, self._connection, self._joins = visit, connection, review.together
         self.ui = replace(self.ui, talk=visit.ui.talk)
         self._leaves_for: PlayOn | Study | None = None
+        self._studied = visit.model.state.studied if visit.model.state is not None else None
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
         self._at: int | None = None  # the step that the others were told last
         self._telling = False
@@ -49,7 +50,7 @@ class Together(Replaying):
             self.act(Act.TOGETHER)
 
     def look(self) -> None:
-        """Look who leads now, and where, and what was said."""
+        """Look who leads now, and where, what was said, and whether somebody has opened a study."""
         if self._connection is None or self.over or not isinstance(page := self.ui.page, Replay):
             return
         state = self._connection.model.state
@@ -64,6 +65,12 @@ class Together(Replaying):
         talk = self._visit.ui.talk if self._hears else self.ui.talk
         if isinstance(self.ui.overlay, TalkPage):
             talk = replace(talk, unread=0)
+        if state is not None and state.studied is not None and state.studied != self._studied:
+            self._studied = state.studied
+            form = _(
+                "{name} goes on from move {step} at table {table}, a study. Close the record, then B: join in"
+            )
+            self.show(self.ui.with_notice(describe_study(state.studied, state, form)))
         if company != page.company or talk != self.ui.talk:
             self.show(in_company(replace(self.ui, talk=talk), company))
 

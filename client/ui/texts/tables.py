@@ -18,6 +18,7 @@ from protocol.messages import (
     PersonOnline,
     SeatSummary,
     Stage,
+    Studied,
     TableState,
     TableSummary,
 )
@@ -230,13 +231,17 @@ def describe_lead_changes(state: TableState, before: TableState | None) -> list[
     told = []
     if (studied := state.studied) is not None and (before is None or studied != before.studied):
         form = _("{name} goes on from move {step} at table {table}, a study. B: join in")
-        name = names_of(state, len(state.seats))[studied.seat]
-        told.append(form.format(name=name, step=studied.step, table=studied.table))
+        told.append(describe_study(studied, state, form))
     if now and now != was:
         told.append(_("{name} leads through the game. f: look together").format(name=now))
     elif was and not now:
         told.append(_("{name} no longer leads through the game.").format(name=was))
     return told
+
+
+def describe_study(studied: Studied, state: TableState, form: str) -> str:
+    name = names_of(state, len(state.seats))[studied.seat]
+    return form.format(name=name, step=studied.step, table=studied.table)
 
 
 def who_leads(state: TableState) -> str:

@@ -172,12 +172,13 @@ async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
 
 
 async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> None:
-    """It is told at the table, and the same key leads there; all know that it is a study."""
-    async with watching("Player 0", "Bob", seats=tmp_path) as (ann, bob):
+    """It is told at the table and in its record, and the same key leads there; all know what it is."""
+    async with watching("Player 0", "Bob", "Cleo", seats=tmp_path) as (ann, bob, cleo):
         bob.press(":", *"study", "enter")
         await bob.until(lambda ui: ui.notice is not None and "No study" in ui.notice.text)
-        ann.press("v")
-        await ann.record(0)
+        for watcher in ann, cleo:
+            watcher.press("v")
+            await watcher.record(0)
         ann.press("?")
         assert "read in full" in screen_of(ann.top.ui, ann.top.model), "the last key"
         ann.press("escape", "n", "B")
@@ -187,6 +188,7 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         await ann.until(lambda ui: isinstance(ui.page, Playing))
         bob.press("home", "B")  # it leads there from every step of the scoring
         await bob.until(lambda ui: isinstance(ui.page, Playing))
+        await cleo.until(lambda ui: ui.notice is not None and "Close the record" in ui.notice.text)
         for watcher, seat in ((ann, 0), (bob, 1)):
             state = watcher.top.model.state
             assert watcher.top.model.seat == seat
