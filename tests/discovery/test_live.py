@@ -331,7 +331,6 @@ addresses = st.one_of(
 def test_whatever_is_announced_is_bounded_and_makes_sense(
     name: str, port: int | None, properties: dict[bytes, bytes | None], given_to: list[str], on_loopback: bool
 ) -> None:
-    """Nothing makes it fail; names can be shown, and addresses are near by, or loopback if heard there."""
     server = server_in(f"{name}.{SERVICE_TYPE}", port, properties, given_to, OWN, on_loopback=on_loopback)
     if server is None:
         return

@@ -119,7 +119,6 @@ async def test_tables_go_to_a_server_that_stays(database: str) -> None:
 
 
 async def test_browsers_follow(database: str) -> None:
-    """To the page of the table, or of the list, at the server that stays."""
     async with (
         two_nodes(database, Config(pages=WebPages())) as (stays, leaves),
         game(leaves.port, 2) as peers,

@@ -116,7 +116,6 @@ async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path:
 
 
 async def test_the_metrics_have_the_certificates_end(tmp_path: Path) -> None:
-    """As a time in seconds since 1970, of the certificate in use."""
     certify(tmp_path, days=100)
     config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem", watched=True)
     async with running(config) as server:
@@ -131,7 +130,6 @@ async def test_the_metrics_have_the_certificates_end(tmp_path: Path) -> None:
 
 
 async def test_bad_files_change_nothing(tmp_path: Path) -> None:
-    """The log says what is wrong, and the old certificate and password stay in force: all or nothing."""
     certify(tmp_path)
     old = {name: (tmp_path / name).read_bytes() for name in ("cert.pem", "key.pem")}
     (tmp_path / "ca.pem").rename(tmp_path / "old.pem")

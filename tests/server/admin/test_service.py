@@ -195,7 +195,6 @@ GARBAGE = [
 
 
 async def test_what_is_no_request_is_refused_in_one_line_or_cut_off(tmp_path: Path) -> None:
-    """A line that is not whole, or never ends, has no answer, and does nothing."""
     path = tmp_path / SOCKET_NAME
     async with administered(tmp_path):
         for line in GARBAGE:
@@ -214,8 +213,6 @@ async def test_what_is_no_request_is_refused_in_one_line_or_cut_off(tmp_path: Pa
 
 @given(st.binary(max_size=300))
 def test_no_bytes_do_harm(content: bytes) -> None:
-    """Whatever a line is, it is either a request or refused, and never an error of ours."""
-
     do = AsyncMock(return_value=("done", None))
     line, _ = asyncio.run(listener.answer_to(content, do, "admin.sock"))
     found = json.loads(line)
@@ -502,7 +499,6 @@ async def test_without_the_option_there_are_no_metrics() -> None:
 
 
 async def test_a_server_that_stops_soon_is_not_ready() -> None:
-    """Newcomers should go elsewhere, but whoever plays there comes back to it."""
     async with running(Config(watched=True)) as server, connected(server.port) as peer:
         assert await http_get(server.port, "/readyz") == (200, "ok\n")
         await peer.open(2)

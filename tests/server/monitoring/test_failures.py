@@ -228,7 +228,6 @@ async def test_a_start_sets_aside_what_cannot_go_on(tmp_path: Path, caplog: pyte
 
 @pytest.mark.usefixtures("unfit")
 async def test_a_server_sets_aside_what_it_takes_up_and_cannot_go_on(database: str) -> None:
-    """It goes on, and so do the tables that come along; a table without entries is damaged as well."""
     async with cluster(database, "one") as (one,):
         async with journal_at(database, "gone") as journal:
             for code in ("WELL", "ODDS", "FINE"):
@@ -345,7 +344,6 @@ async def test_urgent_work_comes_first_and_all_other_in_order() -> None:
 
 
 async def test_the_lock_is_not_lost_with_a_cancelled_task() -> None:
-    """The task may be cancelled while it waits or at the moment it gets the lock."""
     lock = PriorityLock()
     await lock.acquire()
     early, late, last = (asyncio.create_task(lock.acquire()) for _ in range(3))

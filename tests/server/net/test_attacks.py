@@ -78,7 +78,6 @@ HELLO = frame(0x2, encode(Hello(list(VERSIONS), "attacker")))
 
 
 async def test_an_unfinished_request_or_message_ends_the_connection() -> None:
-    """Requests and messages that are never completed time out: no hello, a frame's head, or its beginning."""
     async with under_attack(hello_seconds=0.2) as (server, _), asyncio.TaskGroup() as tasks:
         for rest in (b"", b"\x82", b"\x82\xfe\x20\x00" + bytes(1000)):
             tasks.create_task(exchange(server.port, UPGRADE + rest))
@@ -86,7 +85,6 @@ async def test_an_unfinished_request_or_message_ends_the_connection() -> None:
 
 
 async def test_a_half_open_connection_is_closed() -> None:
-    """A player whose connection vanishes without closing answers no ping, and is shown as away."""
     async with (
         under_attack(ping_seconds=0.2, seat_grace_seconds=0.0) as (server, _),
         connected(server.port) as host,
@@ -185,7 +183,6 @@ async def cut(stranger: Stranger) -> None:
 
 
 async def test_a_player_does_not_wait_for_strangers_at_the_same_address() -> None:
-    """Ten of them fill what their address may send; a player's message is read next."""
     flood = UPGRADE + frame(0x2, encode(Hello([1], "flood"))) + frame(0x2, encode(Ping(1))) * 90
     async with (
         memory_server(burst_per_address=100, rate_per_address=40.0) as server,
@@ -370,7 +367,6 @@ async def test_a_player_gets_more_than_others_who_all_get_the_same() -> None:
 
 
 async def test_new_connections_one_after_another_keep_nobody_waiting() -> None:
-    """Each of them is new and comes early, and as many come as are read."""
     rate, turns = crowded_rate()
     Waiting("constant", rate, turns, greedy=True, seated=False).stand_in_line()
     for _ in range(15):

@@ -105,7 +105,6 @@ async def test_a_client_at_a_table_may_be_idle() -> None:
 
 
 async def test_frames_that_end_the_connection() -> None:
-    """One with text, and one that is a byte longer than the largest, which is read."""
     async with memory_server() as server, connected(server.port) as one, connected(server.port) as other:
         await one.socket.send('{"t": "ping", "id": 1}')
         assert (await one.closed())[0] == CloseCode.UNSUPPORTED_DATA
@@ -141,7 +140,6 @@ async def test_too_many_fragments(caplog: pytest.LogCaptureFixture, fragments: i
 
 
 async def test_connections_from_one_address_share_a_rate() -> None:
-    """However many they are, they are read no faster together."""
     limits = {"burst_per_address": 10, "rate_per_address": 100.0}
     async with (
         memory_server(**limits) as server,
@@ -193,7 +191,6 @@ async def test_messages_that_nobody_reads_stop_the_reading_and_are_not_lost() ->
 
 
 async def test_ten_malformed_frames_end_the_connection() -> None:
-    """Each is refused, with its id if it could be read; the tenth ends that connection alone."""
     async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
         for malformed in (b"\xc1", pack(t="ping", id=7, more=1)) * 5:
             await peer.socket.send(malformed)
@@ -206,7 +203,6 @@ async def test_ten_malformed_frames_end_the_connection() -> None:
 
 @pytest.mark.parametrize("fragments", [0, 3])
 async def test_a_flood_is_slowed_without_loss_and_delays_nobody_else(fragments: int) -> None:
-    """Messages beyond the burst are read in order at the permitted rate, and each fragment counts as one."""
     async with memory_server(burst=10, rate=100.0) as server, game(server.port, 2) as (flooder, other):
         loop = asyncio.get_running_loop()
         began, many = loop.time(), 12 if fragments else 60
@@ -267,7 +263,6 @@ async def fill_queues(table: Table, host: Peer) -> None:
 
 
 async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:
-    """The server closes the connection and does not wait for the client to read."""
     clock = asyncio.get_running_loop().time
     async with contextlib.AsyncExitStack() as clients:
         async with memory_server(**MANY_MESSAGES, ping_seconds=1000.0, close_seconds=0.1) as server:

@@ -102,7 +102,6 @@ def test_what_is_not_a_header_is_refused(data: bytes) -> None:
     )
 )
 def test_no_bytes_are_too_much_for_the_reader(data: bytes) -> None:
-    """They are a header, the beginning of one, or neither; and it never asks for more than a few KB."""
     with contextlib.suppress(BadProxyHeader):
         found = proxy_header(data)
         assert found is None or 0 < found.size <= len(data)
@@ -443,7 +442,6 @@ def test_what_speaks_no_tls_is_told_so_and_disturbs_nobody(
     trusting: ssl.SSLContext,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Whether it is cut, ends in the middle, or goes while it waits for its turn."""
     caplog.set_level(logging.WARNING)
     hello = client_hello(trusting)
 

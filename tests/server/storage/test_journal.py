@@ -128,7 +128,6 @@ async def resumed(port: int, *peers: Peer) -> AsyncIterator[list[Peer]]:
 
 
 async def test_a_move_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
-    """During the commit, neither the mover nor anyone else is sent the move."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2, watched=True) as peers:
         async with held_back(journal_of(server), "append") as waiting:
             await peers[0].send(peers[0].random_move(random.Random(1)))

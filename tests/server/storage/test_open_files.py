@@ -381,7 +381,6 @@ def version(path: Path) -> int:
 
 
 async def test_a_file_of_version_1_is_migrated(tmp_path: Path, entries: dict[str, list[Entry]]) -> None:
-    """Every table goes on, and a private copy of the old file stays beside the new one, and older copies."""
     older, copy = (tmp_path / f"{FILE_NAME}.{suffix}" for suffix in ("v1", "v1-2"))
     older.write_text("dear to somebody")
     path = write_version_1(tmp_path, entries)
@@ -419,7 +418,6 @@ open_journal(Path(sys.argv[1]))
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["backup", "DROP TABLE", "CREATE TABLE archive", "user_version = "])
 async def test_a_killed_migration(tmp_path: Path, entries: dict[str, list[Entry]], moment: str) -> None:
-    """Whenever it is killed, the file is either unchanged or fully migrated."""
     path = write_version_1(tmp_path, entries)
     root = Path(__file__).parents[3]
     process = await asyncio.create_subprocess_exec(

@@ -310,7 +310,6 @@ async def test_a_new_lease_whose_answer_is_lost(database: str, monkeypatch: pyte
 
 
 async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> None:
-    """Whoever joins, watches or comes back there; wrong codes are no table's anywhere."""
     async with (
         running(Config(database=database, node="one", address="ws://one.example:7733")) as one,
         running(Config(database=database, node="two")) as two,
@@ -333,7 +332,6 @@ async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> 
 
 @pytest.mark.slow
 async def test_clients_are_told_where_the_other_servers_are(database: str) -> None:
-    """The advertised addresses and nothing else, beginning with the next one; a server alone tells none."""
     async with contextlib.AsyncExitStack() as stack:
         ports = []
         for name in "abc":

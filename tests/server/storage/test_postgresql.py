@@ -74,7 +74,6 @@ async def test_only_nodes_of_the_version_before_go_on_beside_this_one(database: 
 
 @pytest.mark.slow
 async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> None:
-    """One of them makes it; each has a term of its own, and nobody has another's tables."""
     async with contextlib.AsyncExitStack() as stack:
         journals = await asyncio.gather(
             *(stack.enter_async_context(journal_at(database, f"node {number}")) for number in range(5))
@@ -449,7 +448,6 @@ async def test_what_sqlite_cannot_decode_is_in_no_line(
     ],
 )
 def test_a_database_that_cannot_be_reached(error: OSError, said: str, reason: str) -> None:
-    """Not in those of Python's library, which are about its calls."""
     sentence = str(Database("postgresql://me:secret@host/games").unusable(error))
     assert said in sentence
     assert "host/games" in sentence
@@ -469,7 +467,6 @@ def test_a_database_that_cannot_be_reached(error: OSError, said: str, reason: st
     ],
 )
 def test_a_database_that_is_expected_back(error: Exception, passes: bool) -> None:
-    """After a restart or a failover all goes on; for a full disk, somebody has to do something."""
     failed = not_stored("{reason}", error)
     assert isinstance(failed, NotStoredNow) == passes
     assert ("Try again in a moment." in str(refusal_of(failed))) == passes

@@ -75,7 +75,6 @@ async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None
 
 
 async def test_a_table_closed_to_spectators_sends_them_away() -> None:
-    """They can do something else, nobody can watch, and the table may be opened to them again."""
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         await changed(peers[0], Spectators(allowed=False))
         assert (await sent_away(peers[2])).code == Code.NO_SPECTATORS

@@ -243,7 +243,6 @@ async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
 
 
 async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
-    """The last remarks of players and of spectators, with the names of then, as far as they were for all."""
     async with (
         memory_server(chat_per_table=100) as server,
         full_table(server.port, 2) as peers,
@@ -293,7 +292,6 @@ async def test_chat_is_limited_by_table_and_by_address() -> None:
 
 
 async def test_a_host_is_told_who_comes_to_a_table_and_who_leaves_it() -> None:
-    """People alone, each once, whether they leave or lose their connection."""
     told: list[tuple[str, str, bool]] = []
     async with running(Config(attendance=lambda *visit: told.append(visit))) as server:
         async with full_table(server.port, 3, programs={2}, bots={}) as peers:

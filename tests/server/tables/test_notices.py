@@ -315,7 +315,6 @@ async def test_after_the_end_the_address_is_gone(tmp_path: Path, caplog: pytest.
 
 
 async def test_a_notice_that_cannot_be_delivered_is_given_up() -> None:
-    """After several attempts; a redirect is not followed, and what is no HTTP is not read."""
     async with called_away() as (called, server, away, _here):
         redirect = f"HTTP/1.1 302 Found\r\nLocation: {called.url}\r\n\r\n".encode()
         called.receiver.answers += [redirect, b"garbage\r\n", b"x" * 100_000, b"", redirect, redirect]

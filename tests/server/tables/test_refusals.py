@@ -80,7 +80,6 @@ async def check_refused(peers: Sequence[Peer], who: int, *rows: tuple[ClientMess
 
 @pytest.mark.parametrize("started", [False, True])
 async def test_players_spectators_and_strangers_may_not_do_what_the_host_may(*, started: bool) -> None:
-    """Nothing changes, and nobody else hears of it."""
     opened = game if started else full_table
     async with running(CONFIG) as server, opened(server.port, 3, watched=True) as peers:
         before = table_facts(table_of(server, peers).state)

@@ -105,7 +105,6 @@ async def test_choices_of_peoples_come_along() -> None:
 
 
 async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
-    """A player who comes too late takes a free seat, or stays at the old table."""
     async with memory_server(rematch_grace_seconds=0.3) as server, finished_game(server, 3) as peers:
         code = (await rematch(peers[0])).table
         async with connected(server.port) as late, connected(server.port) as later:
@@ -189,7 +188,6 @@ async def test_the_next_table_and_its_link(tmp_path: Path, monkeypatch: pytest.M
 
 
 async def test_programs_are_programs_in_a_rematch_too() -> None:
-    """So is a program that comes after its seat was freed."""
     async with (
         memory_server(rematch_grace_seconds=0.05, stand_in_seconds=0.0) as server,
         finished_game(server, 3, programs={1, 2}) as peers,

@@ -244,7 +244,6 @@ async def listed(peer: Peer) -> bytes:
 
 
 async def test_private_tables_change_no_byte_of_the_list() -> None:
-    """Neither when they are opened, nor while they are played, nor by their number or order."""
     async with memory_server() as server, connected(server.port) as stranger, connected(server.port) as other:
         await other.open(3, "Olga")
         before = await listed(stranger)

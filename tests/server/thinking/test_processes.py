@@ -113,7 +113,6 @@ async def test_what_nobody_waits_for_is_not_begun(tmp_path: Path) -> None:
 
 
 async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
-    """The question is asked again, and answered; nor does a process that died after it answered cost one."""
     brain = Waiting(tmp_path)
     async with processes() as thinking:
         answer = thinking.ask(ask_in(GAME, brain), "a")
@@ -149,7 +148,6 @@ async def test_a_process_without_questions_ends_and_the_next_one_has_another() -
 
 
 async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
-    """Not in the middle of a thought either, nor of a start; nothing is answered after it."""
     brain = Waiting(tmp_path)
     async with processes() as thinking:
         answer = thinking.ask(ask_in(GAME, brain), "a")

@@ -109,7 +109,6 @@ async def test_a_table_on_its_way_to_another_server_is_waited_for(database: str)
 
 
 async def test_a_table_has_no_more_browsers_than_spectators() -> None:
-    """One too many learns so, and to come back later; one that sends a message is disconnected."""
     async with watched_game(spectators=1) as (server, peers, first):
         await first.receive()
         async with viewer(server.port, f"/watch/{peers[0].code}") as second:
@@ -190,7 +189,6 @@ async def test_a_browser_that_does_not_read_delays_nobody_and_sees_the_latest() 
 
 
 async def test_the_scoring_is_walked_through_for_those_who_saw_the_game() -> None:
-    """Step by step, each as long as its sentence takes to be read; newcomers see the same step."""
     pages = WebPages(characters_per_second=1e6)
     async with running(Config(pages=pages)) as server, game(server.port, 2) as peers:
         path = f"/watch/{peers[0].code}"
@@ -270,7 +268,6 @@ async def test_a_drawing_that_fails_stops_no_game() -> None:
 
 
 async def test_pages_that_nobody_sees_are_not_drawn() -> None:
-    """What a page needs is gone with the last browser that shows it."""
     async with web_server() as server, game(server.port, 2) as peers:
         before = len(asyncio.all_tasks())
         async with (

@@ -70,7 +70,6 @@ async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> Non
 
 @pytest.mark.parametrize("path", ["/", "/x"])
 async def test_pages_can_do_nothing_but_what_they_are_for(path: str) -> None:
-    """No scripts or styles but their own, no frames, no forms, nothing from elsewhere, nothing kept."""
     async with web_server() as server:
         headers = (await asked(server.port, path)).headers
     policy = dict(each.strip().split(" ", 1) for each in headers["content-security-policy"].split(";"))
@@ -156,7 +155,6 @@ async def test_who_asks_often_for_the_list_of_tables_delays_nobody() -> None:
 
 
 async def test_only_the_servers_own_pages_open_websockets() -> None:
-    """Pages from elsewhere do not, nor does any page where the game is played."""
     async with web_server() as server:
         here = f"127.0.0.1:{server.port}"
         for path in ("/watch", "/watch/ABCD", "/watch/abcd?lang=it", "/play/ABCD"):
@@ -416,7 +414,6 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
 
 
 async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
-    """Whoever knows the table, or has the page open, sees no seat; who comes back with the token does."""
     async with seated_in_browser(starting=1, random_layout=True) as (host, page):
         code, token = page.code, page.token
         await host.send(messages.StartGame(host.next_id()))

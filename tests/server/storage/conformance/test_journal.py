@@ -168,7 +168,6 @@ async def test_games_that_come_and_go_at_once_make_room_for_each_other(store: St
 
 @pytest.mark.parametrize("archived", [False, True])
 async def test_a_table_set_aside_is_kept_for_its_host(store: Store, archived: bool) -> None:
-    """Until it is restored as far as it is whole, or removed; its code is known in the meantime."""
     async with store.opened() as journal:
         for code in ("PART", "GONE"):
             await journal.append(code, 0, ENTRIES)
@@ -240,7 +239,6 @@ DAMAGES = {
 
 
 async def test_damaged_tables_are_set_aside(store: Store) -> None:
-    """The others are as they were, and what is whole of them is kept."""
     async with store.opened() as journal:
         for code in ("ELSE", *DAMAGES):
             await journal.append(code, 0, ENTRIES)

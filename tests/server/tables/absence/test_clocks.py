@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from client.bots.brains import at_random
 from engine.events import Command
@@ -26,6 +27,7 @@ from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.monitoring.logs import describe
 from server.tables.absence.stand_in import Pace
+from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -243,6 +245,21 @@ async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None
         assert table_of(server, peers).state.clocks.left(Seat(0)) == 40_000
         time.advance(60)
         assert await peers[1].refusal(peers[1].random_move(random.Random(1))) == Code.TIME_UP
+
+
+@given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
+def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
+    clocks = Clocks(GameClock(seconds), 4)
+    used = [0] * 4
+    for number, taken in turns:
+        seat = Seat(number)
+        allowance = clocks.allowance(seat)
+        assert allowance is not None
+        clocks.charge(seat, min(taken, allowance))
+        used[seat] += taken
+    for seat in map(Seat, range(4)):
+        assert clocks.left(seat) == max(0, 1000 * seconds - used[seat])
+        assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
 
 
 @given(games(), seeds)
@@ -502,7 +519,6 @@ async def play_rounds(host: Peer, rounds: int) -> None:
 
 
 async def test_a_process_is_started_with_the_first_move_and_ends_with_the_server() -> None:
-    """A bot that needs none plays without; all of a game is played with one."""
     async with served_in_processes(steady) as server:
         async with game(server.port, 2, bots={1: "quick"}) as (host,):
             await play_rounds(host, 2)
@@ -516,7 +532,6 @@ async def test_a_process_is_started_with_the_first_move_and_ends_with_the_server
 
 @pytest.mark.parametrize("brain", [raising, lambda *_: None])
 async def test_a_bot_whose_brain_fails_still_moves(brain: Choose, caplog: pytest.LogCaptureFixture) -> None:
-    """The log says so once, and nothing of what the brain knew."""
     async with served_in_processes(brain) as server, game(server.port, 2, bots={1: "slow"}) as (host,):
         await play_rounds(host, 2)
     told = [each for each in caplog.records if each.name.startswith("server.tables.absence")]
@@ -547,7 +562,6 @@ async def test_a_bot_learns_from_game_to_game() -> None:
 
 
 async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
-    """Neither people nor quick bots; and when it has thought, it moves."""
     brain = Waiting(tmp_path)
     async with served_in_processes(brain) as server, game(server.port, 2, bots={1: "slow"}) as (host,):
         await host.done(host.random_move(random.Random(1)))

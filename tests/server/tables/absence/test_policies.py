@@ -201,7 +201,6 @@ async def test_programs_neither_vote_nor_are_voted_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("brain", [raising, cheating])
 async def test_a_stand_in_that_fails_moves_at_random(caplog: pytest.LogCaptureFixture, brain: Choose) -> None:
-    """The game is played to the end; one log line says so, without the failing brain's message."""
     caplog.set_level(logging.INFO)
     async with served(stand_in=brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         await disconnect(peers[1], peers[0])
@@ -341,7 +340,6 @@ async def test_nothing_falls_due_at_a_table_opened_while_the_server_stops() -> N
 
 
 async def test_an_invalid_vote_is_refused() -> None:
-    """On present players, oneself or no seat; too early, by spectators, without votes, or before the game."""
     async with (
         served() as server,
         game(server.port, 3, watched=True, absence=ByVote(600)) as peers,

@@ -380,7 +380,6 @@ async def test_more_time_is_given_to_who_asks(policy: Absence, left: int) -> Non
 
 @pytest.mark.parametrize("policy", [MoveClock(60), GameClock(60)])
 async def test_nobody_alone_takes_more_and_more_time(policy: Absence) -> None:
-    """Nor floods those who watch with states, though nobody has to agree."""
     async with served() as server, game(server.port, 2, programs={1}, absence=policy) as peers:
         for _ in range(100):
             answer = await peers[0].ask(messages.Ask, "more-time", on=True)

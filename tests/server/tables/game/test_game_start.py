@@ -203,7 +203,6 @@ async def test_a_share_that_was_not_pledged_does_not_count() -> None:
 
 
 async def test_a_share_without_a_draw_changes_nothing() -> None:
-    """Before a start, in a game, from a spectator, or in the lobby: answered, and nothing more."""
     async with memory_server() as server, sharers(server.port, 2) as seated, connected(server.port) as late:
         host = seated[0].peer
         draw = messages.DrawBegins(commitment_to(Bytes32("0" * 64)), [None, None])
@@ -320,7 +319,6 @@ async def test_another_game_is_drawn_anew() -> None:
 
 
 async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
-    """The draw is void, and the next one has another commitment and other shares."""
     async with running(Config(data=tmp_path)) as server, sharers(server.port, 2) as seated:
         host = seated[0].peer
         before = table_facts(table_of(server, [host]).state)

@@ -35,7 +35,6 @@ from tests.server.tables.hosted import game_of, served
 
 
 async def test_an_id_is_used_for_one_message_only() -> None:
-    """Repeated, it is answered with Done, counts once, and nobody else hears of it; each seat has its own."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         move = messages.PlacePiece(7, "Em", "A1")
@@ -62,7 +61,6 @@ async def test_an_id_is_used_for_one_message_only() -> None:
 
 
 async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
-    """Events continue without a gap; from 0, or from beyond the last one, a snapshot is sent."""
     async with (
         memory_server(burst=10_000, burst_per_address=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as peers,
@@ -92,7 +90,6 @@ def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() ->
 
 
 async def test_who_comes_back_is_told_what_they_have_missed(tmp_path: Path) -> None:
-    """Moves and remarks since they left; nothing if there are none, or after a restart."""
     async with served(tmp_path) as server, game(server.port, 2) as peers:
         await peers[1].done(messages.Say, "here")
         await peers[1].done(messages.Leave)

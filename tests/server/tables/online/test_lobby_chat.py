@@ -83,7 +83,6 @@ async def heard(peer: Peer, many: int) -> list[LobbyRemark]:
 
 
 async def test_people_see_who_is_online_and_where() -> None:
-    """In the lobby, playing or watching, with the table's code; who has gone is listed no more."""
     async with in_lobby("Anna", "Bruno") as (server, _, (anna, bruno)):
         await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno"))
         code = (await bruno.open(2, "Bruno")).table
@@ -149,7 +148,6 @@ async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
 
 
 async def test_newcomers_hear_the_last_remarks_unless_they_are_old() -> None:
-    """So many of them as the protocol says, and none from before the last half hour."""
     clock = ManualClock()
     async with timed_server(clock, **MANY) as server, contextlib.AsyncExitStack() as stack:
         anna = await entered(stack, server.port, "Anna")
@@ -166,7 +164,6 @@ async def test_newcomers_hear_the_last_remarks_unless_they_are_old() -> None:
 
 
 async def test_names_in_the_lobby_cannot_be_mistaken_for_each_other() -> None:
-    """Neither by case nor by letters that look alike; as soon as Anna has gone, her name is free."""
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
         async with connected(server.port) as anna:
             await anna.done(EnterLobby, "Anna")
@@ -193,7 +190,6 @@ async def test_a_finished_game_keeps_the_names_of_those_who_are_there() -> None:
 
 
 async def test_nobody_gets_the_name_of_a_seat_but_who_holds_it() -> None:
-    """Whoever sits there, or shows its token, on whatever connection."""
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
         anna = await stack.enter_async_context(connected(server.port))
         await anna.open(2, "Anna")
@@ -255,7 +251,6 @@ async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -
 
 
 async def test_a_running_server_can_begin_to_do_without() -> None:
-    """Nobody is shown the others any more, or hears what was said; later all of it is there again."""
     async with in_lobby("Anna") as (server, stack, (anna,)):
         assert await says(anna, "hello") == "said"
         await heard(anna, 1)

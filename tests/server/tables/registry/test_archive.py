@@ -51,7 +51,6 @@ SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
     st.data(),
 )
 def test_packing_loses_nothing(lines: list[tuple[int | None, str]], data: st.DataObject) -> None:
-    """Any names are kept, and so are missing times; what is cut off begins like the whole."""
     rows = link_rows("CODE", lines)
     content = pack(rows)
     assert unpack(content) == rows
@@ -121,7 +120,6 @@ async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, rest
 
 
 async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None:
-    """Knowing the code is not enough, and wrong tokens end the connection as elsewhere."""
     async with (
         running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server,
         connected(server.port) as outsider,
@@ -235,7 +233,6 @@ async def unattended_games(server: Running, games: int) -> list[list[Peer]]:
 
 
 async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> None:
-    """There is an unattended game for each of them, so none is refused."""
     openers, limits = 5, Limits(tables=5)
     async with running(Config(data=tmp_path, limits=limits)) as server, contextlib.AsyncExitStack() as stack:
         await unattended_games(server, openers)
@@ -247,7 +244,6 @@ async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> 
 
 
 async def test_restoring_games_is_rate_limited(tmp_path: Path) -> None:
-    """Restoring a game counts as much as opening a table."""
     async with running(Config(data=tmp_path, limits=Limits(tables=1))) as server:
         left = await unattended_games(server, 3)
     slow = Limits(tables=1, tables_per_connection=2)

@@ -83,7 +83,6 @@ def can_be_a_name(text: str) -> bool:
 
 @pytest.mark.parametrize("name", ["Annа", "Νina", "Օlga", "Ꭺnna", "Ѕam", "ᗅnna"])
 def test_alphabets_that_look_alike_are_not_mixed(name: str) -> None:
-    """A name with look-alike letters of another alphabet is refused, whoever else is at the table."""
     with pytest.raises(Refusal, match="mixes look-alike letters") as refusal:
         check_name(name)
     assert refusal.value.code == Code.NAME_MIXED_ALPHABETS
