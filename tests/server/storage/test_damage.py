@@ -7,7 +7,6 @@ import random
 import shutil
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +36,7 @@ from server.storage.stored_tables import (
     next_link,
 )
 from tests.server.peer import game, play_on
+from tests.server.storage.conformance.stores import sqlite_journal
 from trials.damage import (
     DAMAGES,
     GIVEN,
@@ -313,18 +313,9 @@ OPENED = Opened(2, random_layout=True, starting=None)
 MANY: list[Entry] = [OPENED] * 40
 
 
-@contextlib.asynccontextmanager
-async def journal_in(data: Path) -> AsyncIterator[SqliteJournal]:
-    journal = SqliteJournal(data, most_archived=3)
-    try:
-        yield journal
-    finally:
-        await journal.close()
-
-
 async def test_a_last_commit_that_is_not_listed_is_no_damage(tmp_path: Path) -> None:
     """As a kill between the two leaves it, even if the commit removed a table."""
-    async with journal_in(tmp_path) as journal:
+    async with sqlite_journal(tmp_path, 3) as journal:
         for code in ("GONE", "USEA"):
             await journal.append(code, 0, MANY)
         listed = (tmp_path / LIST_NAME).read_bytes()
@@ -343,7 +334,7 @@ async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_pa
             database.execute("UPDATE entry SET body = 'x' WHERE code = 'USEE' AND number = 79")
 
     data, cut = tmp_path / "data", tmp_path / "cut"
-    async with journal_in(data) as journal:
+    async with sqlite_journal(data, 3) as journal:
         for code in ("USEA", "USEB", "USEC", "USED", "USEE"):
             await journal.append(code, 0, MANY)
         listed = (data / LIST_NAME).read_bytes()
@@ -362,7 +353,7 @@ async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_pa
     assert told["USEA"] == 15
     (cut / LIST_NAME).write_bytes(listed)
     with logged() as lines:
-        async with journal_in(cut) as journal:
+        async with sqlite_journal(cut, 3) as journal:
             found = await everything(journal)
     if damaged:
         assert (found["USEA"], found["USEB"], found["USED"]) == (15, 10, 10)

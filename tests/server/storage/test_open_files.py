@@ -45,6 +45,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.process import serving
+from tests.server.storage.conformance.stores import sqlite_journal
 from tests.server.storage.test_journal import full_disk, journal_of, resumed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it lets nobody delete or move an open file")
@@ -218,13 +219,10 @@ async def test_the_log_reaches_the_main_file(tmp_path: Path, monkeypatch: pytest
         for number, entry in enumerate(entries):
             await journal.append(code, number, [entry])
 
-    journal = SqliteJournal(tmp_path)
-    await asyncio.gather(*map(append_all, codes))
-    await eventually(lambda: b"AAAB" in (tmp_path / FILE_NAME).read_bytes())
-    await journal.close()
-    journal = SqliteJournal(tmp_path)
-    assert await journal.tables() == dict.fromkeys(codes, entries)
-    await journal.close()
+    async with sqlite_journal(tmp_path) as journal:
+        await asyncio.gather(*map(append_all, codes))
+        await eventually(lambda: b"AAAB" in (tmp_path / FILE_NAME).read_bytes())
+    assert await stored_entries(tmp_path) == dict.fromkeys(codes, entries)
 
 
 async def test_a_look_that_fails_is_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,11 +352,8 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Entry]]:
 
 
 async def stored_entries(data: Path) -> dict[str, list[Entry]]:
-    journal = SqliteJournal(data)
-    try:
+    async with sqlite_journal(data) as journal:
         return await journal.tables()
-    finally:
-        await journal.close()
 
 
 def write_version_1(data: Path, entries: dict[str, list[Entry]]) -> Path:

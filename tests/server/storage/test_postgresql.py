@@ -30,11 +30,17 @@ from server.storage.postgresql import line
 from server.storage.postgresql.database import Database, fault_in, not_stored, reason_of
 from server.storage.postgresql.line import DatabaseLine
 from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
-from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
 from tests.server.peer import TIMEOUT, check_views, eventually, game, http_get, play_on, table_of
-from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
+from tests.server.storage.conformance.stores import (
+    BUSY,
+    PostgresStore,
+    found,
+    journal_at,
+    rows,
+    sqlite_journal,
+)
 from tests.server.storage.test_journal import resumed, table_facts
 
 OPENED = Opened(2, random_layout=True, starting=None)
@@ -415,8 +421,7 @@ async def test_what_sqlite_cannot_decode_is_in_no_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, work: Callable[[Journal], Awaitable[object]]
 ) -> None:
     """The file is damaged while the server runs, and Python's module quotes the text that is not UTF-8."""
-    journal = SqliteJournal(tmp_path)
-    try:
+    async with sqlite_journal(tmp_path) as journal:
         await journal.append("ONCE", 0, [OPENED, PLACED])
         with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database, database:
             database.execute(
@@ -428,8 +433,6 @@ async def test_what_sqlite_cannot_decode_is_in_no_line(
             await work(journal)
         assert "OperationalError" in str(refused.value)
         assert HIDDEN not in logged(caplog) + str(refused.value)
-    finally:
-        await journal.close()
 
 
 @pytest.mark.parametrize(

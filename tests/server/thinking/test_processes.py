@@ -181,25 +181,29 @@ async def test_askers_take_turns_at_a_thread(thread: FairThread[str]) -> None:
     assert order == ["many 0", "one", "many 1", "many 2"]
 
 
-async def test_what_is_cancelled_is_not_begun(thread: FairThread[str]) -> None:
-    go = threading.Event()
-    first = thread.do(lambda: str(go.wait()), "a")
-    unwanted = thread.do(lambda: pytest.fail("begun"), "a")
-    last = thread.do(lambda: "done", "a")
-    unwanted.cancel()
-    first.cancel()  # it has begun: its result is dropped
-    go.set()
-    assert await last == "done"
+async def test_what_is_cancelled_or_comes_to_the_end_is_not_begun(thread: FairThread[str]) -> None:
+    """And a failure reaches the asker, and nobody else."""
 
-
-async def test_a_failure_reaches_the_asker_and_nobody_else(thread: FairThread[str]) -> None:
     def fail() -> str:
         raise ValueError("no")
 
-    failed, after = thread.do(fail, "a"), thread.do(lambda: "done", "a")
+    go = threading.Event()
+    first = thread.do(lambda: str(go.wait()), "a")
+    unwanted = thread.do(lambda: pytest.fail("begun"), "a")
+    failed, last = thread.do(fail, "a"), thread.do(lambda: "done", "a")
+    unwanted.cancel()
+    first.cancel()  # it has begun: its result is dropped
+    go.set()
     with pytest.raises(ValueError, match="no"):
         await failed
-    assert await after == "done"
+    assert await last == "done"
+    go.clear()
+    thread.do(lambda: str(go.wait()), "a")
+    waiting = thread.do(lambda: pytest.fail("begun"), "a")
+    thread.close()
+    go.set()
+    await asyncio.sleep(0)
+    assert not waiting.done()
 
 
 async def test_no_more_than_its_share_of_the_processor_is_used() -> None:
@@ -215,13 +219,3 @@ async def test_no_more_than_its_share_of_the_processor_is_used() -> None:
     thread.close()
     pauses = [later - earlier for earlier, later in pairwise(ends)]
     assert min(pauses) >= 0.039  # of which it works for a quarter
-
-
-async def test_nothing_begins_after_the_end(thread: FairThread[str]) -> None:
-    go = threading.Event()
-    thread.do(lambda: str(go.wait()), "a")
-    waiting = thread.do(lambda: pytest.fail("begun"), "a")
-    thread.close()
-    go.set()
-    await asyncio.sleep(0)
-    assert not waiting.done()

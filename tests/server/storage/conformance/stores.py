@@ -26,6 +26,16 @@ class Store(Protocol):
         """Change what is stored, as no server does."""
 
 
+@contextlib.asynccontextmanager
+async def sqlite_journal(folder: Path, most_archived: int = 10_000) -> AsyncIterator[SqliteJournal]:
+    """Open the journal in a folder as a server does."""
+    journal = SqliteJournal(folder, most_archived=most_archived)
+    try:
+        yield journal
+    finally:
+        await journal.close()
+
+
 class SqliteStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,13 +43,10 @@ class SqliteStore:
 
     @contextlib.asynccontextmanager
     async def opened(self, most_archived: int = 10_000) -> AsyncIterator[Journal]:
-        journal = SqliteJournal(self._folder, most_archived=most_archived)
-        self._database = journal._database
-        try:
+        async with sqlite_journal(self._folder, most_archived) as journal:
+            self._database = journal._database
             yield journal
-        finally:
             self._database = None
-            await journal.close()
 
     async def execute(self, statement: str) -> None:
         if self._database is not None:

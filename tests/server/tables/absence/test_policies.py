@@ -97,11 +97,13 @@ async def test_bots_play_neither_among_themselves_nor_with_programs(
     ):
         table = table_of(server, peers)
         await play_on(peers, random.Random(1), moves=1)
-        for gone in peers[: 2 if programs else 3]:
-            await disconnect(gone, peers[3])
+        for gone in (0, 1) if programs else (0, 2, 1):  # the one on turn last
+            await disconnect(peers[gone], peers[3])
         await eventually(lambda: len(table.audience.seated) == bool(programs))
         await eventually(lambda: table.state.bot_seats == (set() if programs else {0, 1, 2}))
+        await peers[3].done(Sync, 0)  # what is due by now has had its turn
         assert policy_of(server, peers)._substitute_move is None
+        assert len(game_of(server, peers).events) == peers[0].seq
         async with resumed(server.port, peers[0]):
             assert (await peers[3].until(Events)).by == "bot"
 
