@@ -8,20 +8,22 @@ import os
 import sys
 from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import msgspec
+from anyio import CapacityLimiter
 
 from client.bots.arena.games import (
     LEAST_ENTRANTS,
     Decided,
     GameOutcome,
-    InProcesses,
     PlayerFailure,
     PlaySeries,
     Schedule,
     play_all,
+    play_in_process,
 )
 from client.bots.arena.sequential import SequentialTest, TestVerdict
 from client.bots.arena.standings import brain_standings, standings_json, tables
@@ -92,9 +94,13 @@ def _arena(arguments: argparse.Namespace) -> int:
     for name in names:
         brain_named(name)  # raises NoSuchBrain
     schedule = make_schedule(arguments, names)
-    cores = cores_of(arguments, schedule)
-    brains = InProcesses(schedule, cores, say_lost, records=arguments.records is not None)
-    return play_schedule(arguments, schedule, nullcontext(brains))
+    return play_schedule(arguments, schedule, nullcontext(playing_brains(arguments, schedule)))
+
+
+def playing_brains(arguments: argparse.Namespace, schedule: Schedule) -> PlaySeries:
+    """Return what plays brains in processes of their own."""
+    limiter = CapacityLimiter(cores_of(arguments, schedule))
+    return partial(play_in_process, schedule, limiter, _say_lost, arguments.records is not None)
 
 
 def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> Schedule:
@@ -291,7 +297,7 @@ class _Games:
         return f"{self.schedule.names[0]} {self._first.share:.0%}" if self._first.games else ""
 
 
-def say_lost(number: int) -> None:
+def _say_lost(number: int) -> None:
     text = _("The process that played game {number} ended: the game is played again.")
     print(text.format(number=number), file=sys.stderr)
 

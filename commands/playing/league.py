@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from client.bots.arena.games import GameOutcome, InProcesses, Pairing, PlaySeries, Schedule
+from client.bots.arena.games import GameOutcome, Pairing, PlaySeries, Schedule
 from client.bots.arena.over_the_wire import OverTheWire
 from client.bots.brains import brain_named
 from client.language import WrongUse, _
@@ -20,7 +20,7 @@ from client.network.transport import ServerAccess, ServerAddress
 from client.typed_text import server_url
 from commands.access import access_of, add_access
 from commands.arguments import seconds
-from commands.playing.arena import add_schedule, cores_of, make_schedule, play_schedule, say_lost
+from commands.playing.arena import add_schedule, make_schedule, play_schedule, playing_brains
 from engine.game import RandomChance
 from server.app import running
 from server.config import Config, Limits
@@ -108,8 +108,7 @@ async def _playing(
     access: ServerAccess,
 ) -> AsyncIterator[PlaySeries]:
     """Start what the games need, a server among it, and yield what plays them; raises StartError."""
-    records = arguments.records is not None
-    in_processes = InProcesses(schedule, cores_of(arguments, schedule), say_lost, records=records)
+    play_brains = playing_brains(arguments, schedule)
 
     def chances() -> Iterator[RandomChance]:
         while True:
@@ -125,11 +124,11 @@ async def _playing(
             )
             server = await stack.enter_async_context(running(config))
         address = ServerAddress(url or f"ws://127.0.0.1:{server.port}", "palatinus league", access)
-        wire = OverTheWire(schedule, programs, address, records=records)
+        wire = OverTheWire(schedule, programs, address, records=arguments.records is not None)
 
         async def play(pairing: Pairing) -> list[GameOutcome]:
             if url is None and not any(schedule.names[each] in programs for each in pairing.seating):
-                return await in_processes(pairing)  # brains alone, which need no server
+                return await play_brains(pairing)  # brains alone, which need no server
             return await wire.play(pairing)
 
         yield play

@@ -362,31 +362,18 @@ async def play_all(
                 tasks.create_task(play_in_turn())
 
 
-class InProcesses:
-    """Plays series of brains in processes of their own.
+async def play_in_process(
+    schedule: Schedule, limiter: CapacityLimiter, lost: Callable[[int], None], records: bool, pairing: Pairing
+) -> list[GameOutcome]:
+    """Play a series of brains in a process of its own, as many at once as the limiter lets.
 
     One whose process ends is played again in another, and `lost` is told the number of its first game; after
     some attempts, ProcessesLost is raised.
     """
-
-    def __init__(
-        self, schedule: Schedule, processes: int, lost: Callable[[int], None], *, records: bool = False
-    ) -> None:
-        self._schedule, self._lost, self._records = schedule, lost, records
-        self._limiter = CapacityLimiter(processes)
-
-    async def __call__(self, pairing: Pairing) -> list[GameOutcome]:
-        """Return the outcomes of the series; raises ProcessesLost."""
-        try:
-            return await in_process(
-                play,
-                self._schedule,
-                pairing,
-                current_language(),
-                self._records,
-                limiter=self._limiter,
-                lost=functools.partial(self._lost, pairing.number),
-            )
-        except ProcessesLost as error:
-            text = _("The process that played game {number} ended, {n} times in a row.")
-            raise ProcessesLost(text.format(number=pairing.number, n=ATTEMPTS)) from error
+    number, language = pairing.number, current_language()
+    told = functools.partial(lost, number)
+    try:
+        return await in_process(play, schedule, pairing, language, records, limiter=limiter, lost=told)
+    except ProcessesLost as error:
+        text = _("The process that played game {number} ended, {n} times in a row.")
+        raise ProcessesLost(text.format(number=number, n=ATTEMPTS)) from error

@@ -14,7 +14,7 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.pieces import KINDS, piece_words
+from client.ui.texts.pieces import kind_words, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally
@@ -337,9 +337,7 @@ class _Legend:
         over = self._view.result is not None
         people = self._view.start.peoples[0][0]
         pieces: list[tuple[Piece | Wolf, str]] = [
-            (Piece.of(people, Kind.MERCHANT), _(KINDS[Kind.MERCHANT])),
-            (Piece.of(people, Kind.FARMER), _(KINDS[Kind.FARMER])),
-            (Piece.of(people, Kind.SOLDIER), _(KINDS[Kind.SOLDIER])),
+            *((piece, kind_words(piece)) for piece in (Piece.of(people, kind) for kind in Kind)),
             (Piece.of(people, Kind.FARMER, wolf=True), _("with the wolf: ears and a star")),
         ]
         if not over:

@@ -1,6 +1,5 @@
 """The screen, drawn by one pure function from the UI state and the known state of the table."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -105,12 +104,16 @@ _LEAST_PAGE: Final = 3  # lines; less of a page than that tells nothing
 
 def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) -> Frame:
     """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
-    frame = _build_frame(Pane(at_table_page(ui, model), model, glyphs, width, height))
-    title = window_title(model)
-    frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
-    if ui.ticks_left is None:
-        return frame
-    return replace(frame, lines=tuple(clickable(content, Act.NEXT) for content in frame.lines))
+    pane = Pane(at_table_page(ui, model), model, glyphs, width, height)
+    fits = width >= SMALLEST_WIDTH and height >= SMALLEST_HEIGHT
+    lines, last_top = _page(pane) if fits else (_too_small(pane), 0)
+    lines, title = stacked(lines, width, height), window_title(model)
+    if glyphs.ascii:
+        title = in_ascii(title)
+        lines = [tuple((style, in_ascii(text), act) for style, text, act in each) for each in lines]
+    if ui.ticks_left is not None:
+        lines = [clickable(content, Act.NEXT) for content in lines]
+    return Frame(tuple(lines), fits or ui.entry is not None or _asks(pane.ui), title, last_top)
 
 
 def window_title(model: TableModel) -> str:
@@ -119,17 +122,20 @@ def window_title(model: TableModel) -> str:
     return f"{describe_turn(model, names_at(model))} - {place}" if on_turn(model) else place
 
 
-def _build_frame(pane: Pane) -> Frame:
+def _asks(ui: Ui) -> bool:
+    """Return whether there is a question below the page."""
+    return ui.overlay is not None and bool(ui.overlay.question(ui))
+
+
+def _page(pane: Pane) -> tuple[list[Line], int]:
+    """Return title, page and function bar, and how far the page can be scrolled."""
     ui, width, height = pane.ui, pane.width, pane.height
-    if width < SMALLEST_WIDTH or height < SMALLEST_HEIGHT:
-        return _too_small(pane)
     small, room, last_top = width < LEAST_WIDTH or height < LEAST_HEIGHT, pane.sized(width, height - 2), 0
-    asks = ui.overlay is not None and ui.overlay.question(ui)
-    if ui.overlay is not None and not asks:
+    if ui.overlay is not None and not _asks(ui):
         body, last_top = ui.overlay.block(room, small=small)
     elif not small:
         body = ui.page.body(room)
-    elif asks:
+    elif _asks(ui):
         body = _small_question(room)
     else:
         body, last_top = ui.page.small_body(room), ui.page.last_top(room)
@@ -140,8 +146,8 @@ def _build_frame(pane: Pane) -> Frame:
     elif small:
         style = "class:title-turn" if on_turn(pane.model) else "class:title"
         title = fitted(line(f" {ui.page.place(pane)}", style), width, style)
-    lines = [title or ui.page.title(pane), *body, foot(ui, pane.model, pane.glyphs, width, last_top)]
-    return replace(_frame_of(lines, pane), last_top=last_top)
+    below = foot(ui, pane.model, pane.glyphs, width, last_top)
+    return [title or ui.page.title(pane), *body, below], last_top
 
 
 def _small_question(pane: Pane) -> list[Line]:
@@ -154,7 +160,7 @@ def _small_question(pane: Pane) -> list[Line]:
     return pane.ui.page.small_body(without) + asked
 
 
-def _too_small(pane: Pane) -> Frame:
+def _too_small(pane: Pane) -> list[Line]:
     """Return that the window is too small for anything, what goes on, and the line being typed.
 
     What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
@@ -162,20 +168,12 @@ def _too_small(pane: Pane) -> Frame:
     ui, width, height = pane.ui, pane.width, pane.height
     text = _("The window is too small: {size} or larger, please. q: quit")
     words = text.format(size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}")
-    if ui.overlay is not None and ui.overlay.question(ui):
-        return _frame_of(news_lines(ui, width, height, "")[-height:] if height else [], pane)
+    if _asks(ui):
+        return news_lines(ui, width, height, "")[-height:] if height else []
     asked = [] if ui.entry is None else [typed_line(ui, ui.entry, pane.model, width)]
     room_left = max(height - len(asked), 0)
     rows = [line(row) for row in wrapped(words, width)]
     if (stage := ui.page.stage(pane.model)) and len(rows) + 1 < room_left:
         rows += [line(row, "class:heading") for row in wrapped(stage, width)]
     told = news_lines(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
-    said = stacked([*rows, *told], width, room_left)
-    return replace(_frame_of(said + asked, pane), seen=ui.entry is not None)
-
-
-def _frame_of(lines: Sequence[Line], pane: Pane) -> Frame:
-    shown = stacked(lines, pane.width, pane.height)
-    if pane.glyphs.ascii:
-        shown = [tuple((style, in_ascii(text), act) for style, text, act in each) for each in shown]
-    return Frame(tuple(shown))
+    return stacked([*rows, *told], width, room_left) + asked

@@ -3,12 +3,16 @@
 from typing import Final
 
 from client.language import N_, _
-from engine.pieces import Kind, People, Piece, Wolf
+from engine.pieces import People, Piece, Wolf
 
-KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
-_WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
-_A_KIND: Final = {Kind.MERCHANT: N_("a merchant"), Kind.FARMER: N_("a farmer"), Kind.SOLDIER: N_("a soldier")}
-_A_WOLF: Final = {Kind.MERCHANT: N_("a merchant with the wolf"), Kind.FARMER: N_("a farmer with the wolf")}
+# By a piece's face: its kind, the same with an article, and with its people.
+_KINDS: Final = {
+    "m": (N_("merchant"), N_("a merchant"), N_("{people} merchant")),
+    "m*": (N_("wolf merchant"), N_("a merchant with the wolf"), N_("{people} merchant with the wolf")),
+    "f": (N_("farmer"), N_("a farmer"), N_("{people} farmer")),
+    "f*": (N_("wolf farmer"), N_("a farmer with the wolf"), N_("{people} farmer with the wolf")),
+    "s": (N_("soldier"), N_("a soldier"), N_("{people} soldier")),
+}
 PEOPLES: Final = {
     People.ETRUSCANS: N_("Etruscans"),
     People.SABINES: N_("Sabines"),
@@ -23,15 +27,6 @@ _PEOPLES_OF: Final = {
     People.MARSI: N_("Marsian"),
     People.ARCADIANS: N_("Arcadian"),
 }
-_OF_A_PEOPLE: Final = {
-    Kind.MERCHANT: N_("{people} merchant"),
-    Kind.FARMER: N_("{people} farmer"),
-    Kind.SOLDIER: N_("{people} soldier"),
-}
-_WOLF_OF_A_PEOPLE: Final = {
-    Kind.MERCHANT: N_("{people} merchant with the wolf"),
-    Kind.FARMER: N_("{people} farmer with the wolf"),
-}
 
 
 def people_named(text: str) -> People | None:
@@ -43,16 +38,13 @@ def people_named(text: str) -> People | None:
 
 def piece_words(piece: Piece | Wolf) -> str:
     """Return a piece in words: `Etruscan merchant with the wolf`."""
-    if isinstance(piece, Wolf):
-        form = _("{people} wolf, kind unknown")
-    else:
-        form = _((_WOLF_OF_A_PEOPLE if piece.wolf else _OF_A_PEOPLE)[piece.kind])
-    return form.format(people=_(_PEOPLES_OF[piece.people]))
+    form = N_("{people} wolf, kind unknown") if isinstance(piece, Wolf) else _KINDS[piece[1:]][2]
+    return _(form).format(people=_(_PEOPLES_OF[piece.people]))
 
 
 def kind_words(piece: Piece) -> str:
-    return _((_WOLVES if piece.wolf else KINDS)[piece.kind])
+    return _(_KINDS[piece[1:]][0])
 
 
 def kind_sentence(piece: Piece) -> str:
-    return _((_A_WOLF if piece.wolf else _A_KIND)[piece.kind])
+    return _(_KINDS[piece[1:]][1])

@@ -10,9 +10,11 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
+from anyio import CapacityLimiter
 from hypothesis import given
 from hypothesis import strategies as st
 from openskill.models import PlackettLuce
@@ -20,13 +22,13 @@ from openskill.models import PlackettLuce
 from client.bots.arena.games import (
     ArenaPlayer,
     GameOutcome,
-    InProcesses,
     PlayerFailure,
     Schedule,
     SeatOutcome,
     outcome_of,
     play,
     play_all,
+    play_in_process,
     play_to_end,
     start_game,
 )
@@ -254,7 +256,7 @@ async def all_played(
     schedule: Schedule, processes: int = 1, lost: Callable[[int], None] = again, *, records: bool = False
 ) -> list[GameOutcome]:
     outcomes: list[GameOutcome] = []
-    play = InProcesses(schedule, processes, lost, records=records)
+    play = partial(play_in_process, schedule, CapacityLimiter(processes), lost, records)
     await play_all(schedule, processes, outcomes.append, play)
     return outcomes
 
