@@ -56,13 +56,16 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
     yield ""
     if not analysis.complete:
         yield from wrapped(games.describe_stopped(analysis), width)
-    if not analysis.deciding:
-        yield from wrapped(_("No single move decided the game."), width)
-        return
-    yield _("The moves that decided most:")
+    if analysis.deciding or analysis.complete:
+        yield from wrapped(_describe_deciding(analysis), width)
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, analysis.names)
         yield from _under(f"  {games.describe_move(move, analysis.names)}", change, width)
+
+
+def _describe_deciding(analysis: Analysis) -> str:
+    most, none = _("The moves that decided most:"), _("No single move decided the game.")
+    return most if analysis.deciding else none
 
 
 def _under(head: str, told: str, width: int) -> list[str]:
@@ -216,8 +219,8 @@ def _draw_names(root: ET.Element, analysis: Analysis, view: View) -> None:
 def _write_text(root: ET.Element, recording: Recording, analysis: Analysis) -> float:
     """Write what the moves that decided most did, and return the lower end of the text."""
     y = _BOTTOM + 66
-    most, none = _("The moves that decided most:"), _("No single move decided the game.")
-    write(root, _LEFT, y, 14, most if analysis.deciding else none, classes="b")
+    if analysis.deciding or analysis.complete:
+        write(root, _LEFT, y, 14, _describe_deciding(analysis), classes="b")
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, recording.names)
         sentences = [f"{games.describe_move(move, recording.names)} {change}", *explain(recording, move)[:1]]

@@ -170,6 +170,9 @@ def test_an_analysis_that_was_stopped_is_shown_as_far_as_it_goes() -> None:
     assert len(drawn(3, 0).findall(f"{SVG}path")) == 6
     nothing = replace(analysis_of(recording, 0), start=None)
     assert 'class="curve"' not in analysis_svg(recording, nothing)
+    assert "No single move decided" not in analysis_text(recording, nothing, 80) + analysis_svg(
+        recording, nothing
+    )
     told = json.loads(analysis_json(recording, nothing))
     assert (told["complete"], told["start"], told["moves"], told["deciding"]) == (False, None, [], [])
 
