@@ -180,11 +180,11 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
             return _moves(ui, model)
         case ["players"]:
             return spoken(_panel(ui, model, view).players())
-        case ["leaders"] | ["who", "leads"]:
+        case ["leaders"] | ["who", "leads"] if not isinstance(page, Scoring | Result):
             return list(_leaders(model, view))
         case ["counts"]:
             return spoken(short_counts(view, names_at(model), WIDE))
-        case ["points"]:
+        case ["points" | "leaders"] | ["who", "leads"]:
             return list(_points(ui, model, view))
         case ["chances"]:
             return _chances(ui)

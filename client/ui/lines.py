@@ -47,7 +47,7 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "decisive": frozenset({Act.DECIDING}),
     "play on": frozenset({Act.PLAY_ON}),
 }
-_ANYWHERE: Final[Mapping[str, Act]] = {
+_AT_TABLES: Final[Mapping[str, Act]] = {
     "hint": Act.HINT,
     "v": Act.VOTE,
     "V": Act.REFUSE,
@@ -167,7 +167,7 @@ class LineShell:
             text = typed.strip()
             self._tell()
             if text == "wait":  # until something is asked of the player, or nothing more is to come
-                while not (self._asks() or on_turn(self._top().model)) and self._goes_on():
+                while not self._asks() and self._goes_on():
                     await self._change.wait()
                 continue
             began, cpu = time.perf_counter(), time.thread_time()
@@ -201,7 +201,7 @@ class LineShell:
         ui = self._top().ui
         if isinstance(ui.page, Replay):
             return ui.page.judging
-        return ui.lost is None and isinstance(ui.page, Gathering | Playing)
+        return ui.lost is None and isinstance(ui.page, Gathering | Playing) and not on_turn(self._top().model)
 
     def _asks(self) -> bool:
         ui = self._top().ui
@@ -229,7 +229,7 @@ class LineShell:
             self._say(told)
             _point(top, word)
             return
-        elif (act := _ANYWHERE.get(text, _ANYWHERE.get(word))) is not None:
+        elif (act := _at_tables(ui).get(text, _at_tables(ui).get(word))) is not None:
             top.act(act)
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
@@ -238,6 +238,13 @@ class LineShell:
             if top.ui.overlay is not None:  # what is asked for again is told again
                 self._told[top] = self._told.get(top, Told())._replace(words=())
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
+
+
+def _at_tables(ui: Ui) -> Mapping[str, Act]:
+    """Return the words for a table; only one is for a problem, and none for a list, a record or a lesson."""
+    if ui.page.at_server:
+        return _AT_TABLES
+    return {"hint": Act.HINT} if ui.capabilities.hints else {}
 
 
 def _begun(entry: TypedLine) -> str:

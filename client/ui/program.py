@@ -180,6 +180,7 @@ class Replaying(Activity):
 
     def _judge(self) -> None:
         if self._analyse is not None and self._work is None:
+            self.show(replay.begin_analysis(self.ui))
             self._work = self._program.begin(self._analysing(self._analyse))
 
     def _stop(self) -> None:

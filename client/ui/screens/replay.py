@@ -239,6 +239,11 @@ def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: boo
     return _at(Ui(name=""), page)
 
 
+def begin_analysis(ui: Ui) -> Ui:
+    """Return the UI state as long as nothing is known of the analysis that has begun."""
+    return replace(ui, page=replace(ui.page, judging=True)) if isinstance(ui.page, Replay) else ui
+
+
 def with_analysis(ui: Ui, analysis: Analysis) -> Ui:
     """Return the UI state with so much of the analysis; more is to come."""
     if not isinstance(ui.page, Replay):
@@ -278,11 +283,13 @@ def on_own_way(ui: Ui) -> Ui:
 
 def after_analysis(ui: Ui) -> Ui:
     """Return the UI state when no more of the analysis is to come; at its end, with what decided the game."""
-    if not isinstance(ui.page, Replay) or (analysis := ui.page.analysis) is None:
+    if not isinstance(ui.page, Replay):
+        return ui
+    analysis, ui = ui.page.analysis, replace(ui, page=replace(ui.page, judging=False))
+    if analysis is None:
         return ui
     deciding = describe_deciding(analysis) or _("No single move decided the game.")
-    text = deciding if analysis.complete else describe_stopped(analysis)
-    return replace(ui, page=replace(ui.page, judging=False)).with_notice(text)
+    return ui.with_notice(deciding if analysis.complete else describe_stopped(analysis))
 
 
 def seen_in(ui: Ui) -> TableModel:

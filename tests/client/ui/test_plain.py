@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from client.records import Analysis, Recording
 from client.tables.table import ConnectionLost, TableModel
-from client.ui.activity import Activity
+from client.ui.activity import Activity, Services
 from client.ui.at_table import field_at, hand
 from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
 from client.ui.lines import LineShell
+from client.ui.program import Replaying
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_table_page, with_tables
 from client.ui.screens.playing import Playing
@@ -425,6 +427,54 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
     told = capsys.readouterr().out
     assert "KXQT: Bob is the host" in told
     assert "No tables" not in told
+
+
+def test_lines_wait_until_a_record_is_analysed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Even if nothing is known yet, and whoever is on turn in it."""
+
+    class Typed(OwnLines):
+        left: ClassVar = ["chances", "wait", "analyse"]
+
+        async def line(self) -> str | None:
+            return self.left.pop() if self.left else None
+
+    async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:
+        for _turn in range(20):
+            await asyncio.sleep(0)
+        told(analysis_of(recording))
+        return ""
+
+    async def analysed() -> None:
+        recording = recording_of(3)
+        session = Replaying(recording, 20, recording.all_eyes, analyse)
+        shell = LineShell(lambda: session, Typed(io.StringIO()))
+        async with asyncio.TaskGroup() as group:
+            begin = group.create_task
+            session.start(Services(shell.redraw, shell.redraw, begin, lambda _other: None, shell.call))
+            await shell.run()
+
+    asyncio.run(analysed())
+    told = capsys.readouterr().out
+    assert "decided most" in told
+    assert "No record is being analysed here" not in told
+
+
+def test_words_for_a_table_are_none_for_a_record(tmp_path: Path) -> None:
+    """It has neither a host nor votes."""
+    record = tmp_path / "record.txt"
+    record.write_text(recorded(played(GameOptions(2), 1, 8).events), encoding="utf-8")
+    visit = Visit(tmp_path, "replay", "--plain", str(record))
+    visit.type("menu", "hint", "v", "quit")
+    assert visit.end() == 0
+    assert sum("is not a command" in line for line in visit.told) == 3
+
+
+def test_who_leads_after_a_game_is_the_result() -> None:
+    """Influence on the board from which the captives are gone says nothing of it."""
+    ui, model = over()
+    for step in (5, 999):
+        there = at_scoring_step(ui, model, step)
+        assert answer("leaders", there, model) == answer("points", there, model)
 
 
 def test_what_was_typed_ahead_reaches_the_next_program() -> None:

@@ -290,6 +290,8 @@ def test_escape_stops_the_analysis_first() -> None:
     ui = replay.with_analysis(begun(), analysis_of(record_of(3), 5))
     assert pressed_at(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
     assert pressed_at(ui, "q")[1] == requests.Errand.QUIT
+    assert pressed_at(replay.begin_analysis(begun()), "escape")[1] == requests.Errand.STOP_ANALYSIS
+    assert not replay_of(replay.after_analysis(replay.begin_analysis(begun()))).judging
     ended = replay.after_analysis(ui)
     assert seen.notice_of(ended) == "Stopped: 5 of 36 moves analysed."
     assert pressed_at(ended, "escape")[1] == requests.Errand.QUIT
