@@ -256,7 +256,9 @@ def shortened(page: Sequence[Line], width: int, height: int) -> list[Line]:
     middle = chosen[0] + len(chosen) // 2 if chosen else 0
     first = _first_shown(middle, height, max(len(kept), height))
     return [
-        fitted(content, width - 3) + line("...") if get_cwidth(plain(content).rstrip()) > width else content
+        (*fitted(content, width - 3), ("", "...", content[0][2]))
+        if get_cwidth(plain(content).rstrip()) > width
+        else content
         for content in kept[first : first + height]
     ]
 

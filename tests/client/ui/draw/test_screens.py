@@ -427,6 +427,14 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
         assert shown == words
 
 
+def test_a_line_that_is_cut_can_be_clicked_at_its_dots() -> None:
+    ui, model = PAGES["history"]()
+    frame = drawn(ui, model, UNICODE, 30, 9)
+    rows = [row for row, content in enumerate(frame.lines) if plain(content).endswith("...")]
+    assert [frame.action_at(29, row) for row in rows] == [frame.action_at(5, row) for row in rows]
+    assert any(isinstance(frame.action_at(29, row), ChooseLine) for row in rows)
+
+
 def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
     """Even many keys, which fill their column in a larger one."""
     ui, model = PAGES["scoring-piece"]()
