@@ -227,10 +227,18 @@ class Replay(GamePage):
         where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
         scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
         company = describe_company(self.company)
-        return (*(scored or ui.log[-1:]), ", ".join(where), *([f"{company}."] if company else ()))
+        told = scored or ui.log[-self._events_of_move() :]
+        return (*told, ", ".join(where), *([f"{company}."] if company else ()))
+
+    def _events_of_move(self) -> int:
+        """Return how many events there are from the latest move on, each a line in the log."""
+        seen = self.recording.seen(self.stop, self.eyes)
+        moves = (n for n, event in enumerate(reversed(seen), 1) if isinstance(event, _MOVES))
+        return next(moves, len(seen))
 
 
 TABLE: Final = "record"
+_MOVES: Final = (TileLaid, Placed, WolfPlaced)
 
 
 def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
