@@ -236,7 +236,8 @@ class LineShell:
         elif word:
             _type(top, TypedLine(), text.removeprefix(":"))
             if top.ui.overlay is not None:  # what is asked for again is told again
-                self._told[top] = self._told.get(top, Told())._replace(words=())
+                before, below = self._told.get(top, Told()), _words(top.ui.page, top.ui, top.model)
+                self._told[top] = before._replace(words=tuple(each for each in before.words if each in below))
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
 
 

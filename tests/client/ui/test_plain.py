@@ -118,6 +118,14 @@ def test_the_chances_in_a_record_can_be_asked_for() -> None:
     assert "36" in told  # how far the analysis is
 
 
+def test_each_move_of_a_record_is_told_with_what_it_leads_to() -> None:
+    recording = recording_of(3)
+    for move in range(recording.moves + 1):
+        ui = open_record(recording, move, recording.all_eyes)
+        told, log = ui.page.words(ui, seen_in(ui)), open_record(recording, move - 1, recording.all_eyes).log
+        assert [line for line in ui.log[len(log) * (move > 0) :] if line not in told] == []
+
+
 def test_each_table_in_the_lobby_is_told_with_how_it_is_set_up() -> None:
     ann = TableSummary("KXQT", "Ann", 3, 1, "gathering", absence=ByBot(60))
     bob = TableSummary("BDFH", "Bob", 2, 1, "gathering", random_layout=True)
@@ -236,6 +244,7 @@ async def test_what_is_asked_for_again_is_told_again(tmp_path: Path) -> None:
         for _ in range(2):
             await asyncio.to_thread(visit.until, "Nobody has signed up yet")
         await asyncio.to_thread(visit.quit)
+        assert sum("You are in the lobby" in line for line in visit.told) == 1
 
 
 async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
