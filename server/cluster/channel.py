@@ -12,7 +12,7 @@ import logging
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import asyncpg
 
@@ -25,7 +25,6 @@ from server.storage.postgresql.database import FAILED, Connection, Database, Sig
 from server.storage.postgresql.telling import READ_AT_ONCE, News, Node
 
 M = TypeVar("M", bound=Message)
-_Source: TypeAlias = Callable[[], Mapping[str, Message]]
 
 _SECONDS_BETWEEN_TELLINGS: Final = 0.2
 _SECONDS_BETWEEN_LOOKS: Final = 0.1
@@ -53,9 +52,8 @@ class Channel:
         self._term = term
         self._loop = asyncio.get_running_loop()
         self.hears = False  # what the others tell: the last look had an answer
-        self._outdated: dict[_Source, None] = {}  # sources with something new, in order
-        self._from_sources: dict[_Source, Mapping[str, Message]] = {}
         self._mine: dict[str, Message] = {}  # what holds here
+        self._outdated: dict[str, Callable[[], Message | None]] = {}  # what has changed, by keys
         self._changed: dict[str, None] = {}  # keys of what is to be told, in order
         self._told_as = 0  # the term under which all of this is told, as far as is known
         self._last_term = 0  # the term under which something was told last
@@ -82,6 +80,7 @@ class Channel:
 
     def keep(self, key: str, message: Message | None) -> None:
         """Announce that this holds until it is changed; None withdraws it."""
+        self._outdated.pop(key, None)
         if message == self._mine.get(key):
             return
         if message is None:
@@ -91,18 +90,10 @@ class Channel:
         self._changed[key] = None
         self._wake.set()
 
-    def keep_all(self, holding: _Source) -> Callable[[], None]:
-        """Announce what `holding` returns; return the function to call when that has changed.
-
-        However often it changes, `holding` is called only when the others are about to be told.
-        """
-
-        def mark_outdated() -> None:
-            self._outdated[holding] = None
-            self._wake.set()
-
-        mark_outdated()
-        return mark_outdated
+    def keep_latest(self, key: str, holding: Callable[[], Message | None]) -> None:
+        """Announce what `holding` returns, which is asked only when the others are about to be told."""
+        self._outdated[key] = holding
+        self._wake.set()
 
     def on_change(self, kind: type[Message], changed: Callable[[], None]) -> None:
         """Call `changed` when what holds of this kind has changed."""
@@ -220,7 +211,8 @@ class Channel:
             # First what has changed: nothing is to be told of a table that has become private meanwhile.
             self._changed = dict.fromkeys((*self._changed, *self._mine))
             self._told_as = self._last_term = term
-        self._ask_sources()
+        for key, holding in list(self._outdated.items()):
+            self.keep(key, holding())
         if not (keys := list(self._changed)[:_TOLD_AT_ONCE]):
             return
         lines = []
@@ -236,16 +228,6 @@ class Channel:
         except BaseException:
             self._changed = dict.fromkeys((*keys, *self._changed))  # in doubt: told again as it is then
             raise
-
-    def _ask_sources(self) -> None:
-        outdated, self._outdated = self._outdated, {}
-        for holding in outdated:
-            before, now = self._from_sources.get(holding, {}), holding()
-            self._from_sources[holding] = now
-            for key in before.keys() - now.keys():
-                self.keep(key, None)
-            for key, message in now.items():
-                self.keep(key, message)
 
     # -- looking ------------------------------------------------------------------------------------
 

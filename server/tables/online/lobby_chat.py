@@ -7,6 +7,7 @@ round pauses to let other work run, and the more people listen, the longer the w
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from protocol.codes import Code
@@ -46,7 +47,7 @@ class LobbyChat:
         self.is_open = config.lobby_chat
         self._people = PeopleOnline()
         self._remarks = Remarks(self.timers.time, config.seed, config.limits.chat_in_lobby)
-        self._tell_others: Callable[[], None] | None = None
+        self._channel: Channel | None = None
         self._list = build_frame(Online([]))
         self._list_outdated = False
         self._changed = asyncio.Event()  # since the last round began
@@ -77,14 +78,14 @@ class LobbyChat:
         person.since = max(
             [person.since, *(each.since + _LATER for each in self._people.alike_elsewhere(name))]
         )
-        self._begin_soon()
+        self._begin_soon(session)
         if self._not_before > self.timers.time():  # else the round begins immediately
             self._tell(person)
 
     def leave(self, session: Session) -> None:
         if self._people.remove(session) is not None:
             session.on_move = None
-            self._begin_soon()
+            self._begin_soon(session)
 
     def say(self, session: Session, text: str) -> None:
         """Send the session's chat message to everybody in the lobby; raises Refusal."""
@@ -109,7 +110,7 @@ class LobbyChat:
     def hide(self) -> None:
         """Record that a table has become private, or has ceased to be: nobody is sent the old list."""
         self._list_outdated = True
-        self._begin_soon()
+        self._begin_soon(*(person.session for person in self._people))
 
     def close(self) -> None:
         self._rounds.cancel()
@@ -123,12 +124,18 @@ class LobbyChat:
             if person.listens:
                 person.heard = max(person.heard, self._remarks.count - self._remarks.recent_count())
                 self._tell(person)
-            self._begin_soon()
+            self._begin_soon(session)
 
-    def _begin_soon(self) -> None:
+    def _begin_soon(self, *changed: Session) -> None:
+        """Begin a round, and tell the other servers of those who have `changed`."""
         self._changed.set()
-        if self._tell_others is not None:
-            self._tell_others()
+        if self._channel is None:
+            return
+        for session in changed:
+            if (person := self._people.of(session)) is None:
+                self._channel.keep(f"person:{session.id}", None)
+            else:
+                self._channel.keep_latest(f"person:{session.id}", partial(self._own, person))
 
     async def _run(self) -> None:
         """Send everybody in the lobby what has changed, in rounds."""
@@ -175,18 +182,15 @@ class LobbyChat:
         """Share one list and one chat with the other servers of the database."""
         self._remarks.share(channel, self._begin_soon)
         channel.on_change(PersonElsewhere, lambda: self._learn(channel))
-        self._tell_others = channel.keep_all(self._own)
+        self._channel = channel
+        self.hide()
 
-    def _own(self) -> dict[str, PersonElsewhere]:
-        """Return what the other servers are sent about who is online here."""
+    def _own(self, person: Person) -> PersonElsewhere | None:
+        """Return what the other servers are sent about somebody who is online here."""
         if not self.is_open:
-            return {}
-        return {
-            f"person:{person.session.id}": PersonElsewhere(
-                person.name, person.since, *self.place_of(person.session), sorted(person.proofs)
-            )
-            for person in self._people
-        }
+            return None
+        place = self.place_of(person.session)
+        return PersonElsewhere(person.name, person.since, *place, sorted(person.proofs))
 
     def _learn(self, channel: "Channel") -> None:
         """Take in who is online at the other servers.

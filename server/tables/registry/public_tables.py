@@ -1,7 +1,8 @@
 """The public view of the tables, without the private ones."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -38,33 +39,29 @@ class PublicTables:
         # What the other servers report, by codes, with their addresses.
         self._elsewhere: dict[str, tuple[PublicTable, str]] = {}
         self._names = NamesInUse()  # at the tables in the list
-        self._tell_others: Callable[[], None] | None = None
-        self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
+        self._channel: Channel | None = None
         # When tables were opened, in s since 1970, including those that this server may take over.
         self._opened: dict[str, float] = {}
-        self._outdated: dict[str, None] = {}  # codes of the tables to report to them again, in order
         self.version = 0
         self._listed: list[TableSummary] | None = None  # until a table changes
         self._encoded: msgspec.Raw | None = None
 
     @property
     def shared(self) -> bool:
-        return self._tell_others is not None
+        return self._channel is not None
 
     def share(self, channel: "Channel") -> None:
         """Share one list with the other servers from now on."""
-        self._outdated = dict.fromkeys(self._tables)
+        self._channel = channel
         channel.on_change(PublicTable, lambda: self._learn(channel))
-        self._tell_others = channel.keep_all(
-            lambda: {f"table:{code}": own for code, own in self._own().items()}
-        )
+        for code in self._tables:
+            self.update(code)
 
     def update(self, code: str) -> None:
         self._outdate()
         self._note_names(code)
-        if self._tell_others is not None:
-            self._outdated[code] = None
-            self._tell_others()
+        if self._channel is not None:
+            self._channel.keep_latest(f"table:{code}", partial(self._own, code))
 
     def _learn(self, channel: "Channel") -> None:
         """Take in what the other servers report about their tables."""
@@ -74,7 +71,7 @@ class PublicTables:
             table.summary.table: (table, node.address)
             for node, table in found  # of two servers the latest one has it
         }
-        opened = {code: table.opened for code, table in self._told.items()}
+        opened = {code: when for code, when in self._opened.items() if code in self._tables}
         opened |= {code: table.opened for code, (table, _) in self._elsewhere.items()}
         gone = [each for each in self._opened.items() if each[0] not in opened]
         self._opened = dict(gone[-_MOST_TIMES:]) | opened
@@ -156,11 +153,11 @@ class PublicTables:
 
     def _all_summaries(self) -> Iterator[TableSummary]:
         """Yield what the list says of all tables, the newest first."""
-        if self._tell_others is None:
-            own = (table for table in reversed(self._tables.values()) if not table.state.private)
+        own = (table for table in reversed(self._tables.values()) if not table.state.private)
+        if self._channel is None:
             yield from (table.summary() for table in own)
             return
-        found = [(table.opened, table.summary) for table in self._own().values()]
+        found = [(self._opened_at(table), table.summary()) for table in own]
         found += (
             (table.opened, replace(table.summary, elsewhere=True))
             for code, (table, _) in self._elsewhere.items()
@@ -168,17 +165,17 @@ class PublicTables:
         )
         yield from (summary for _opened, summary in sorted(found, key=lambda each: -each[0]))
 
-    def _own(self) -> Mapping[str, PublicTable]:
-        for code in self._outdated:
-            self._told.pop(code, None)
-            if (table := self._tables.get(code)) is None:
-                self._opened.pop(code, None)
-            elif not table.state.private:
-                holders = [Holder(player.name, player.token_hash) for _seat, player in _holders(table)]
-                opened = self._opened.setdefault(code, time.time())
-                self._told[code] = PublicTable(table.summary(), opened, holders)
-        self._outdated.clear()
-        return self._told
+    def _own(self, code: str) -> PublicTable | None:
+        """Return what the other servers are sent about one of this server's tables."""
+        if (table := self._tables.get(code)) is None:
+            self._opened.pop(code, None)
+        if table is None or table.state.private:
+            return None
+        holders = [Holder(player.name, player.token_hash) for _seat, player in _holders(table)]
+        return PublicTable(table.summary(), self._opened_at(table), holders)
+
+    def _opened_at(self, table: Table) -> float:
+        return self._opened.setdefault(table.code, time.time())
 
 
 def _holders(table: Table) -> Iterator[tuple[Seat, Player]]:
