@@ -22,7 +22,7 @@ from websockets.asyncio.client import connect
 from protocol.messages import Stage
 from server.app import running
 from server.config import Config
-from server.net.connections.connection_limits import RefusedFor
+from server.net.connections.address import RefusedFor
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT, Peer, connected, http_get
 from tests.server.process import serving

@@ -29,7 +29,7 @@ from prometheus_client.registry import Collector
 
 from protocol.messages import Stage
 from server.monitoring.counts import COMMIT_SECONDS
-from server.net.connections.connection_limits import RefusedFor
+from server.net.connections.address import RefusedFor
 from server.net.connections.plain_http import Page
 from server.parts import Running
 from server.storage.journal import NodeState

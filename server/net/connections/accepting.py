@@ -12,7 +12,8 @@ from typing import Final, cast
 from server.limits.fair_thread import FairThread
 from server.net.access import AccessControl
 from server.net.addresses import RemoteEnd, remote_of
-from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
+from server.net.connections.address import RefusedFor
+from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection, drop_traceback
 from server.net.connections.tls import Tls
 from server.net.proxies import BadProxyHeader, proxy_header

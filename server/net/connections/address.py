@@ -8,6 +8,7 @@ take turns for its rate in the same way.
 """
 
 import asyncio
+import enum
 import heapq
 import itertools
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any, Final, Protocol
 from websockets.asyncio.server import ServerConnection
 
 from server.net.addresses import UNKNOWN
+from server.net.proxies import TrustedProxies
 
 _FOR_RETURNS: Final = 16  # of an address's connections: for players who come back to their seats
 _LEAST_PART_FOR_SEATS: Final = 0.75  # of an address's connections, where there are few
@@ -25,6 +27,18 @@ _SECONDS_TO_SIT_DOWN: Final = 2.0  # before a connection has to make room for a 
 _COST: Final = 2  # of a frame ...
 _COST_WITH_SEAT: Final = 1  # ... from somebody whom others wait for
 _CREDIT: Final = 4  # how far ahead of the others a connection may be after a silence
+
+
+class RefusedFor(enum.StrEnum):
+    """Why a connection got no further."""
+
+    FULL = "full"  # the server
+    ADDRESS_FULL = "address-full"
+    PROXY_HEADER = "proxy-header"  # a trusted proxy's without one
+    TLS = "tls"  # spoke something else, or not in time
+    LONG_REQUEST = "long-request"
+    TOO_FAST = "too-fast"
+    STOPPING = "stopping"
 
 
 class Sharing(Protocol):
@@ -40,15 +54,20 @@ class Sharing(Protocol):
 class SharingConnection(ServerConnection):
     """A connection that takes turns with the others from its address.
 
-    `remote` is where the client is, as far as is known; `address` has all from there, None at the end.
+    `remote` is where the client is, as far as is known; `address` has all from there, None if the connection
+    is not counted, or has ended. If it is `forwarded`, a trusted proxy has said where the client is. It was
+    let in only to be told of the `refusal`, if any. Below TLS, if that is spoken, it has the `network`.
     """
 
-    __slots__ = ("address", "place", "remote", "seated")
+    __slots__ = ("address", "forwarded", "network", "place", "proxies", "refusal", "remote", "seated")
+    network: asyncio.Transport
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.remote, self.place, self.seated = UNKNOWN, 0, False
+        self.remote, self.place, self.seated, self.forwarded = UNKNOWN, 0, False, False
         self.address: AddressConnections | None = None
+        self.refusal: RefusedFor | None = None
+        self.proxies: TrustedProxies | None = None  # if it is from one that names clients by X-Forwarded-For
 
     def read_in_turn(self) -> None:
         """Read the frame that waited for its turn."""

@@ -2,12 +2,10 @@
 
 import asyncio
 import contextlib
-import enum
 import http
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, cast
 
 from websockets.asyncio.server import ServerConnection
@@ -20,7 +18,7 @@ from server.limits.networks import Networks, shares
 from server.limits.turns import Turns
 from server.monitoring.logs import about
 from server.net.addresses import RemoteEnd, remote_of
-from server.net.connections.address import AddressConnections, FairRate, SharingConnection
+from server.net.connections.address import AddressConnections, FairRate, RefusedFor, SharingConnection
 from server.net.connections.plain_http import (
     Page,
     PageRequest,
@@ -41,34 +39,6 @@ _HOLD_MEMORY: Final = 50  # connections that have ended; fewer do not hold enoug
 _SECONDS_FOR_OTHERS: Final = 5.0  # to end meanwhile: giving memory back takes up to 20 ms
 
 
-class RefusedFor(enum.StrEnum):
-    """Why a connection got no further."""
-
-    FULL = "full"  # the server
-    ADDRESS_FULL = "address-full"
-    PROXY_HEADER = "proxy-header"  # a trusted proxy's without one
-    TLS = "tls"  # spoke something else, or not in time
-    LONG_REQUEST = "long-request"
-    TOO_FAST = "too-fast"
-    STOPPING = "stopping"
-
-
-@dataclass(slots=True)
-class _Open:
-    """What is known of an open connection.
-
-    If it is `forwarded`, a trusted proxy has said where the client is. It was let in only to be told of the
-    `refusal`, if any.
-    """
-
-    transport: asyncio.Transport
-    remote: RemoteEnd
-    proxies: TrustedProxies | None = None  # if it comes from one that names its clients by X-Forwarded-For
-    forwarded: bool = False
-    refusal: RefusedFor | None = None
-    address: AddressConnections = field(init=False)
-
-
 class ConnectionLimits:
     """Counts connections from the first byte on, and refuses those that are too many.
 
@@ -80,7 +50,7 @@ class ConnectionLimits:
         self.limits = limits
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
         self.site: WatchedSite | None = None
-        self._open: dict[SharingConnection, _Open] = {}
+        self._open: dict[SharingConnection, None] = {}
         self._widest: dict[str, AddressConnections] = {}  # addresses, and networks with those inside them
         self._ended = 0  # connections, since memory was last given back
         self._stopping = False
@@ -106,18 +76,18 @@ class ConnectionLimits:
             return False
         remote = remote_of(transport)
         networks, most = remote.counted_as, self.limits.connections_per_address
-        if trusted := proxies.trusts(remote.address):
+        if proxies.trusts(remote.address):
             # A proxy's own connections are its clients', and counted for them as soon as it has named them.
             networks, most = networks[:1], self.limits.connections
-        known = _Open(transport, remote, proxies if trusted and not proxies.header else None)
-        return self._count(connection, known, networks, most)
+            connection.proxies = None if proxies.header else proxies
+        connection.network, connection.remote = transport, remote
+        return self._count(connection, networks, most)
 
     def admit_client(self, connection: SharingConnection, remote: RemoteEnd) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `admit` does."""
-        known = self._open.pop(connection)
-        self._uncount(connection, known)
-        known = _Open(known.transport, remote, forwarded=True)
-        return self._count(connection, known, remote.counted_as, self.limits.connections_per_address)
+        self._uncount(connection)
+        connection.remote, connection.forwarded, connection.proxies = remote, True, None
+        return self._count(connection, remote.counted_as, self.limits.connections_per_address)
 
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
         """Call what reads a request or a PROXY header: a few in each turn of the loop, network by network."""
@@ -137,8 +107,7 @@ class ConnectionLimits:
             read()
 
     def forget(self, connection: SharingConnection) -> None:
-        if (known := self._open.pop(connection, None)) is not None:  # otherwise it has been cut
-            self._uncount(connection, known)
+        self._uncount(connection)
         self._ended += 1
         if self._ended == _HOLD_MEMORY:
             asyncio.get_running_loop().call_later(_SECONDS_FOR_OTHERS, self._give_memory_back)
@@ -147,30 +116,32 @@ class ConnectionLimits:
         self._ended = 0
         asyncio.get_running_loop().run_in_executor(None, give_memory_back)
 
-    def _count(self, connection: SharingConnection, known: _Open, networks: Networks, most: int) -> bool:
-        address = known.address = self._address(networks, most)
+    def _count(self, connection: SharingConnection, networks: Networks, most: int) -> bool:
+        address = self._address(networks, most)
         self._make_room(address)
+        refusal = RefusedFor.FULL if self._is_full else None
         if any(len(each) >= each.most for each in address.and_around()):
-            known.refusal = RefusedFor.ADDRESS_FULL
-        elif self._is_full:
-            known.refusal = RefusedFor.FULL
-        if known.refusal is None:
+            refusal = RefusedFor.ADDRESS_FULL
+        if refusal is None:
             address.add(connection)
         elif self._told[address.name] >= _REFUSALS_PER_ADDRESS or self._told.total() >= _REFUSALS:
-            self.refused[known.refusal] += 1
+            self.refused[refusal] += 1
             return False
         else:
             self._told[address.name] += 1
-        self._open[connection] = known
-        connection.remote, connection.address = known.remote, address
+        self._open[connection] = None
+        connection.address, connection.refusal = address, refusal
         return True
 
-    def _uncount(self, connection: SharingConnection, known: _Open) -> None:
-        connection.address = None
-        if known.refusal is None:
-            known.address.remove(connection)
+    def _uncount(self, connection: SharingConnection) -> None:
+        address, connection.address = connection.address, None
+        self._open.pop(connection, None)
+        if address is None:
+            return  # it has been cut
+        if connection.refusal is None:
+            address.remove(connection)
         else:
-            self._told -= Counter([known.address.name])
+            self._told -= Counter([address.name])
 
     @property
     def _is_full(self) -> bool:
@@ -203,72 +174,56 @@ class ConnectionLimits:
         crowded = (full or crowd).most_crowded()
         # Who has many connections does not keep others out by always opening new ones.
         if (cut := crowded.dispensable(at_once=full is None)) is not None:
-            known = self._open.pop(cut)
-            self._uncount(cut, known)
-            known.transport.abort()  # now, because its place is taken now
+            self._uncount(cut)
+            cut.network.abort()  # now, because its place is taken now
 
     async def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""
         connection = cast("SharingConnection", connection)
-        known = self._open.get(connection)  # None if it has gone before it was heard
-        named = None if known is None else self._named_by_proxy(connection, known, request)
-        room = named is None or self.admit_client(connection, named)
+        if (
+            connection.address is not None
+            and (named := self._named_by_proxy(connection, request)) is not None
+        ):
+            self.admit_client(connection, named)
+        counted = connection.address is not None  # otherwise there was no room, or it has gone
         if not _asks_for_websocket(request):
             # Not by way of a proxy, which would show them to everybody.
-            direct = known is not None and not (
-                known.forwarded or (known.proxies and _FORWARDED_FOR in request.headers)
-            )
+            by_proxy = connection.forwarded or (connection.proxies and _FORWARDED_FOR in request.headers)
+            direct = counted and not by_proxy
             page = self.pages.get(request.path.partition("?")[0]) if direct else None
             if page is not None:
                 response = page_response(connection, await page())
-            elif self.site is not None and known is not None and room:
-                asked = self._page_request(connection, request, known)
+            elif self.site is not None and counted:
+                asked = _page_request(connection, request)
                 response = page_response(connection, await self.site.page(asked))
             else:
                 response = upgrade_required(connection, request)
             if request.method == "HEAD":
                 response.body = b""
             return response
-        known = self._open.get(connection)
-        refusal = None if known is None else self._refusal(known)
+        refusal = self._refusal(connection)
         if refusal is not None:
             self.refused[refusal] += 1
-        if known is None or refusal is not None:  # without anything known it is counted already, or has gone
+        if refusal is not None or not counted:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
         if self.site is not None and "Origin" in request.headers:
-            asked = self._page_request(connection, request, known)
+            asked = _page_request(connection, request)
             connection.protocol.origins = None if await self.site.admits(asked) else [None]
         return None
 
-    def _refusal(self, known: _Open) -> RefusedFor | None:
-        # What a proxy sends without a name is its own.
-        if known.proxies is not None and len(known.address) > self.limits.connections_per_address:
-            return RefusedFor.ADDRESS_FULL
-        return known.refusal
-
-    def _page_request(self, connection: SharingConnection, request: Request, known: _Open) -> PageRequest:
-        path, _, query = request.path.partition("?")
-        transport = known.transport
-        host, port = (transport.get_extra_info("sockname") or ("localhost", 0))[:2]
-        return PageRequest(
-            request.method,
-            path,
-            query,
-            request.headers,
-            secure=over_tls(connection.transport),
-            proxied=known.forwarded or known.proxies is not None,
-            local=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-            near=connection.remote.near(host),
-            counted_as=connection.remote.counted_as,
-        )
-
-    def _named_by_proxy(
-        self, connection: SharingConnection, known: _Open, request: Request
-    ) -> RemoteEnd | None:
-        """Return the client that a trusted proxy names in a request, None if it names none."""
-        if known.proxies is None:
+    def _refusal(self, connection: SharingConnection) -> RefusedFor | None:
+        if (address := connection.address) is None:  # a refusal has been counted already
             return None
-        named = known.proxies.client(request.headers.get_all(_FORWARDED_FOR))
+        # What a proxy sends without a name is its own.
+        if connection.proxies is not None and len(address) > self.limits.connections_per_address:
+            return RefusedFor.ADDRESS_FULL
+        return connection.refusal
+
+    def _named_by_proxy(self, connection: SharingConnection, request: Request) -> RemoteEnd | None:
+        """Return the client that a trusted proxy names in a request, None if it names none."""
+        if connection.proxies is None:
+            return None
+        named = connection.proxies.client(request.headers.get_all(_FORWARDED_FOR))
         if named is None and _asks_for_websocket(request):
             self._complain(connection.remote, _FORWARDED_FOR)
         return named
@@ -288,9 +243,25 @@ class ConnectionLimits:
     def stop(self) -> None:
         """Cut connections without a request so far, and all to come: a stopping server waits for none."""
         self._stopping = True
-        for connection, known in self._open.items():
+        for connection in self._open:
             if connection.protocol.state is State.CONNECTING:
-                known.transport.abort()
+                connection.network.abort()
+
+
+def _page_request(connection: SharingConnection, request: Request) -> PageRequest:
+    path, _, query = request.path.partition("?")
+    host, port = (connection.network.get_extra_info("sockname") or ("localhost", 0))[:2]
+    return PageRequest(
+        request.method,
+        path,
+        query,
+        request.headers,
+        secure=over_tls(connection.transport),
+        proxied=connection.forwarded or connection.proxies is not None,
+        local=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        near=connection.remote.near(host),
+        counted_as=connection.remote.counted_as,
+    )
 
 
 def _asks_for_websocket(request: Request) -> bool:

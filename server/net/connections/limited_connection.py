@@ -18,8 +18,8 @@ from websockets.protocol import CONNECTING, OPEN, SEND_EOF
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.logs import about
-from server.net.connections.address import SharingConnection
-from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
+from server.net.connections.address import RefusedFor, SharingConnection
+from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.plain_http import bad_request
 
 log = logging.getLogger(__name__)

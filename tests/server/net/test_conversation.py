@@ -440,7 +440,7 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
 
     def read() -> int:
         if header:
-            return sum(known.forwarded for known in connection_limits._open.values())
+            return sum(connection.forwarded for connection in connection_limits._open)
         return sum(connection.request is not None for connection in connection_limits._open)
 
     with contextlib.ExitStack() as clients, listening_socket(Config()) as listener:
