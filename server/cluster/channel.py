@@ -19,7 +19,6 @@ import asyncpg
 from server.cluster.messages import Draining, Message, NotUnderstood, decode, encode
 from server.cluster.others import Others, SameAddress
 from server.monitoring.failures import RepeatedFailure
-from server.monitoring.logs import about
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.telling import READ_AT_ONCE, News, Node
@@ -140,12 +139,8 @@ class Channel:
                     await self._begin(connection)
                     await self._serve(connection)
             except (*FAILED, ValueError) as error:
-                if (failures := self._failures.add()) > 0:
-                    reason = reason_of(error)
-                    log.warning(
-                        "nothing is heard from the other servers",
-                        extra=about(failures=failures, reason=reason),
-                    )
+                reason = reason_of(error)
+                self._failures.log(log.warning, "nothing is heard from the other servers", reason=reason)
             finally:
                 self.hears = False
             if self._loop.time() - since > _LONGEST_PAUSE:  # else it breaks as soon as it is there
@@ -184,8 +179,7 @@ class Channel:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     await self._look(connection)
                 self.hears = True
-                if failures := self._failures.works():
-                    log.warning("the other servers are heard again", extra=about(failures=failures))
+                self._failures.log_end(log.warning, "the other servers are heard again")
             due = self._next_look if self._rung else self._next_look + _SECONDS_BETWEEN_BEATS
             if self._to_tell():
                 due = min(due, self._next_telling)
@@ -266,18 +260,13 @@ class Channel:
         try:
             return decode(body)
         except NotUnderstood as error:
-            if (failures := self._not_understood.add()) > 0:
-                log.warning(
-                    "a message from another server cannot be understood",
-                    extra=about(node=node.name, failures=failures, reason=str(error)),
-                )
+            event = "a message from another server cannot be understood"
+            self._not_understood.log(log.warning, event, node=node.name, reason=str(error))
             return None
 
     def _call(self, changed: Callable[[], None]) -> None:
         """Have this server take in what others have told."""
         try:
             changed()
-        except Exception:
-            # What another server tells, which may be another version, or a stranger, ends nothing here.
-            if (failures := self._not_understood.add()) > 0:
-                log.exception("a message from another server failed here", extra=about(failures=failures))
+        except Exception:  # noqa: BLE001 - what another version tells, or a stranger, ends nothing here
+            self._not_understood.log(log.exception, "a message from another server failed here")

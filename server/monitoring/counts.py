@@ -10,7 +10,6 @@ from typing import Final
 from protocol.codes import Code
 from server.errors import JournalError, NotStored, TableLost
 from server.monitoring.failures import RepeatedFailure
-from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +36,8 @@ class Counts:
 
     def journal_failed(self, error: JournalError) -> None:
         """Log what could not be read; the journal logs what it has not stored, or lost with the lease."""
-        if not isinstance(error, NotStored | TableLost) and (failures := self.unreadable.add()) > 0:
-            log.error("not read", extra=about(failures=failures, reason=str(error)))
+        if not isinstance(error, NotStored | TableLost):
+            self.unreadable.log(log.error, "not read", reason=str(error))
 
 
 @dataclass(slots=True)

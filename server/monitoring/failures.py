@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-from server.monitoring.logs import about
+from server.monitoring.logs import Field, about
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +45,16 @@ class RepeatedFailure:
             return 0
         before, self._before, self._told = self._before, self.count, self.count
         return self.count - before
+
+    def log(self, write: Callable[..., None], event: str, number: int = 1, **fields: Field) -> None:
+        """Count so many failures, and `write` a line, such as with `log.error`, if one is due."""
+        if (failures := self.add(number)) > 0:
+            write(event, extra=about(failures=failures, **fields))
+
+    def log_end(self, write: Callable[..., None], event: str) -> None:
+        """Take note that it works, and `write` a line if it has failed and a line told of that."""
+        if failures := self.works():
+            write(event, extra=about(failures=failures))
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:

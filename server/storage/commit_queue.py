@@ -17,7 +17,6 @@ import msgspec
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.monitoring.counts import Durations
 from server.monitoring.failures import RepeatedFailure, start_task
-from server.monitoring.logs import about
 from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.reasons import Misfit, reason_of
 from server.storage.stored_tables import IN_USE, StoredState, first_link, next_link
@@ -55,8 +54,8 @@ class Health:
         """Record how a commit has ended."""
         self._last_failed = failed
         self._settled_at = self._loop.time()
-        if not failed and (failures := self._failures.works()):
-            log.warning("stored again", extra=about(failures=failures))
+        if not failed:
+            self._failures.log_end(log.warning, "stored again")
 
     def record_answer(self) -> None:
         """Record that storage has answered, though not by storing what somebody asked for."""
@@ -66,8 +65,8 @@ class Health:
         """Count requests that could not be stored; `told` if the log says already why."""
         if told:
             self._failures.count += number
-        elif (failures := self._failures.add(number)) > 0:
-            log.error("not stored", extra=about(failures=failures, reason=reason))
+        else:
+            self._failures.log(log.error, "not stored", number, reason=reason)
 
     async def works(self) -> bool:
         """Return whether the last commit worked; after a while, try another one, which must end in time."""

@@ -135,19 +135,15 @@ class Records:
                     continue
                 del self._waiting[code]
                 log.info("record written", extra=about(path=str(path)))
-                if failures := self._failures.works():
-                    log.warning("records are written again", extra=about(failures=failures))
+                self._failures.log_end(log.warning, "records are written again")
                 try:
                     await self._journal.record_written(code)
                 except JournalError:  # which the journal logs; the next start finds the record
                     continue
 
     def _fail(self, path: Path, error: OSError) -> None:
-        if (failures := self._failures.add()) > 0:
-            log.error(
-                "the record could not be written",
-                extra=about(path=str(path), failures=failures, reason=error.strerror or str(error)),
-            )
+        reason = error.strerror or str(error)
+        self._failures.log(log.error, "the record could not be written", path=str(path), reason=reason)
         if self._retry is not None:
             self._retry.cancel()
         if not self._closed:

@@ -299,9 +299,7 @@ class HeldLease(NodeState):
 
     def _log_failure(self, error: Exception) -> None:
         self.answers = self.answers and not isinstance(error, FAILED)
-        if (failures := self._failures.add()) > 0:
-            reason = reason_of(error)
-            log.warning("the lease cannot be renewed", extra=about(failures=failures, reason=reason))
+        self._failures.log(log.warning, "the lease cannot be renewed", reason=reason_of(error))
 
     def _give_up(self) -> None:
         """Give up all tables at once: another server may have them."""
