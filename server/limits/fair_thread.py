@@ -22,47 +22,39 @@ class FairThread(Generic[T]):
         self._thread = ThreadPoolExecutor(1, name)
         self._rest = 1 / share - 1
         self._turns: Turns[tuple[asyncio.Future[T], Callable[[], T]]] = Turns()
-        self._busy = False
-        self._pause: asyncio.TimerHandle | None = None
+        self._working: asyncio.Task[None] | None = None
         self._closed = False
 
     def do(self, work: Callable[[], T], asker: Sequence[str]) -> asyncio.Future[T]:
         """Do `work` when it is the asker's turn, unless the future is cancelled before."""
         wanted: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._turns.add(asker, (wanted, work))
-        if not self._busy:
-            self._begin()
+        if self._working is None and not self._closed:
+            self._working = asyncio.create_task(self._work())
         return wanted
 
     def close(self) -> None:
         """Begin nothing more."""
         self._closed = True
         self._turns.clear()
-        if self._pause is not None:
-            self._pause.cancel()
+        if self._working is not None:
+            self._working.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _begin(self) -> None:
-        self._pause = None
-        following = self._turns.next_wanted(lambda each: not each[0].cancelled())
-        self._busy = following is not None
-        if following is not None and not self._closed:
-            wanted, work = following
-            working = asyncio.get_running_loop().run_in_executor(self._thread, _measure, work)
-            working.add_done_callback(lambda done: self._settle(wanted, done))
-
-    def _settle(self, wanted: asyncio.Future[T], done: "asyncio.Future[tuple[T, float]]") -> None:
-        if done.cancelled():  # this was closed
-            return
-        seconds = 0.0
-        if (error := done.exception()) is None:
-            result, seconds = done.result()
-            if not wanted.cancelled():
-                wanted.set_result(result)
-        elif not wanted.cancelled():
-            wanted.set_exception(error)
-        if not self._closed:
-            self._pause = asyncio.get_running_loop().call_later(seconds * self._rest, self._begin)
+    async def _work(self) -> None:
+        """Do what is wanted, until nothing is."""
+        loop = asyncio.get_running_loop()
+        while (following := self._turns.next_wanted(lambda each: not each[0].cancelled())) is not None:
+            (wanted, work), seconds = following, 0.0
+            try:
+                result, seconds = await loop.run_in_executor(self._thread, _measure, work)
+                if not wanted.cancelled():
+                    wanted.set_result(result)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is the asker's
+                if not wanted.cancelled():
+                    wanted.set_exception(error)
+            await asyncio.sleep(seconds * self._rest)
+        self._working = None
 
 
 def _measure(work: Callable[[], T]) -> tuple[T, float]:

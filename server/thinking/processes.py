@@ -55,13 +55,9 @@ async def ask_worker(worker: Process, question: bytes) -> Thought:
     return answer
 
 
-def _kill(worker: Process) -> None:
+async def end_worker(worker: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         worker.kill()
-
-
-async def end_worker(worker: Process) -> None:
-    _kill(worker)
     await worker.wait()
 
 
@@ -81,12 +77,12 @@ class ThinkingProcesses:
     ) -> None:
         self._tasks = tasks
         self._processor = RateLimiter(_SAVED_SECONDS * share, share)
-        self._most = math.ceil(share)
+        self._to_start = math.ceil(share)  # so many processes more
         self._seconds = seconds
         self._idle_seconds = idle_seconds
         self._turns: Turns[tuple[bytes, asyncio.Future[Thought]]] = Turns()
-        self._working: set[asyncio.Task[None]] = set()
-        self._idle: dict[Process, asyncio.TimerHandle] = {}  # each ends when its time is up
+        self._working: set[asyncio.Task[None]] = set()  # each with a process of its own
+        self._idle: list[asyncio.Future[None]] = []  # done when there is a question; the last one is next
         self._replaced = RepeatedFailure()
         self._closed = False
 
@@ -98,9 +94,16 @@ class ThinkingProcesses:
         wanted: asyncio.Future[Thought] = asyncio.get_running_loop().create_future()
         if self._closed:
             wanted.cancel()
-        else:
-            self._turns.add(asker, (question, wanted))
-            self._begin()
+            return wanted
+        self._turns.add(asker, (question, wanted))
+        if self._idle:
+            if not (called := self._idle.pop()).done():
+                called.set_result(None)
+        elif self._to_start:
+            self._to_start -= 1
+            task = self._tasks.start(self._work(), "thinking")
+            self._working.add(task)
+            task.add_done_callback(self._working.discard)
         return wanted
 
     def close(self) -> None:
@@ -109,68 +112,51 @@ class ThinkingProcesses:
         self._turns.clear()
         for task in self._working:
             task.cancel()
-        for worker in list(self._idle):
-            self._end(worker)
 
-    def _begin(self) -> None:
-        """Answer what waits, in as many processes as there may be."""
-        while len(self._working) < self._most:
-            if (asked := self._turns.next_wanted(lambda each: not each[1].done())) is None:
-                return
-            task = self._tasks.start(self._work(*asked), "thinking")
-            self._working.add(task)
-            task.add_done_callback(self._go_on)
-
-    def _go_on(self, task: asyncio.Task[None]) -> None:
-        self._working.discard(task)
-        self._begin()
-
-    async def _work(self, question: bytes, wanted: asyncio.Future[Thought]) -> None:
-        """Answer a question, and keep the process if it is good for the next one."""
+    async def _work(self) -> None:
+        """Answer questions in a process, and in another if that fails, until there are none for a while."""
         loop, worker = asyncio.get_running_loop(), None
-        if self._idle:
-            worker, timer = self._idle.popitem()
-            timer.cancel()
-        worker = await self._answer(question, wanted, worker)
-        if worker is not None:
-            self._idle[worker] = loop.call_later(self._idle_seconds, self._end, worker)
-        await asyncio.sleep(self._processor.wait(loop.time(), 0.0))
-
-    def _end(self, worker: Process) -> None:
-        self._idle.pop(worker).cancel()
-        _kill(worker)
-        self._tasks.start(end_worker(worker), "ending a process")
-
-    async def _answer(
-        self, question: bytes, wanted: asyncio.Future[Thought], worker: Process | None
-    ) -> Process | None:
-        """Answer the question, and return the process for the next one, if it is good for that."""
-        time = asyncio.get_running_loop().time
-        for _attempt in range(_ATTEMPTS):
-            begun = time()
-            try:
-                async with asyncio.timeout(self._seconds):
-                    if worker is None:
-                        worker = await start_worker()
-                    answer = await ask_worker(worker, question)
-            except Exception as error:  # noqa: BLE001 - no question may end the task that answers all of them
-                self._processor.wait(time(), time() - begun)
-                self._warn(error)
-                if worker is not None:
-                    await end_worker(worker)
-                worker = None
-            except asyncio.CancelledError:
-                if worker is not None:
-                    await end_worker(worker)
-                raise
-            else:
-                self._processor.wait(time(), answer.seconds)
+        try:
+            while (asked := await self._next()) is not None:
+                question, wanted = asked
+                for _attempt in range(_ATTEMPTS):
+                    begun = loop.time()
+                    try:
+                        async with asyncio.timeout(self._seconds):
+                            worker = worker or await start_worker()
+                            answer = await ask_worker(worker, question)
+                    except Exception as error:  # noqa: BLE001 - no question may end the task that answers all
+                        self._processor.wait(loop.time(), loop.time() - begun)
+                        self._warn(error)
+                        if worker is not None:
+                            await end_worker(worker)
+                        worker = None
+                    else:
+                        self._processor.wait(loop.time(), answer.seconds)
+                        if not wanted.done():
+                            wanted.set_result(answer)
+                        break
                 if not wanted.done():
-                    wanted.set_result(answer)
-                return worker
-        if not wanted.done():
-            wanted.set_exception(ThinkingFailed("the processes ended or did not answer"))
-        return None
+                    wanted.set_exception(ThinkingFailed("the processes ended or did not answer"))
+                await asyncio.sleep(self._processor.wait(loop.time(), 0.0))
+        finally:
+            self._to_start += 1
+            if worker is not None:
+                await end_worker(worker)
+
+    async def _next(self) -> tuple[bytes, asyncio.Future[Thought]] | None:
+        """Return the question whose turn it is, None if there are none for so long that a process may end."""
+        while (asked := self._turns.next_wanted(lambda each: not each[1].done())) is None:
+            called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._idle.append(called)
+            try:
+                async with asyncio.timeout(self._idle_seconds):
+                    await called
+            except TimeoutError:
+                if called in self._idle:
+                    self._idle.remove(called)
+                    return None
+        return asked
 
     def _warn(self, error: Exception) -> None:
         if self._replaced.add() > 0:
