@@ -15,6 +15,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of
+from tests.cases import cases
 from tests.conftest import Complain, Run
 
 ROOT = Path(__file__).parent.parent
@@ -179,24 +180,10 @@ def test_compiled_catalogues_are_the_written_ones(language: str) -> None:
     assert compiled.getvalue() == path(language, "mo").read_bytes(), UPKEEP
 
 
-@pytest.mark.parametrize(
-    ("environment", "language"),
-    [
-        ({}, "en"),
-        ({"LANG": "C.UTF-8"}, "en"),
-        ({"LANG": "it_IT.UTF-8"}, "it"),
-        ({"LANG": "nl"}, "nl"),
-        ({"LANG": "it_IT.UTF-8", "LC_MESSAGES": "fr_CH"}, "fr"),
-        ({"LC_MESSAGES": "fr_CH", "LC_ALL": "nl_BE@euro"}, "nl"),
-        ({"LC_ALL": "nl_BE", "LANGUAGE": "de:it:fr"}, "it"),
-        ({"LANG": "it_IT", "LANGUAGE": "en"}, "en"),
-        ({"LANG": "it_IT", "LC_ALL": ""}, "it"),
-        ({"LANG": "de_DE"}, "en"),
-    ],
-)
-def test_the_locale_chooses_the_language(environment: dict[str, str], language: str) -> None:
+@pytest.mark.parametrize(("environment", "language"), cases(__file__, "locales"))
+def test_the_locale_chooses_the_language(environment: str, language: str) -> None:
     """As gettext has it: LANGUAGE, LC_ALL, LC_MESSAGES, LANG, the first that is set."""
-    assert language_of(environment) == language
+    assert language_of(dict(each.split("=") for each in environment.split())) == language
 
 
 @pytest.mark.usefixtures("in_language")

@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from commands.serving.serve import print_start
 from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import build_parser, main
+from tests.cases import cases
 from tests.conftest import Complain, Run
 from tests.games import played
 from tests.server.peer import TIMEOUT
@@ -254,57 +256,13 @@ for _name, module, _meaning in _COMMANDS:
 _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus import main; sys.exit(main())"
 
 
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        (["plya"], "there is no command 'plya': do you mean play?"),
-        (["qqqq"], "there is no command 'qqqq' (see palatinus --help)"),
-        (["tables", "exprt"], "there is no command 'exprt': do you mean export?"),
-        (["help", "plya"], "do you mean play?"),
-        *(([word], "this needs a terminal") for word in ("play", "learn")),
-        *(
-            (words, "this needs a terminal")
-            for words in (["join", "ws://127.0.0.1:1"], ["replay", str(RECORD)], [])
-        ),
-        (["history", "replay", "1"], "replay is a command of its own: write palatinus replay GAME"),
-        (["history", str(ROOT)], f"{ROOT} is a folder: write --records {ROOT}"),
-        (["bot", "ws://here", "--games", "two"], "'two' is not a number above zero"),
-        (["arena", "random", "greedy", "--seed", "x"], "'x' is not a whole number"),
-        (["join", "--nam", "Anna"], "unrecognized arguments: --nam (see palatinus join --help)"),
-        (["admin", "announce", "Hello", "all"], "unrecognized arguments: all (see palatinus admin announce"),
-        (["--vers"], "unrecognized arguments: --vers"),
-        (["play", "--lang", "la"], "'la'"),
-        (["play", "--colours", "7"], "(choose from 'auto', 'none', '16', '256', 'true')"),
-        (["serve", "--memory", "--durable", "full"], "leave out one"),
-        (["bot", "ws://here", "--players", "4", "--starts", "5"], "Write random, me, or a seat from 1 to 4."),
-        *((["join", "ws://here", code], "four letters") for code in ("kr7v", "krt", "krtvx")),
-        *(
-            (["export", str(RECORD), *options.split()], answer)
-            for options, answer in (
-                ("--svg - --at 43", "--at takes 0 to 42"),
-                ("--svg - --at -1", "--at"),
-                ("--svg - --at last", "'last' is not a move number"),
-                ("--svg - --eyes 0", "--eyes takes 1, 2, 3, all or none"),
-                ("--svg - --text -", "--text"),
-                ("", "--svg --text --json"),
-                ("--text /", "cannot write /"),
-            )
-        ),
-        (["arena", "greedy"], "needs two brains or more"),
-        (["arena", "greedy", "random", "greedy"], "the brain greedy is named twice"),
-        (["arena", "greedy", "random", "slave", "--better-by", "35"], "--better-by compares two brains"),
-        (["arena", "greedy", "greedier"], "There is no brain called 'greedier'"),
-        (["arena", "greedy", "random", "--records", "/dev/null/x"], "cannot write /dev/null/x"),
-        (["arena", "greedy", "random", "--results", "x" * 300], "cannot write xxx"),
-        (["league", "random", "no/such/bot {server}"], "there is no program 'no/such/bot'"),
-        (["league", "random", "x='unclosed"], "cannot be read: No closing quotation"),
-        (["league", "random", "greedier"], "There is no brain called 'greedier'"),
-        (["league", "random", "greedy", "--server", "nowhere:x"], "is not a server address"),
-    ],
-)
-def test_wrong_use_is_one_line(words: list[str], answer: str, complain: Complain) -> None:
+@pytest.mark.parametrize(("words", "answer"), cases(__file__, "wrong_use"))
+def test_wrong_use_is_one_line(words: str, answer: str, complain: Complain) -> None:
     """It says what may be meant, or what is possible; an option counts only in full."""
-    assert answer in complain(*words)
+    words, answer = (
+        text.replace("RECORD", str(RECORD)).replace("ROOT", str(ROOT)) for text in (words, answer)
+    )
+    assert answer in complain(*shlex.split(words))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engine.errors import DamagedRecord
 from engine.game import Game, GameOptions
 from engine.record import LINE_LENGTH, recorded, replayed
+from tests.cases import cases
 from tests.games import MOST_COMMANDS, games, played
 
 RECORDS = sorted((Path(__file__).parent / "records").glob("*.txt"))
@@ -101,56 +102,19 @@ def test_the_missing_end_is_named_with_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pattern", "replacement", "reason"),
+    ("record", "pattern", "replacement", "reason"),
     [
-        (LAID, r"palatinus record 1", "palatinus record 3", "version `3`; only versions 1, 2 can be read"),
-        (LAID, r"palatinus record 1", "a letter", "begins with"),
-        (LAID, r"players 3", "players 6", "2 to 5 players, not 6"),
-        (LAID, r"players 3", "players three", "not a number"),
-        (LAID, r"players 3", f"players {'9' * 150}", "not a number"),
-        (LAID, r"starts \d", "starts 3", "Seat 3 cannot start"),
-        (LAID, r"seat 1 S", "seat 1 E", "expected 1 of the peoples left: S, L, M, A$"),
-        (LAID, r"seat 1 S", "seat 1 SM", "found `SM`, expected 1"),
-        (LAID, r"seat 1 S", "seat 1 Q", "found `Q`"),
-        (LAID, r"seat 1 S", f"seat 1 {'S' * 190}", "found `S{60}...`"),
-        (TWO, r"seat 0 EL", "seat 0 EE", "found `EE`, expected 2 of the peoples left: E, S, L, M, A$"),
-        (TWO, r"seat 0 EL", "seat 0 E", "found `E`, expected 2"),
-        (TWO, r"seat 1 SM", "seat 1 SL", "expected 2 of the peoples left: S, M, A$"),
-        (TWO, r"(.) places ..\*? .*", r"\1 places Am A1", "in your hand"),
-        (LAID, r"layout laid", "layout neat", "layout random"),
-        (LAID, r"tile . 0 0", "tile H 0 0", "the bag still holds"),
-        (LAID, r"tile . 0 0", "tile A 0 1", "expected `tile TILE 0 0`"),
-        (LAID, r". draws .", "4 draws H", "the bag still holds"),
-        (LAID, r"(.) lays (.) . .", r"\1 lays \2 7 0", "not an outer position"),
-        (LAID, r"(.) lays (.) . .", r"\1 lays \2 1 6", "not an orientation"),
-        (LAID, r"(.) lays (.) . .", r"\1 lays X 1 0", "was drawn"),
-        (LAID, r"(.) lays (.) . .", r"\1 places Em A1", "still being laid"),
-        (LAID, r"laurel A \w+", "laurel A Janiculum", "the ones left are"),
-        (LAID, r"(laurel .) Palatinus", r"\1 Caelius", "Palatinus must be in the centre"),
-        (LAID, r"(laurel .) (?!Palatinus)\w+", r"\1 Palatinus", "Palatinus must be in the centre"),
-        (LAID, r"(.) places .*", r"\1 places Em* Z9", "Z9|hand"),
-        (LAID, r"(.) places .*", r"\1 places Xm A1", "not a piece"),
-        (LAID, r"(.) places .*", r"\1 passes", "expected"),
-        (LAID, r"(.) places .*", r"4 places Em A1", "the turn of seat"),
-        (LAID, r"(.) places .*", "\\1 places Em\u202e A1", r"U\+202E"),
-        (LAID, r"(.) places .*", "\\1 places Em\tA1", r"U\+0009"),
-        (LAID, r"(.) places .*", "#" * (LINE_LENGTH + 1), "201 characters"),
-        (LAID, r"result 0 points (\d+) .*", r"result 0 points 1\1 items 3", "but this game has"),
-        (LAID, r"winners .*", "winners 0 1 2", "but this game has"),
-        (LAID, r"result 0 .*", "unfinished", "but this game has"),
-        (SHARED, r"starts (\d) drawn", r"starts \1", "expected `starts SEAT drawn`"),
-        (SHARED, r"commitment (.*).", r"commitment \1", "64 hexadecimal digits"),
-        (SHARED, r"share 1 .*", "share 1 some", "64 hexadecimal digits"),
-        (SHARED, r"share 1 .*", "share 2 none", "expected `share 1 SHARE`"),
-        (SHARED, r"share 2 .*", "layout laid", "expected `share 2 SHARE`"),
-        (SHARED, r"seed (.*).", r"seed \1F", "64 hexadecimal digits"),
-        (SHARED, r"seed .*", "unfinished", "expected `seed DIGITS`"),
-        (RANDOM, r"tile (.) 3 .", r"tile \1 3 6", "not an orientation"),
-        (RANDOM, r"tile (.) 3 .", r"tile \1 4 0", "expected `tile TILE 3"),
+        *cases(__file__, "damage"),
+        ("LAID", r"players 3", f"players {'9' * 150}", "not a number"),
+        ("LAID", r"seat 1 S", f"seat 1 {'S' * 190}", "found `S{60}...`"),
+        ("LAID", r"(.) places .*", "\\1 places Em\u202e A1", r"U\+202E"),
+        ("LAID", r"(.) places .*", "\\1 places Em\tA1", r"U\+0009"),
+        ("LAID", r"(.) places .*", "#" * (LINE_LENGTH + 1), "201 characters"),
     ],
 )
-def test_damage_is_refused_with_its_line(text: str, pattern: str, replacement: str, reason: str) -> None:
+def test_damage_is_refused_with_its_line(record: str, pattern: str, replacement: str, reason: str) -> None:
     """Each kind of damage names the line that has it and says what is wrong."""
+    text = {"LAID": LAID, "TWO": TWO, "RANDOM": RANDOM, "SHARED": SHARED}[record]
     sound = first(text, pattern)
     refused = refusal(text.replace(sound, re.sub(pattern, replacement, sound), 1))
     assert refused.line == line_number(text, sound)

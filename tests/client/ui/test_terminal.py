@@ -49,6 +49,7 @@ from client.ui.terminal.painter import Painter
 from client.ui.terminal.shell import Caller, Shell
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import People
+from tests.cases import cases
 
 SIZE = Size(rows=4, columns=12)
 STYLE = Style.from_dict({"red": "bg:#ff0000 #ffffff bold", "reversed": "reverse"})
@@ -419,24 +420,11 @@ def test_quiet_text_is_readable_on_the_terminals_background() -> None:
             assert contrast(quiet, ground) >= 4.5
 
 
-@pytest.mark.parametrize(
-    ("environment", "wanted", "colours"),
-    [
-        ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, Colours.AUTO, Colours.NONE),
-        ({"NO_COLOR": "1"}, Colours.MANY, Colours.MANY),
-        ({"NO_COLOR": "", "TERM": "xterm"}, Colours.AUTO, Colours.SIXTEEN),
-        ({"COLORTERM": "24bit"}, Colours.AUTO, Colours.TRUE),
-        ({"TERM": "screen-256color"}, Colours.AUTO, Colours.MANY),
-        ({"TERM": "dumb"}, Colours.AUTO, Colours.NONE),
-        ({}, Colours.AUTO, Colours.NONE),
-        ({"TERM": "linux"}, Colours.AUTO, Colours.SIXTEEN),
-    ],
-)
-def test_colours_follow_the_environment(
-    environment: dict[str, str], wanted: Colours, colours: Colours
-) -> None:
+@pytest.mark.parametrize(("environment", "wanted", "colours"), cases(__file__, "colours"))
+def test_colours_follow_the_environment(environment: str, wanted: str, colours: str) -> None:
     """The option comes before NO_COLOR, and NO_COLOR before the terminal's abilities."""
-    assert colours_of(environment, wanted) is colours
+    variables = dict(each.split("=") for each in environment.split())
+    assert colours_of(variables, Colours[wanted]) is Colours[colours]
 
 
 @pytest.mark.parametrize(
@@ -510,33 +498,13 @@ def test_the_command_line_counts_more_than_preferences() -> None:
     assert chosen_calling() == Calling(bell=False, notices=DesktopNotices.NONE)
 
 
-@pytest.mark.parametrize(
-    ("environment", "notices"),
-    [
-        ({"TERM": "xterm-256color"}, DesktopNotices.NONE),  # by its name any terminal could be that
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, DesktopNotices.NONE),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode"}, DesktopNotices.NONE),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, DesktopNotices.OSC9),
-        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, DesktopNotices.OSC9),  # over ssh
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, DesktopNotices.OSC777),
-        ({"TERM": "xterm-ghostty"}, DesktopNotices.OSC777),
-        ({"TERM": "xterm-kitty"}, DesktopNotices.OSC777),
-        ({"TERM": "foot"}, DesktopNotices.OSC777),
-        ({"TERM": "rxvt-unicode-256color"}, DesktopNotices.OSC777),
-        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, DesktopNotices.OSC777),
-        ({"TERM": "xterm-256color", "VTE_VERSION": "3800"}, DesktopNotices.NONE),
-        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230804"}, DesktopNotices.OSC777),
-        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1", "VTE_VERSION": "7600"}, DesktopNotices.NONE),
-        ({"TERM": "xterm-kitty", "TMUX": "/run/tmux/default,1,0"}, DesktopNotices.NONE),
-        ({"TERM": "screen", "TERM_PROGRAM": "WezTerm"}, DesktopNotices.NONE),
-        ({"TERM": "linux"}, DesktopNotices.NONE),
-        ({}, DesktopNotices.NONE),
-    ],
-)
-def test_notices_only_where_they_are_understood(environment: dict[str, str], notices: DesktopNotices) -> None:
-    assert Calling().resolved(environment).notices is notices
-    assert Calling(notices=DesktopNotices.NONE).resolved(environment).notices is DesktopNotices.NONE
-    assert Calling(notices=DesktopNotices.OSC9).resolved(environment).notices is DesktopNotices.OSC9
+@pytest.mark.parametrize(("environment", "notices"), cases(__file__, "notices"))
+def test_notices_only_where_they_are_understood(environment: str, notices: str) -> None:
+    """By its name alone, xterm-256color could be any terminal; LC_TERMINAL comes over ssh."""
+    variables = dict(each.split("=") for each in environment.split())
+    assert Calling().resolved(variables).notices is DesktopNotices[notices]
+    for chosen in (DesktopNotices.NONE, DesktopNotices.OSC9):
+        assert Calling(notices=chosen).resolved(variables).notices is chosen
 
 
 @pytest.mark.parametrize(

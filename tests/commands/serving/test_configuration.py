@@ -26,6 +26,7 @@ from commands.serving.options import (
 )
 from commands.serving.serve import add_serve
 from server.net.postman import NoticePostman, SmtpServer
+from tests.cases import cases
 from tests.conftest import Complain, Run
 from tests.games import examples
 from tests.server.process import serving
@@ -146,42 +147,10 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert found.data == tmp_path / "home" / "games"
 
 
-@pytest.mark.parametrize(
-    ("text", "mistake"),
-    [
-        ("max-table = 5", "line 1: max-table is not an option. Did you mean max-tables?"),
-        ("max_tables = 5", "line 1: max_tables is not an option. Did you mean max-tables?"),
-        ("colour = 5", "line 1: colour is not an option. See palatinus serve --help."),
-        ('password = "secret"', "line 1: the password belongs in a file of its own: write it there, and set"),
-        (
-            "[server]\nport = 1",
-            "line 1: server is a section, but sections are not supported: write all options above it",
-        ),
-        ("[a]\n[b.c]", "line 1: a is a section, but sections are not supported: write all options above it"),
-        ('port = "7733"', 'line 1: port needs a whole number without quotation marks, not "7733".'),
-        ("port = true", "line 1: port needs a whole number without quotation marks, not true."),
-        ("port = 1.0", "line 1: port needs a whole number without quotation marks, not 1.0."),
-        ("port = 65536", "line 1: port: '65536' is not a port: choose 0 to 65535."),
-        ("rate = -1", "line 1: rate: '-1' is not a number above zero."),
-        ("host = 1", "line 1: host needs a string in quotation marks, not 1."),
-        ('records = ""', "line 1: records is empty or contains a null character."),
-        (r'records = "a\u0000b"', "line 1: records is empty or contains a null character."),
-        ("memory = 1", "line 1: memory is either true or false, not 1."),
-        ('durable = "very"', 'line 1: durable is one of normal, full, not "very".'),
-        ("port = {a = 1}", 'line 1: port needs a whole number without quotation marks, not {"a" = 1}.'),
-        ('data = "x"\nmemory = true', "line 2: memory and data exclude each other: leave out one of them."),
-        ("port = 1\nport = 2", "line 2: this is not TOML: Cannot overwrite a value."),
-        ("# port\n\nport 7733", "line 3: this is not TOML: Expected '=' after a key in a key/value pair."),
-        ("bots-cpu = 0", "line 1: bots-cpu: '0' is not a share: choose 0.01 to 64."),
-        ("bots-cpu = nan", "line 1: bots-cpu: 'nan' is not a share: choose 0.01 to 64."),
-        ('stand-in = "best"', "line 1: stand-in: 'best' is not a level: choose one of slave, plebeian, "),
-        ("bots-cpu = true", "line 1: bots-cpu needs a number without quotation marks, not true."),
-        ("records = ~/x", "line 1: this is not TOML: Invalid value."),
-    ],
-)
+@pytest.mark.parametrize(("text", "mistake"), cases(__file__, "mistakes"))
 def test_a_mistake_is_told_with_its_line(text: str, mistake: str, tmp_path: Path) -> None:
     """In one sentence that names the key."""
-    assert mistakes(text, tmp_path).startswith(f"FILE, {mistake}")
+    assert mistakes(text.replace(r"\n", "\n"), tmp_path).startswith(f"FILE, {mistake}")
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

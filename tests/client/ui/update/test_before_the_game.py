@@ -7,7 +7,6 @@ import segno
 from prompt_toolkit.utils import get_cwidth
 
 from client.tables.table import ConnectionLost, HeardRemark, TableModel
-from client.typed_text import BadText
 from client.ui import requests
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
@@ -17,7 +16,6 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_other_table, at_table_page
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.screens.typed_commands import meaning
 from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.pieces import Seat
@@ -30,7 +28,6 @@ from protocol.messages import (
     LobbyRemark,
     Online,
     PersonOnline,
-    Remove,
     SaidInLobby,
     Say,
     SayInLobby,
@@ -117,17 +114,6 @@ def test_escape_leaves_the_lobby() -> None:
     assert seen.request_after(home, seen.LOBBY, "escape") == requests.Errand.GO_HOME
 
 
-def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
-    ui = Ui("Ann")
-    opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
-    assert seen.request_after(ui, seen.LOBBY, *seen.typed("open 4 random move-clock:30")) == opened
-    for word, seat in (("me", 0), ("2", 1)):
-        opened = requests.Open(2, starting=Seat(seat))
-        assert seen.request_after(ui, seen.LOBBY, *seen.typed(f"open 2 starts:{word}")) == opened
-    for wrong in ("open 3 clock", "open 3 starts:4", "open 3 starts:", "vote", "vote maybe Bob"):
-        assert seen.is_refused(seen.after(ui, seen.LOBBY, *seen.typed(wrong)))
-
-
 def test_without_a_connection_one_request_waits() -> None:
     """A second one and a refresh are refused; if the connection is closed for good, so are all."""
     lost = Ui("Ann", page=LobbyPage(TABLES), lost=Outage("The server stopped.", 5.0))
@@ -176,20 +162,6 @@ def test_the_host_seats_bots() -> None:
     notices = {seen.after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
     assert len(notices) == 3
     assert None not in notices
-
-
-def test_bots_are_seated_and_removed_by_typed_commands() -> None:
-    model = gathering(SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy"))
-    for line, request in (
-        ("bot", SeatBot(NEW, "")),
-        ("bot greedy", SeatBot(NEW, "greedy")),
-        ("bot Greedy", SeatBot(NEW, "greedy")),
-        ("bot remove greedy-1", Remove(NEW, 1)),
-    ):
-        assert meaning(line, model) == request
-    for line in ("bot a b", "bot remove"):
-        with pytest.raises(BadText):
-            meaning(line, model)
 
 
 def test_a_player_is_asked_before_the_seat_is_given_up() -> None:

@@ -12,7 +12,7 @@ from client.ui.at_table import selected_piece
 from client.ui.keys import NAMED, YES, Act, Hold, PointAt
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.news import at_table_page, with_refusal, with_suggestion
+from client.ui.screens.news import with_refusal, with_suggestion
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
@@ -25,7 +25,7 @@ from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.codes import Code
-from protocol.messages import NEW, Leave, PauseSummary, Plan, Rematch, Say, StartGame
+from protocol.messages import NEW, Leave, PauseSummary, Rematch
 from tests.client.ui import seen
 from tests.games import played
 
@@ -353,82 +353,7 @@ def test_keys_are_clear(place: str) -> None:
     assert place in {"TYPING", "QUITTING", "ANNOUNCEMENT"} or "?" in names
 
 
-@pytest.mark.parametrize(
-    ("text", "request_"),
-    [
-        ("m* C4", Place(Seat(0), Piece("Em*"), "C4")),  # type: ignore[arg-type]
-        ("place F a1", Place(Seat(0), Piece("Ef"), "A1")),  # type: ignore[arg-type]
-        ("Lm* C4", Place(Seat(0), Piece("Lm*"), "C4")),  # type: ignore[arg-type]
-        ("es g6", Place(Seat(0), Piece("Es"), "G6")),  # type: ignore[arg-type]
-        ("lay 3 2", LayTile(Seat(0), 3, 2)),
-        ("lay 3", LayTile(Seat(0), 3, 0)),
-        ("say  m* C4 ", Say(NEW, "m* C4")),
-        ("plan m* c4", Plan(NEW, "Em*", "C4")),
-        ("plan off", Plan(NEW)),
-        ("leave", Leave(NEW)),
-        ("start", StartGame(NEW)),
-        ("join kxqt", requests.Join("KXQT")),
-        ("watch KXQT", requests.WatchTable("KXQT")),
-        ("open 4", requests.Open(4)),
-        ("open 2 random", requests.Open(2, random_layout=True)),
-        ("open starts:4 4", requests.Open(4, starting=Seat(3))),
-        ("open 2 starts:Me random", requests.Open(2, random_layout=True, starting=Seat(0))),
-        ("open starts:random", requests.Open(3)),
-    ],
-)
-def test_typed_commands(text: str, request_: requests.Request) -> None:
-    ui, model = seen.placing(2)
-    assert seen.request_after(ui, model, *seen.typed(text)) == request_
-
-
 NAMING = ("mute", "stand-in", "host", "remove", "starts")
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("Em* B9", "There is no field B9. "),
-        ("place Em c7", "There is no field C7. "),
-        ("Xm B9", "'Xm B9' is not a command. "),
-        ("place Foo Bar", "'place Foo Bar' is not a command. "),
-        ("open 9", "Palatinus is for 2 to 5 players, not 9."),
-        ("open never", "'never' is not an absence policy. "),
-        ("join abc", "'abc' is not a table code: "),
-        ("watch 1234", "'1234' is not a table code: "),
-        ("m*", "'m*' is not a command. Type a piece and a field, "),
-        ("foo", "'foo' is not a command. Press ? "),
-        ("plan", "Type it like this: plan m* C4, plan off"),
-        *((f"{verb} Zed", "Nobody at this table is called Zed.") for verb in NAMING),
-        *((text, "") for text in ("s* C4", "m H9", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "say")),
-    ],
-)
-def test_a_line_that_is_not_understood_can_be_corrected(text: str, sentence: str) -> None:
-    """The notice names the field if the field is wrong, and otherwise what was typed."""
-    ui, model = seen.placing()
-    ui = seen.after(ui, model, *seen.typed(text))
-    assert seen.notice_of(ui).startswith(sentence)
-    assert seen.line_of(ui) == text
-
-
-@pytest.mark.parametrize("text", ["stool 5", "Xm B9", "place Foo Bar"])
-def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
-    """Whoever mistypes a command in the waiting room is sent to the commands, not to pieces and fields."""
-    model = TableModel("KXQT", Seat(0), state=seen.state_of(2))
-    told = seen.notice_of(seen.after(at_table_page(Ui("Ann"), model), model, *seen.typed(text)))
-    assert told == f"'{text}' is not a command. Press ? for the list."
-
-
-def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
-    """Before the game, in the lobby and by spectators; a plan is a move."""
-    for model in TableModel("KXQT", Seat(0), state=seen.state_of(2)), TableModel():
-        for text in "plan m* C4", "m* C4":
-            assert "none is running" in seen.notice_of(
-                seen.after(at_table_page(Ui("Ann"), model), model, *seen.typed(text))
-            )
-    ui, model = seen.placing()
-    assert "Only players" in seen.notice_of(
-        seen.after(ui, replace(model, seat=None), *seen.typed("plan m* C4"))
-    )
 
 
 def test_a_line_is_edited() -> None:
