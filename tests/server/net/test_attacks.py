@@ -84,35 +84,23 @@ async def test_an_unfinished_request_or_message_ends_the_connection() -> None:
         tasks.create_task(exchange(server.port, UPGRADE[:40]))
 
 
-async def test_a_half_open_connection_is_closed() -> None:
-    async with (
-        under_attack(ping_seconds=0.2, seat_grace_seconds=0.0) as (server, _),
-        connected(server.port) as host,
-    ):
+@pytest.mark.parametrize(
+    ("limits", "pings"), [({"ping_seconds": 0.2}, 0), ({"rate": 0.01}, 300)], ids=["half open", "reset"]
+)
+async def test_the_seat_of_a_connection_that_vanishes_is_away(limits: dict[str, float], pings: int) -> None:
+    """It answers no ping; or it is reset, though it has sent what would be read for minutes."""
+    async with under_attack(seat_grace_seconds=0.0, **limits) as (server, _), connected(server.port) as host:
         await host.open(2)
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        join = JoinTable(1, host.code, "Vanished")
-        writer.write(UPGRADE + HELLO + frame(0x2, encode(join)))
-        for here in (True, False):
-            while (await host.until(TableState)).seats[1].here is not here:
-                pass
-        writer.transport.abort()
-
-
-async def test_the_seat_of_a_connection_that_is_reset_is_away_at_once() -> None:
-    """Though it has sent what would be read for minutes."""
-    async with under_attack(rate=0.01, seat_grace_seconds=0.0) as (server, _), connected(server.port) as host:
-        await host.open(2)
-        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        join = JoinTable(1, host.code, "Reset")
-        pings = frame(0x2, encode(Ping(2))) * 300
-        writer.write(UPGRADE + HELLO + frame(0x2, encode(join)) + pings)
+        join = frame(0x2, encode(JoinTable(1, host.code, "Vanished")))
+        writer.write(UPGRADE + HELLO + join + frame(0x2, encode(Ping(2))) * pings)
         while not (await host.until(TableState)).seats[1].here:
             pass
-        reset(writer)
+        if pings:
+            reset(writer)
         while (await host.until(TableState)).seats[1].here:
             pass
-        await host.done(Leave(3))
+        writer.transport.abort()
 
 
 async def test_a_closed_connection_does_not_wait_for_its_answer() -> None:

@@ -90,16 +90,16 @@ async def test_hello_is_sent_only_once() -> None:
         await peer.nothing_but_pong()
 
 
-async def test_a_client_that_sends_no_hello_is_disconnected() -> None:
-    async with memory_server(hello_seconds=0.5) as server, connected_without_hello(server.port) as peer:
-        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
-
-
-async def test_a_client_at_a_table_may_be_idle() -> None:
-    async with memory_server(lobby_idle_seconds=0.5) as server, connected(server.port) as peer:
+async def test_who_is_silent_is_disconnected_unless_at_a_table() -> None:
+    """Before a hello, and in the lobby; even a busy machine opens a table in that time."""
+    async with (
+        memory_server(hello_seconds=0.5, lobby_idle_seconds=0.5) as server,
+        connected(server.port) as peer,
+    ):
         await peer.open(2)
-        async with connected(server.port) as idle:
+        async with connected(server.port) as idle, connected_without_hello(server.port) as silent:
             assert (await idle.closed())[0] == CloseCode.NORMAL
+            assert await silent.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
         await peer.until(TableState)
         await peer.nothing_but_pong()
 

@@ -124,8 +124,12 @@ async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> N
             assert await other.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
 
 
-async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_more(database: str) -> None:
-    """Though size and last rank of the archive are what they were when it was last looked at."""
+async def test_the_archive_is_known_as_others_have_left_it(database: str) -> None:
+    """A table brought back at once is archived no more, though the archive looks as it was looked at last.
+
+    A full archive removes the oldest first, whichever server has archived them.
+    """
+    codes = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"]
     async with (
         Database(database).connection() as connection,
         journal_at(database, "one") as one,
@@ -138,16 +142,6 @@ async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_mo
         await two.bring_back("ONCE")
         await one.look_at_others(connection)
         assert not one.archived
-
-
-async def test_games_that_others_archived_are_known_from_the_oldest_on(database: str) -> None:
-    """A full archive removes the oldest first, whichever server has archived them."""
-    codes = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"]
-    async with (
-        Database(database).connection() as connection,
-        journal_at(database, "one") as one,
-        journal_at(database, "two") as two,
-    ):
         for code in codes:
             await one.append(code, 0, ENTRIES)
             await one.archive(code, ArchivedGame("", played=True))

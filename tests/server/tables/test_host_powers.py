@@ -385,7 +385,15 @@ async def test_the_host_ends_a_game() -> None:
 
 @pytest.mark.parametrize("reason", [None, "Rude names."])
 async def test_everybody_at_a_closed_table_is_told_and_is_in_the_lobby(reason: str | None) -> None:
+    """If that cannot be stored, the table stays open, and nobody is told."""
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
+        append = server.lobby.journal.append
+        server.lobby.journal.append = AsyncMock(side_effect=JournalError("full"))  # type: ignore[method-assign]
+        with pytest.raises(JournalError):
+            await server.lobby.registry.close(peers[0].code, "Nothing of this is said.")
+        await peers[0].nothing_but_pong()
+        assert peers[0].code in server.lobby.tables
+        server.lobby.journal.append = append  # type: ignore[method-assign]
         await server.lobby.registry.close(peers[0].code, reason)
         for peer in peers:
             if reason is not None:
@@ -434,16 +442,6 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
         assert table.summary().table == table.code
 
 
-async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
-    async with memory_server() as server, game(server.port, 2) as peers:
-        failing = AsyncMock(side_effect=JournalError("the disk is full"))
-        server.lobby.journal.append = failing  # type: ignore[method-assign]
-        with pytest.raises(JournalError):
-            await server.lobby.registry.close(peers[0].code, "Nothing of this is said.")
-        await peers[0].nothing_but_pong()
-        assert peers[0].code in server.lobby.tables
-
-
 async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
     async with memory_server() as server, full_table(server.port, 2) as peers:
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(1))
@@ -456,26 +454,23 @@ async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
             assert (await other.join(peers[0].code, "Other")).seat == 1
 
 
-@pytest.mark.parametrize("absence", [Wait(), ByVote(0), GameClock(600)])
-async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Wait | ByVote | GameClock) -> None:
+@pytest.mark.parametrize(
+    ("absence", "gone"), [(Wait(), False), (Wait(), True), (ByVote(0), False), (GameClock(600), False)]
+)
+async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Absence, gone: bool) -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2, absence=absence) as peers:
+        if gone:
+            await peers[0].done(messages.Leave)
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        assert (await sent_away(peers[0])).code == Code.REMOVED_BY_SERVER
-        while (state := await peers[1].until(messages.TableState)).seats[0].here:
+        assert gone or (await sent_away(peers[0])).code == Code.REMOVED_BY_SERVER
+        while not (state := await peers[1].until(messages.TableState)).seats[0].bot:
             pass
-        assert state.seats[0].bot
+        assert not state.seats[0].here
         moved = await peers[1].until(messages.Events)
         assert moved.by == "bot"
         assert await peers[0].refusal(messages.Resume, peers[0].code, peers[0].token) == Code.BAD_TOKEN
         if isinstance(absence, ByVote):
             assert await peers[1].refusal(messages.Vote, 0, agree=False) == Code.BOT_PLAYS_ALREADY
-
-
-async def test_an_absent_player_can_be_removed() -> None:
-    async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
-        await peers[0].done(messages.Leave)
-        assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        assert (await peers[1].until(messages.Events)).by == "bot"
 
 
 async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) -> None:

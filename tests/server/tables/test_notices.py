@@ -154,7 +154,7 @@ async def leave_address(peer: Peer, called: Called, language: str = "en") -> Non
 
 @contextlib.asynccontextmanager
 async def away_on_turn(
-    server: Running, called: Called, absence: Absence = WAIT, language: str = "en"
+    server: Running, called: Called, absence: Absence = WAIT, language: str = "en", *, holiday: bool = False
 ) -> AsyncIterator[tuple[Peer, Peer]]:
     """Yield a player who has left an address and is away, on turn, and the one who is here."""
     async with game(server.port, 2, absence=absence) as peers:
@@ -162,6 +162,8 @@ async def away_on_turn(
         assert here is not None
         away = peers[1 - peers.index(here)]
         await leave_address(away, called, language)
+        if holiday:
+            await away.done(messages.TakeHoliday, on=True)
         await disconnect(away, here)
         while here.legal is not None:
             await here.done(here.random_move(random.Random(1)))
@@ -259,15 +261,7 @@ async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.M
     async with called_by_url() as called, running(called.config) as server:
         clock = called.clock
         monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
-        async with game(server.port, 2, absence=MoveClock(12 * HOUR)) as peers:
-            here = peer_on_turn(peers)
-            assert here is not None
-            away = peers[1 - peers.index(here)]
-            await leave_address(away, called)
-            await away.done(messages.TakeHoliday, on=True)
-            await disconnect(away, here)
-            while here.legal is not None:
-                await here.done(here.random_move(random.Random(1)))
+        async with away_on_turn(server, called, MoveClock(12 * HOUR), holiday=True) as (_away, here):
             await nobody_is_called(called, here, 7 * 24 * HOUR - 1)
             clock.advance(1)
             await eventually(lambda: not server.lobby.tables[here.code].state.on_holiday)

@@ -238,7 +238,9 @@ async def test_a_server_with_a_password_shows_no_tables() -> None:
     assert refused == 403
 
 
-async def test_the_address_to_join_is_the_one_that_the_browser_used() -> None:
+async def test_the_address_to_join_is_the_one_that_the_browser_used(
+    certificate: Path, trusting: ssl.SSLContext
+) -> None:
     """What cannot be a host is not repeated: the server's own end of the connection stands there instead."""
     own = ("attic:7733", "ATTIC.local", "[::1]:7733")
     strange = ('x"><script>', "attic:7733/path", "user@attic", "attic:99999")
@@ -249,6 +251,10 @@ async def test_the_address_to_join_is_the_one_that_the_browser_used() -> None:
             assert f"palatinus join {join}" in answer.text
             assert 'x"><script>' not in answer.text
             assert "user@" not in answer.text
+    async with running(replace(CONFIG, tls_cert=certificate)) as server:
+        answer = await asked(server.port, "/", tls=trusting)
+    assert f"palatinus join wss://127.0.0.1:{server.port}<" in answer.text
+    assert f"https://127.0.0.1:{server.port}/<" in answer.text
 
 
 async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
@@ -270,13 +276,6 @@ async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
     assert "https://games.example/palatinus/<" in trusted.text
     assert (live, metrics.status, refused) == (101, 404, 403)
     assert "games.example" not in stranger.text
-
-
-async def test_over_tls_the_address_says_so(certificate: Path, trusting: ssl.SSLContext) -> None:
-    async with running(replace(CONFIG, tls_cert=certificate)) as server:
-        answer = await asked(server.port, "/", tls=trusting)
-    assert f"palatinus join wss://127.0.0.1:{server.port}<" in answer.text
-    assert f"https://127.0.0.1:{server.port}/<" in answer.text
 
 
 async def test_a_page_speaks_the_readers_language() -> None:

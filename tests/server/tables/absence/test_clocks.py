@@ -66,9 +66,15 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
     ):
         time.advance(4.999)
         assert policy_of(server, peers)._substitute_move is None
+        table, move = table_of(server, peers), peers[0].random_move(random.Random(1))
+        await table._lock.acquire()
+        await peers[0].send(move)
+        await eventually(lambda: queued_requests(table) == 1)
         time.advance(0.001)
+        table._lock.release()  # the clock is read when a move is handled
+        refused = await peers[0].until(Refused)
+        assert (refused.id, refused.code) == (move.id, Code.TIME_UP)
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
-        assert await peers[0].refusal(peers[0].random_move(random.Random(1))) == Code.TIME_UP
         assert await peers[1].refusal(PlacePiece, "Em", "A1") == "not-your-turn"
     async with served(time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
         moves = []
@@ -82,22 +88,6 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
         await peers[1].done(Leave)
         state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1] == SeatSummary("Player 1", removable_in=60)
-
-
-async def test_the_clock_is_read_when_a_move_is_handled() -> None:
-    time = ManualClock()
-    async with (
-        served(pause=LONG_PAUSE, time=time) as server,
-        game(server.port, 2, absence=MoveClock(5)) as peers,
-    ):
-        table, move = table_of(server, peers), peers[0].random_move(random.Random(1))
-        await table._lock.acquire()
-        await peers[0].send(move)
-        await eventually(lambda: queued_requests(table) == 1)
-        time.advance(5)
-        table._lock.release()
-        refused = await peers[0].until(Refused)
-        assert (refused.id, refused.code) == (move.id, Code.TIME_UP)
 
 
 async def test_timers_are_handled_before_queued_requests() -> None:
