@@ -399,8 +399,6 @@ OURS = b"\x0a_Palatinus\x04_tcp\x05local\x00"
 
 
 class Library:
-    """Counts what it is given."""
-
     def __init__(self) -> None:
         self.given: list[bytes] = []
 

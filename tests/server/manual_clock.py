@@ -26,7 +26,6 @@ class ManualClock:
 
     @property
     def waiting(self) -> int:
-        """Return how many calls are to come."""
         return len(self._calls)
 
     def time(self) -> float:

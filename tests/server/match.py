@@ -80,7 +80,6 @@ class Script:
         return random.Random(self.seed + 1).sample(FIELDS, len(FIELDS))
 
     def command(self, view: View, legal: Legal) -> Command:
-        """Return the next command of the match."""
         turn = len(view.placed)
         if self.swapped is None or isinstance(legal, LegalLays):
             return random_command(legal, random.Random(f"{self.seed} {view.tiles} {turn}"))
@@ -88,7 +87,6 @@ class Script:
         return Place(legal.seat, piece_of(view, legal.seat, face), self.fields()[turn])
 
     def config(self, data: Path | None, clock: ManualClock) -> Config:
-        """Return what runs a server for the match."""
         return Config(
             data=data,
             stand_in=lambda view, legal, _rng: self.command(view, legal),
@@ -152,7 +150,6 @@ class Match:
 
     @property
     def present(self) -> list[Peer]:
-        """Return the peers that are connected."""
         return [peer for seat, peer in enumerate(self.peers) if seat not in self.away]
 
     @property
@@ -216,7 +213,6 @@ class Match:
         await all_caught_up(self.present, seq + 1)
 
     async def _stand_in(self) -> None:
-        """Let the stand-in move."""
         seq = self.spectator.seq
         self._clock.advance(STAND_IN_SECONDS)
         while self.spectator.seq == seq:
@@ -309,7 +305,6 @@ class Match:
 
 @contextlib.asynccontextmanager
 async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match]:
-    """Start a match on its own server."""
     clock = ManualClock()
     async with (
         running(script.config(data, clock)) as server,

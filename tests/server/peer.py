@@ -395,7 +395,6 @@ async def upgrade_status(
 
 
 async def all_caught_up(peers: Sequence[Peer], seq: int) -> None:
-    """Wait until every peer has received event `seq`."""
     for peer in peers:
         await peer.caught_up(seq)
 
@@ -418,7 +417,6 @@ async def play_on(peers: Sequence[Peer], chooser: random.Random, moves: int = 10
 
 
 def table_of(server: Running, peers: Sequence[Peer]) -> Table:
-    """Return the table, as the server has it, where the peers are."""
     return server.lobby.tables[peers[0].code]
 
 
@@ -442,7 +440,6 @@ async def held_back(owner: object, name: str) -> AsyncIterator[asyncio.Event]:
 
 
 def queued_requests(table: Table) -> int:
-    """Return how many requests are queued at the table."""
     return len(table._lock)
 
 

@@ -75,13 +75,11 @@ class Node:
         return self.server.port
 
     def client(self) -> contextlib.AbstractAsyncContextManager[Connection]:
-        """Connect to the server."""
         return client_at(f"ws://127.0.0.1:{self.port}", timeouts=PATIENT)
 
 
 @contextlib.asynccontextmanager
 async def two_nodes(database: str, config: Config | None = None) -> AsyncIterator[tuple[Node, Node]]:
-    """Run a server that stays, and one that leaves."""
     async with Node(database, "stays", config) as stays, Node(database, "leaves", config) as leaves:
         yield stays, leaves
 
@@ -342,7 +340,6 @@ def haproxy(folder: Path, own: int, ports: Sequence[int]) -> list[str]:
 
 @contextlib.contextmanager
 def run(command: list[str]) -> Iterator[None]:
-    """Run a proxy while the context lasts."""
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             yield

@@ -54,7 +54,6 @@ async def asked_all(folder: Path, do: str, at: str = "first", **fields: Any) -> 
 
 @contextlib.asynccontextmanager
 async def two_nodes(database: str, folder: Path) -> AsyncIterator[tuple[Running, Running]]:
-    """Run two servers that know of each other."""
     async with node(database, folder, "first") as first, node(database, folder, "second") as second:
         for name in reversed(NAMES):
             await eventually_known(folder / name, len(NAMES))

@@ -542,7 +542,6 @@ async def status_of(port: int, path: str) -> int:
 
 
 async def becomes(asked: Callable[[], Awaitable[float]], value: float) -> None:
-    """Wait until the answer is this value."""
     async with asyncio.timeout(TIMEOUT):
         while await asked() != value:  # noqa: ASYNC110 - it does not announce this
             await asyncio.sleep(0.05)

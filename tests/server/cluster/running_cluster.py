@@ -12,7 +12,6 @@ LONG_LEASE: Final = 120.0  # longer than a busy machine keeps any process from r
 
 @contextlib.asynccontextmanager
 async def cluster(url: str, *names: str, **options: Any) -> AsyncIterator[list[Running]]:
-    """Run servers with these names that share a database."""
     async with contextlib.AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(

@@ -44,7 +44,6 @@ QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 
 
 async def listed(port: int) -> list[messages.TableSummary]:
-    """Return the list of tables that a server shows."""
     async with connected(port) as peer:
         tables = await peer.ask(messages.ListTables(1))
     assert isinstance(tables, messages.Tables)
@@ -52,7 +51,6 @@ async def listed(port: int) -> list[messages.TableSummary]:
 
 
 def codes(server: Running) -> list[str]:
-    """Return the codes in a server's list."""
     return [table.table for table in server.lobby.public.summaries()]
 
 
@@ -93,7 +91,6 @@ async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> Non
 
 
 def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
-    """Return what the list should say."""
     return sorted(
         (code, table.summary().taken, not table.audience.seated)
         for server in servers
@@ -103,7 +100,6 @@ def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
 
 
 def said(server: Running) -> list[tuple[str, int, bool]]:
-    """Return what a server's list says."""
     return sorted((table.table, table.taken, table.deserted) for table in server.lobby.public.summaries())
 
 

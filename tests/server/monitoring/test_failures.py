@@ -319,7 +319,6 @@ async def test_a_move_that_is_stored_is_played(tmp_path: Path) -> None:
 
 
 async def let_all_tasks_run() -> None:
-    """Let every task run until it waits."""
     for _ in range(10):
         await asyncio.sleep(0)
 

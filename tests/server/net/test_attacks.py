@@ -68,7 +68,6 @@ async def under_attack(**limits: float) -> AsyncIterator[tuple[Running, list[Pee
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """End a connection without a goodbye."""
     linger = struct.pack("ii", 1, 0)
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     writer.transport.abort()
@@ -150,7 +149,6 @@ Stranger = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def strangers(
     port: int, number: int, said: bytes = UPGRADE, source: str = HERE
 ) -> AsyncIterator[list[Stranger]]:
-    """Open connections and say the same on each."""
     opened = []
     for _ in range(number):
         opened.append(await asyncio.open_connection(HERE, port, local_addr=(source, 0)))
@@ -163,7 +161,6 @@ async def strangers(
 
 
 async def cut(stranger: Stranger) -> None:
-    """Wait until the server has cut the connection."""
     async with asyncio.timeout(TIMEOUT):
         with contextlib.suppress(ConnectionError):
             while await stranger[0].read(65536):

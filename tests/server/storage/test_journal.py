@@ -311,7 +311,6 @@ async def test_the_journal_is_readable_by_its_owner_alone(tmp_path: Path) -> Non
 
 
 def block(records: Path) -> None:
-    """Make it impossible to write into the folder."""
     records.rmdir()
     records.write_text("in its place")
 

@@ -335,7 +335,6 @@ VERSION_1 = """
 
 @pytest.fixture(scope="module")
 def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Entry]]:
-    """Return the entries of two tables in the middle of their games."""
     data = tmp_path_factory.mktemp("before")
 
     async def played() -> dict[str, list[Entry]]:

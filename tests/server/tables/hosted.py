@@ -72,7 +72,6 @@ async def sent_away(peer: Peer) -> Refused:
 
 
 async def changed(host: Peer, *settings: Setting) -> None:
-    """Have the host change settings."""
     for setting in settings:
         await host.done(ChangeSetting, setting)
 

@@ -206,13 +206,11 @@ async def test_programs_are_programs_in_a_rematch_too() -> None:
 
 
 async def record_for(peer: Peer) -> str:
-    """Return the record of the finished game at the peer's table."""
     answer = await peer.answer(messages.Record, messages.GetRecord)
     return "\n".join(answer.lines) + "\n"
 
 
 def standings(state: messages.TableState) -> list[messages.Standing]:
-    """Return the players' standings by seat."""
     return [seat.standing for seat in state.seats]
 
 
@@ -315,7 +313,6 @@ async def test_every_step_is_shown_at_last_however_fast_they_come() -> None:
 
 
 async def _study(asker: Peer, step: int) -> str:
-    """Open a study, and return its code."""
     await asker.done(messages.Study, step)
     state = asker.told(messages.TableState)[-1]  # before the answer
     assert state.studied is not None

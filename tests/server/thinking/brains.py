@@ -15,7 +15,6 @@ from server.thinking.messages import pack_frame
 
 
 def steady(_view: View, legal: Legal, rng: random.Random) -> Command:
-    """Play any legal move."""
     print("what a brain prints goes nowhere")  # noqa: T201
     return random_command(legal, rng)
 

@@ -500,7 +500,6 @@ async def served_in_processes(brain: Choose, **limits: float) -> AsyncIterator[R
 
 
 async def play_rounds(host: Peer, rounds: int) -> None:
-    """Have the host and a bot move in turn."""
     chooser = random.Random(1)
     for _ in range(rounds):
         await host.done(host.random_move(chooser))

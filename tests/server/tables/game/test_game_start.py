@@ -39,7 +39,6 @@ class Sharer:
     share: Share
 
     async def called(self) -> messages.DrawBegins:
-        """Return the call for its share."""
         return await self.peer.until(messages.DrawBegins)
 
     def showing(self, draw: messages.DrawBegins, share: Share | None = None) -> messages.AddShare:
@@ -95,7 +94,6 @@ def draws_of(peer: Peer) -> Draws:
 
 
 def seed_of(server: Running, peer: Peer) -> Bytes32:
-    """Return the seed that only the server knows."""
     seed = game_of(server, [peer])._chance.seed()
     assert seed is not None
     return seed

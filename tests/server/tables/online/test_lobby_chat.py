@@ -60,12 +60,10 @@ async def says(peer: Peer, text: str) -> str:
 
 
 def lists(peer: Peer) -> list[Online]:
-    """Return all lists of who is online that the peer has been sent."""
     return peer.told(Online)
 
 
 def remarks(peer: Peer) -> list[LobbyRemark]:
-    """Return all that the peer has heard in the lobby."""
     return [each for told in peer.received if isinstance(told, SaidInLobby) for each in told.remarks]
 
 

@@ -222,7 +222,6 @@ async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
 
 
 async def unattended_games(server: Running, games: int) -> list[list[Peer]]:
-    """Start games and leave them, one after the other; return their players."""
     left = []
     for _ in range(games):
         async with game(server.port, 2) as peers:
