@@ -21,7 +21,8 @@ from server.config import Config
 from server.web import subjects
 from tests.browser import PHONE, Tab, browser, tab
 from tests.server.cluster.running_cluster import LONG_LEASE
-from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, rematch, table_of
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import full_table, game, play_on, rematch, table_of
 from tests.server.tables.test_notices import called_by_url
 from tests.server.web.viewer import web_server
 

@@ -35,7 +35,8 @@ from protocol.messages import AskPause, ChoosePeople, EndGame, Say, StartGame, T
 from tests.games import all_eyes, games
 from tests.protocol.test_events import CLIENTS, SERVERS, tags_of_valid
 from tests.relay import Relay, relay
-from tests.server.peer import TIMEOUT, Peer, connected, eventually, memory_server, table_of
+from tests.server.peer import TIMEOUT, Peer, connected, eventually
+from tests.server.playing import memory_server, table_of
 from tests.test_docs import PROTOCOL, ROOT, first_column, section
 
 GUIDE = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8")

@@ -26,7 +26,8 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.postgresql.database import Database
 from server.tables.table import Table
-from tests.server.peer import check_views, connected, table_of
+from tests.server.peer import connected
+from tests.server.playing import check_views, table_of
 from tests.server.process import TODAY, ServerProcess, output, program
 from trials.kept import SCHEMA, URL, SeatThen, play
 from trials.upgrade import PREVIOUS, check_records, games, make_moves, source, upgrade

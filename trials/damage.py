@@ -39,7 +39,8 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import Condition
 from server.tables.registry.table_registry import chances, kept_tables
-from tests.server.peer import connected, game, play_on
+from tests.server.peer import connected
+from tests.server.playing import game, play_on
 
 LOG_NAME: Final = f"{FILE_NAME}-wal"
 GIVEN: Final = (FILE_NAME, LOG_NAME, LIST_NAME)

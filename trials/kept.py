@@ -25,7 +25,8 @@ import msgspec
 from protocol.absence import WAIT, Absence, ByVote, GameClock
 from protocol.messages import AskPause, Events, JoinTable, OpenTable, Say, SeatBot, Seated, StartGame, Welcome
 from tests.postgresql import CARELESS, Cluster, programs
-from tests.server.peer import Peer, connected, peer_on_turn
+from tests.server.peer import Peer, connected
+from tests.server.playing import peer_on_turn
 from tests.server.process import TODAY, ServerProcess, environment
 from trials.upgrade import source
 

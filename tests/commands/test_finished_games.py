@@ -23,7 +23,8 @@ from tests.client.bots.test_search import search_processes
 from tests.client.ui.pty_terminal import Terminal
 from tests.conftest import Complain, Run
 from tests.games import played
-from tests.server.peer import eventually, game, play_on
+from tests.server.peer import eventually
+from tests.server.playing import game, play_on
 from tests.server.process import serving
 
 Told: TypeAlias = Callable[..., str]

@@ -36,7 +36,8 @@ from server.config import Config
 from server.storage.sqlite.data_folder import DataFolder
 from tests.conftest import Complain, Run
 from tests.games import games, played
-from tests.server.peer import TIMEOUT, eventually, game
+from tests.server.peer import TIMEOUT, eventually
+from tests.server.playing import game
 from tests.test_docs import ROOT, first_column, section
 from tests.test_examples import JAVASCRIPT, NODE, PYTHON, needs_node
 

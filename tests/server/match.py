@@ -22,7 +22,8 @@ from protocol.messages import Ask, Lay, Ping, PlacePiece, TableState, Vote
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, all_caught_up, connected, game
+from tests.server.peer import Peer, connected
+from tests.server.playing import all_caught_up, game
 
 STAND_IN_SECONDS: Final = 1.0
 LIMITS: Final = Limits(

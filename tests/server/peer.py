@@ -8,8 +8,7 @@ import random
 import socket
 import ssl
 import struct
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
@@ -20,16 +19,11 @@ from client.network.refusals import describe_refusal
 from engine.board import FIELDS
 from engine.events import SeenEvent
 from engine.pieces import Seat
-from engine.redaction import snapshot
 from engine.view import SPECTATOR, View, eyes_of, folded
 from protocol import messages
 from protocol.codec import decode_server, encode
 from protocol.events import event_of, view_of
 from protocol.limits import VERSIONS
-from server.app import Running, running
-from server.config import Config, Limits
-from server.tables.table import Table
-from tests.server.manual_clock import ManualClock
 
 HERE = "127.0.0.1"
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
@@ -235,18 +229,6 @@ def fields_in(legal: messages.Places) -> list[str]:
     return [field for index, field in enumerate(FIELDS) if legal.fields >> index & 1]
 
 
-def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
-    """Run a server without a data folder, with these limits."""
-    return running(Config(limits=Limits(**limits)))  # type: ignore[arg-type]
-
-
-def timed_server(
-    clock: ManualClock, data: Path | None = None, **limits: float
-) -> contextlib.AbstractAsyncContextManager[Running]:
-    """Run a server on a clock that only tests advance, with these limits."""
-    return running(Config(data=data, timers=lambda: clock, limits=Limits(**limits)))  # type: ignore[arg-type]
-
-
 @contextlib.asynccontextmanager
 async def connected_without_hello(
     port: int, forwarded_for: str | None = None, source: str = HERE
@@ -291,67 +273,6 @@ async def client_that_never_reads(
         writer.transport.abort()
 
 
-@contextlib.asynccontextmanager
-async def full_table(
-    port: int,
-    players: int,
-    *,
-    programs: Container[int] = (),
-    bots: Mapping[int, str] = MappingProxyType({}),
-    watched: bool = False,
-    **options: Any,
-) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a new table, in seat order, a spectator last; all of them know that it is full.
-
-    `bots` are the levels of the server's bots by their seats.
-    """
-    async with contextlib.AsyncExitStack() as stack:
-        people = [seat for seat in range(players) if seat not in bots]
-        peers = [await stack.enter_async_context(connected(port)) for _ in range(len(people) + watched)]
-        code = (await peers[0].open(players, "Player 0", program=0 in programs, **options)).table
-        for seat, level in bots.items():
-            await peers[0].done(messages.SeatBot, level, seat)
-        for seat, peer in zip(people[1:], peers[1:], strict=False):
-            await peer.join(code, f"Player {seat}", seat, program=seat in programs)
-        if watched:
-            await peers[-1].watch(code)
-        for peer in peers:
-            states = peer.told(messages.TableState)
-            while not states or (
-                len([each for each in states[-1].seats if each.here]),
-                states[-1].spectators,
-            ) != (players, watched):
-                states.append(await peer.until(messages.TableState))
-        yield peers
-
-
-@contextlib.asynccontextmanager
-async def game(
-    port: int, players: int, *, peoples: Mapping[int, str] = MappingProxyType({}), **options: Any
-) -> AsyncIterator[list[Peer]]:
-    """Seat peers as `full_table` does and start the game; all of them know that it has started.
-
-    `peoples` are those that peers choose, by their seats.
-    """
-    options = {"random_layout": True, "starting": 0, **options}
-    async with full_table(port, players, **options) as peers:
-        for seat, people in peoples.items():
-            await peers[seat].done(messages.ChoosePeople, people)
-        await peers[0].done(messages.StartGame)
-        for peer in peers:
-            while (await peer.until(messages.TableState)).stage == "gathering":
-                pass
-            assert peer.seq == peers[0].seq
-        yield peers
-
-
-async def rematch(peer: Peer) -> messages.Seated:
-    """Ask for a rematch; the peer knows nothing of the new game yet."""
-    answer = await peer.answer(messages.Seated, messages.Rematch)
-    peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
-    return answer
-
-
 async def exchange(port: int, *pieces: bytes, source: str = HERE, tls: ssl.SSLContext | None = None) -> bytes:
     """Send bytes over a new connection, and return all that is answered until its end."""
     async with asyncio.timeout(TIMEOUT):
@@ -392,65 +313,6 @@ async def upgrade_status(
         status = int((await reader.readline()).split()[1])
         writer.close()
     return status
-
-
-async def all_caught_up(peers: Sequence[Peer], seq: int) -> None:
-    for peer in peers:
-        await peer.caught_up(seq)
-
-
-def peer_on_turn(peers: Sequence[Peer]) -> Peer | None:
-    """Return the peer that was sent legal moves, if any; fail if several were."""
-    movers = [peer for peer in peers if peer.legal is not None]
-    assert len(movers) <= 1
-    return movers[0] if movers else None
-
-
-async def play_on(peers: Sequence[Peer], chooser: random.Random, moves: int = 1000) -> None:
-    """Play this many random moves, or fewer if the game ends before."""
-    for _ in range(moves):
-        mover = peer_on_turn(peers)
-        if mover is None:
-            return
-        await mover.done(mover.random_move(chooser))
-        await all_caught_up(peers, mover.seq)
-
-
-def table_of(server: Running, peers: Sequence[Peer]) -> Table:
-    return server.lobby.tables[peers[0].code]
-
-
-@contextlib.asynccontextmanager
-async def held_back(owner: object, name: str) -> AsyncIterator[asyncio.Event]:
-    """Let whoever awaits this method wait until the context ends; the event is set by the first one."""
-    waiting, may_go_on = asyncio.Event(), asyncio.Event()
-    method: Callable[..., Any] = getattr(owner, name)
-
-    async def held(*arguments: Any) -> Any:
-        waiting.set()
-        await may_go_on.wait()
-        return await method(*arguments)
-
-    setattr(owner, name, held)
-    try:
-        yield waiting
-    finally:
-        setattr(owner, name, method)
-        may_go_on.set()
-
-
-def queued_requests(table: Table) -> int:
-    return len(table._lock)
-
-
-def check_views(table: Table, peers: Sequence[Peer]) -> None:
-    """Fail unless every peer's folded view is exactly what its seat may know of the game."""
-    game = table.state.game
-    assert game is not None
-    for peer in peers:
-        assert peer.seq == len(game.events)
-        assert peer.sight == snapshot(game.view, peer.sight.eyes)
-        assert list(peer.sight.placed) == list(game.view.placed)
 
 
 def blanked(frame: bytes, secrets: list[bytes]) -> bytes:

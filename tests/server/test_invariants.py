@@ -14,7 +14,8 @@ from server.app import running
 from server.config import Config
 from tests.server.manual_clock import ManualClock
 from tests.server.match import LIMITS, Match, Script, match, some_scripts
-from tests.server.peer import Peer, check_views, peer_on_turn, table_of
+from tests.server.peer import Peer
+from tests.server.playing import check_views, peer_on_turn, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 
 

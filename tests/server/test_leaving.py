@@ -36,7 +36,8 @@ from server.storage.entries import Opened
 from server.storage.postgresql import hand_over, held_lease, lease
 from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import LONG_LEASE
-from tests.server.peer import TIMEOUT, Peer, eventually, full_table, game, play_on, table_of
+from tests.server.peer import TIMEOUT, Peer, eventually
+from tests.server.playing import full_table, game, play_on, table_of
 from tests.server.storage.conformance.stores import found, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.web.viewer import Viewer, asked, viewer

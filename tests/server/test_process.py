@@ -22,18 +22,8 @@ from server.net.event_loop import new_loop
 from server.version import VERSION, install_command
 from tests.conftest import Run
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    connected,
-    connected_without_hello,
-    eventually,
-    exchange,
-    game,
-    memory_server,
-    play_on,
-    timed_server,
-)
+from tests.server.peer import TIMEOUT, Peer, connected, connected_without_hello, eventually, exchange
+from tests.server.playing import game, memory_server, play_on, timed_server
 from tests.server.process import refused_to_start, serving
 
 ON_BOTH_LOOPS = pytest.mark.parametrize(

@@ -31,7 +31,8 @@ from server.net import access
 from server.net.access import AccessControl, load_certificate
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
+from tests.server.peer import TIMEOUT, Peer, eventually
+from tests.server.playing import peer_on_turn, play_on
 from tests.server.process import Serving, refused_to_start, serving
 from tests.server.web.viewer import asked
 

@@ -49,7 +49,8 @@ from engine.view import View, eyes_of
 from protocol import messages
 from protocol.codec import encode
 from protocol.messages import NEW
-from tests.server.peer import Peer, connected, memory_server, play_on
+from tests.server.peer import Peer, connected
+from tests.server.playing import memory_server, play_on
 
 
 def outcome(number: int, *seats: tuple[int, int], items: tuple[int, ...] = ()) -> GameOutcome:

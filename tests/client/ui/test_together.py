@@ -20,7 +20,7 @@ from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
 from tests.client.scripted import TIMEOUT
 from tests.client.ui.seen import notice_of, screen_of
-from tests.server.peer import game, memory_server, play_on
+from tests.server.playing import game, memory_server, play_on
 
 
 class Watcher:

@@ -17,7 +17,8 @@ from protocol.messages import Announced, Refused, Resume, Stopping
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.commands.serving.test_tables import damage, last_but_one_changed
 from tests.program import ran
-from tests.server.peer import Peer, connected, full_table, game, play_on
+from tests.server.peer import Peer, connected
+from tests.server.playing import full_table, game, play_on
 from tests.server.process import serving
 
 

@@ -27,7 +27,8 @@ from server.storage.sqlite.journal_file import FILE_NAME
 from tests.client.ui.pty_terminal import Terminal
 from tests.conftest import Complain, Run
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, eventually, full_table, game, play_on, table_of
+from tests.server.peer import Peer, eventually
+from tests.server.playing import full_table, game, play_on, table_of
 from tests.server.storage.conformance.stores import PostgresStore, journal_at
 from tests.server.storage.test_journal import resumed
 

@@ -25,7 +25,8 @@ from tests.server.admin.admin_peer import answer, failure_of
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.cluster.test_channel import Cluster
 from tests.server.cluster.test_channel import cluster as shared_cluster
-from tests.server.peer import TIMEOUT, connected, eventually, full_table
+from tests.server.peer import TIMEOUT, connected, eventually
+from tests.server.playing import full_table
 
 NAMES = ["first", "second"]
 EXPIRED = Node(1, "other", "", runs=False, leaving=False)

@@ -34,7 +34,8 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import inspect_folder
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
-from tests.server.peer import TIMEOUT, connected, eventually, full_table, game, http_get, play_on
+from tests.server.peer import TIMEOUT, connected, eventually, http_get
+from tests.server.playing import full_table, game, play_on
 from tests.server.process import refused_to_start, serving
 from tests.server.storage.conformance.stores import PostgresStore
 

@@ -34,7 +34,8 @@ from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import cluster
 from tests.server.cluster.test_channel import table as public_table
 from tests.server.manual_clock import FastClock
-from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, rematch, table_of
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import game, memory_server, play_on, rematch, table_of
 from tests.server.storage.conformance.stores import rows
 from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
 from tests.server.tables.test_rematch import finished_game

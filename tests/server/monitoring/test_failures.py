@@ -46,18 +46,8 @@ from server.tables.table import Table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.monitoring.traces import traces
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    all_caught_up,
-    connected,
-    eventually,
-    game,
-    memory_server,
-    peer_on_turn,
-    play_on,
-    table_of,
-)
+from tests.server.peer import TIMEOUT, Peer, connected, eventually
+from tests.server.playing import all_caught_up, game, memory_server, peer_on_turn, play_on, table_of
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import full_disk, journal_of, resumed, table_facts
 from tests.server.storage.test_postgresql import logged

@@ -30,18 +30,13 @@ from tests.server.peer import (
     TIMEOUT,
     UPGRADE,
     Peer,
-    check_views,
     connected,
     connected_without_hello,
     eventually,
     exchange,
     frame,
-    full_table,
-    game,
-    memory_server,
-    play_on,
-    table_of,
 )
+from tests.server.playing import check_views, full_table, game, memory_server, play_on, table_of
 
 KEPT_TYPES = {LimitedConnection, Conversation, Session, Table, asyncio.Task}
 

@@ -44,12 +44,9 @@ from tests.server.peer import (
     eventually,
     exchange,
     frame,
-    full_table,
-    game,
-    memory_server,
-    table_of,
     upgrade_status,
 )
+from tests.server.playing import full_table, game, memory_server, table_of
 
 
 def pack(**fields: Any) -> bytes:

@@ -35,7 +35,7 @@ from server.storage.stored_tables import (
     link_rows,
     next_link,
 )
-from tests.server.peer import game, play_on
+from tests.server.playing import game, play_on
 from tests.server.storage.conformance.stores import sqlite_journal
 from trials.damage import (
     DAMAGES,

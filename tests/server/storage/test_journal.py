@@ -38,18 +38,8 @@ from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
-    all_caught_up,
-    check_views,
-    connected,
-    eventually,
-    full_table,
-    game,
-    held_back,
-    play_on,
-    table_of,
-)
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import all_caught_up, check_views, full_table, game, held_back, play_on, table_of
 from tests.server.process import serving
 
 

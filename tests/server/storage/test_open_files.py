@@ -32,18 +32,8 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, open_journal
 from server.storage.sqlite.schema import SCHEMA_VERSION
 from tests.server.admin.admin_peer import answer
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    all_caught_up,
-    check_views,
-    connected,
-    eventually,
-    game,
-    http_get,
-    play_on,
-    table_of,
-)
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, http_get
+from tests.server.playing import all_caught_up, check_views, game, play_on, table_of
 from tests.server.process import serving
 from tests.server.storage.conformance.stores import sqlite_journal
 from tests.server.storage.test_journal import full_disk, journal_of, resumed

@@ -32,16 +32,8 @@ from server.storage.postgresql.journal import PostgresJournal
 from server.storage.reasons import Misfit
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    TIMEOUT,
-    all_caught_up,
-    connected,
-    eventually,
-    game,
-    peer_on_turn,
-    play_on,
-    table_of,
-)
+from tests.server.peer import TIMEOUT, connected, eventually
+from tests.server.playing import all_caught_up, game, peer_on_turn, play_on, table_of
 from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
 from tests.server.tables.hosted import served
 

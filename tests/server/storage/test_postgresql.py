@@ -32,7 +32,8 @@ from server.storage.postgresql.line import DatabaseLine
 from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
-from tests.server.peer import TIMEOUT, check_views, eventually, game, http_get, play_on, table_of
+from tests.server.peer import TIMEOUT, eventually, http_get
+from tests.server.playing import check_views, game, play_on, table_of
 from tests.server.storage.conformance.stores import (
     BUSY,
     PostgresStore,

@@ -17,7 +17,8 @@ from server.tables.absence.policy import AbsencePolicy
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, all_caught_up, peer_on_turn, table_of
+from tests.server.peer import Peer
+from tests.server.playing import all_caught_up, peer_on_turn, table_of
 from tests.server.storage.test_journal import table_facts
 
 LONG_PAUSE = 3600.0

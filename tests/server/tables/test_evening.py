@@ -37,7 +37,8 @@ from server.tables.evening.rounds import (
 )
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.match import LIMITS
-from tests.server.peer import Peer, connected, play_on
+from tests.server.peer import Peer, connected
+from tests.server.playing import play_on
 from tests.server.storage.test_journal import full_disk
 from tests.server.tables.hosted import begun
 

@@ -23,11 +23,10 @@ from server.errors import JournalError
 from server.refusal import Refusal
 from server.tables.state.persistent_state import PersistentState, Player
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
+from tests.server.peer import connected, eventually
+from tests.server.playing import (
     all_caught_up,
     check_views,
-    connected,
-    eventually,
     full_table,
     game,
     memory_server,

@@ -28,7 +28,8 @@ from server.refusal import Refusal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.state.persistent_state import Player
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, connected, eventually, full_table, game, peer_on_turn
+from tests.server.peer import TIMEOUT, Peer, connected, eventually
+from tests.server.playing import full_table, game, peer_on_turn
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import disconnect
 

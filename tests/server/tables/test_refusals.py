@@ -47,7 +47,8 @@ from server.config import Config, Limits
 from server.tables.absence.deadlines import AT_SEATS, Due
 from server.tables.requests import HANDLERS
 from server.tables.table import WORK
-from tests.server.peer import Peer, connected, eventually, full_table, game, queued_requests, table_of
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import full_table, game, queued_requests, table_of
 from tests.server.storage.test_journal import table_facts
 from tests.server.tables.hosted import play_to_the_end
 

@@ -24,12 +24,10 @@ from protocol.messages import Show, Shown
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
-from tests.server.peer import (
-    Peer,
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import (
     all_caught_up,
     check_views,
-    connected,
-    eventually,
     game,
     memory_server,
     play_on,

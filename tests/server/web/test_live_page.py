@@ -21,17 +21,8 @@ from server.app import running
 from server.config import Config, Limits
 from server.web import subjects
 from server.web.subjects import WatchedTable
-from tests.server.peer import (
-    TIMEOUT,
-    UPGRADE,
-    connected,
-    eventually,
-    full_table,
-    game,
-    play_on,
-    rematch,
-    table_of,
-)
+from tests.server.peer import TIMEOUT, UPGRADE, connected, eventually
+from tests.server.playing import full_table, game, play_on, rematch, table_of
 from tests.server.web.viewer import asked, viewer, watched_game, web_server
 
 _HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told

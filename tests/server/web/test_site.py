@@ -31,7 +31,8 @@ from server.app import running
 from server.config import Config
 from server.net.addresses import RemoteEnd
 from server.net.connections.plain_http import PageRequest
-from tests.server.peer import connected, full_table, http_get, play_on, upgrade_status
+from tests.server.peer import connected, http_get, upgrade_status
+from tests.server.playing import full_table, play_on
 from tests.server.process import serving
 from tests.server.tables.test_notices import called_by_url
 from tests.server.web.viewer import PagePeer, asked, player_page, seated_in_browser, viewer, web_server

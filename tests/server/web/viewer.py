@@ -16,7 +16,8 @@ from client.ui.web.pages import WebPages
 from protocol.messages import ServerMessage
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.server.peer import TIMEOUT, Peer, connected, exchange, game
+from tests.server.peer import TIMEOUT, Peer, connected, exchange
+from tests.server.playing import game
 
 NONE: Mapping[str, str] = MappingProxyType({})
 

@@ -30,12 +30,10 @@ from server.tables.absence.stand_in import Pace
 from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import (
     all_caught_up,
     check_views,
-    connected,
-    eventually,
     full_table,
     game,
     play_on,

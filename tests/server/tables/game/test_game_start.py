@@ -22,7 +22,8 @@ from server.config import Config, Limits
 from server.monitoring.logs import describe
 from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, http_get, memory_server, play_on, table_of
+from tests.server.peer import Peer, connected, eventually, http_get
+from tests.server.playing import memory_server, play_on, table_of
 from tests.server.storage.test_journal import full_disk, table_facts
 from tests.server.tables.hosted import begun, game_of
 from tests.server.tables.test_secrets import sync_again

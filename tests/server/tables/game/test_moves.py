@@ -16,13 +16,10 @@ from protocol.limits import LARGEST_ID
 from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Snapshot, Sync
 from server.tables.state.persistent_state import Answers
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
+from tests.server.peer import Peer, connected, eventually, fields_in
+from tests.server.playing import (
     all_caught_up,
     check_views,
-    connected,
-    eventually,
-    fields_in,
     game,
     held_back,
     memory_server,

@@ -24,7 +24,8 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
-from tests.server.peer import Peer, connected, eventually, game, play_on, timed_server
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import game, play_on, timed_server
 
 # As many names and remarks as anybody likes.
 MANY: dict[str, Any] = dict.fromkeys(

@@ -24,12 +24,10 @@ from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import link_rows, pack, unpack
-from tests.server.peer import (
-    Peer,
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import (
     all_caught_up,
     check_views,
-    connected,
-    eventually,
     game,
     held_back,
     play_on,

@@ -26,7 +26,8 @@ from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from tests.protocol.messages import of_schema
-from tests.server.peer import Peer, connected, eventually, full_table, table_of
+from tests.server.peer import Peer, connected, eventually
+from tests.server.playing import full_table, table_of
 from tests.server.storage.test_journal import count_rows, table_facts
 
 FAST = Limits(burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000)
