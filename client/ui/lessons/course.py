@@ -19,7 +19,7 @@ from client.ui.draw.page import scrolled, small_table_block, table_block, with_n
 from client.ui.frame import EMPTY, WIDE, Line, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
-from client.ui.lessons.pages import NAMES, PAGES, LessonPage, PanelPart, record_at
+from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
 from client.ui.program import show
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
@@ -137,7 +137,7 @@ class Lesson(GamePage):
 
     def body(self, pane: Pane) -> list[Line]:
         match self.table:
-            case Playing() as table if self.page.shown is not PanelPart.LEVELS:
+            case Playing() as table if not self.last:
                 return table_block(pane, (pane.view, self._marks(table, pane.model)), self._panel, "")
             case Playing():
                 return with_news(self._indented(pane), pane)
@@ -178,13 +178,13 @@ class Lesson(GamePage):
         assert isinstance(self.table, Playing)  # noqa: S101 - there is nothing else of a game
         # A pupil who is to count is not told the answer.
         panel = structs.replace(self.table.panel(pane), foresees=False)
-        match self.page.shown:
-            case PanelPart.HAND:
-                counts = isinstance(self.page.goal, goals.Earn | goals.Catch)
+        match self.page.goal:
+            case goals.PlaceOne() | goals.Earn() | goals.Catch() | goals.BeRefused() as goal:
+                counts = isinstance(goal, goals.Earn | goals.Catch)
                 return above(told, panel.of_hand(pane.height - len(told), field_wanted=counts), pane.height)
-            case PanelPart.TILE:
+            case goals.LayAnywhere():
                 return above(told, panel.of_tile(), pane.height)
-            case PanelPart.FIELD:
+            case _ if self.points or self.page.cursor is not None:
                 return above(told, panel.field(brief=True), pane.height)
             case _:
                 return told
@@ -209,7 +209,7 @@ class Lesson(GamePage):
         lines = [ends(line(_(self.page.title), "class:heading"), line(number, "class:faint"), width)]
         for paragraph in self.page.fill(self.page.text, glyphs).split("\n\n"):
             lines += [*(line(row) for row in wrapped(paragraph, width)), EMPTY]
-        return [*lines, *_levels(width)] if self.page.shown is PanelPart.LEVELS else lines
+        return [*lines, *_levels(width)] if self.last else lines
 
 
 _PAGES: Final[dict[Action, Request]] = {Act.PAGE_DOWN: TurnPage(1), Act.PAGE_UP: TurnPage(-1)}

@@ -1,6 +1,5 @@
 """The pages of the lessons, and the game that they show."""
 
-import enum
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -34,15 +33,6 @@ PUPIL: Final = Seat(0)
 _LAID: Final = 6  # the moves that lay the land; the pupil, of three players, places last in every round
 
 
-class PanelPart(enum.Enum):
-    NOTHING = enum.auto()
-    FIELD = enum.auto()
-    HAND = enum.auto()
-    TILE = enum.auto()
-    SCORING = enum.auto()
-    LEVELS = enum.auto()
-
-
 @dataclass(frozen=True, slots=True)
 class LessonPage:
     """A page: its text, its goal, the comment when that is reached, and the moment it shows.
@@ -56,7 +46,6 @@ class LessonPage:
     moves: int
     goal: goals.Goal = field(default_factory=goals.Read)
     done: str = ""
-    shown: PanelPart = PanelPart.NOTHING
     eyes: Seat = PUPIL
     cursor: Field | None = None
 
@@ -96,7 +85,6 @@ PAGES: Final = (
         _LAID,
         goals.PointTo(Field("B3")),
         N_("A spring. Below the text you can read what lies beside the field under the cursor."),
-        PanelPart.FIELD,
     ),
     LessonPage(
         N_("Laying the land"),
@@ -112,7 +100,6 @@ PAGES: Final = (
             "Laid. Once all seven tiles are there, each hill gets its laurel at random; only the 6 is always"
             " in the centre."
         ),
-        PanelPart.TILE,
     ),
     LessonPage(
         N_("Your people"),
@@ -128,7 +115,6 @@ PAGES: Final = (
             "Placed. S are Livia's Sabines, L Marco's Latins; they play next. The next page shows a later"
             " moment of an example game, where your piece may be on another field."
         ),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("Merchants"),
@@ -140,7 +126,6 @@ PAGES: Final = (
         _turn(2),
         goals.Earn(Kind.MERCHANT, 5),
         N_("Well placed."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("Farmers"),
@@ -152,7 +137,6 @@ PAGES: Final = (
         _turn(3),
         goals.Earn(Kind.FARMER, 10),
         N_("Well placed."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("Soldiers"),
@@ -177,7 +161,6 @@ PAGES: Final = (
         _turn(4),
         goals.PointTo(Field("D1")),
         N_("More merchants than farmers: it takes them all and stays on its field."),
-        PanelPart.FIELD,
     ),
     LessonPage(
         N_("A soldier flees"),
@@ -189,7 +172,6 @@ PAGES: Final = (
         _turn(4),
         goals.PointTo(Field("D5")),
         N_("As many merchants as farmers: it takes nothing and leaves the game."),
-        PanelPart.FIELD,
     ),
     LessonPage(
         N_("Your soldier"),
@@ -201,7 +183,6 @@ PAGES: Final = (
         _turn(4),
         goals.Catch(2),
         N_("Well placed, as things stand."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("The wolf"),
@@ -213,7 +194,6 @@ PAGES: Final = (
         _turn(5),
         goals.PlaceOne(wolf=True),
         N_("You see what it is. Turn the page to see what Livia sees."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("Through Livia's eyes"),
@@ -225,7 +205,6 @@ PAGES: Final = (
         ),
         N_("Enter: the next page."),
         _turn(5) + 1,
-        shown=PanelPart.FIELD,
         eyes=Seat(1),
         cursor=Field("E5"),
     ),
@@ -239,7 +218,6 @@ PAGES: Final = (
         _turn(6),
         goals.BeRefused(Fault.FIELD_TAKEN, Field("D4")),
         N_("Refused, for the reason below. It is still your turn: choose another field."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("No soldier at the end"),
@@ -251,7 +229,6 @@ PAGES: Final = (
         _turn(8),
         goals.BeRefused(Fault.SOLDIER_DUE),
         N_("It has to be the soldier. Pieces you cannot place are grey in your hand."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("Time for the soldier"),
@@ -263,7 +240,6 @@ PAGES: Final = (
         _turn(8),
         goals.PlaceOne(Kind.SOLDIER),
         N_("Placed. Four turns are left, and they are for merchants and farmers alone."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("The last piece"),
@@ -275,7 +251,6 @@ PAGES: Final = (
         MOVES - 1,
         goals.PlaceOne(field=Field("A6")),
         N_("Every hand is empty. On the next page the scoring begins."),
-        PanelPart.HAND,
     ),
     LessonPage(
         N_("Scoring: the soldiers"),
@@ -287,7 +262,6 @@ PAGES: Final = (
         MOVES,
         goals.Walk(Tile("A"), influence=False),
         N_("A2 stays; A1, A3 and A4 are empty now. Enter: the next page."),
-        PanelPart.SCORING,
     ),
     LessonPage(
         N_("Scoring: the influence"),
@@ -299,7 +273,6 @@ PAGES: Final = (
         MOVES,
         goals.Walk(Tile("A"), soldiers=False),
         N_("The farmer on A6 has half of its 8 from A1, which is empty now. Enter: the next page."),
-        PanelPart.SCORING,
     ),
     LessonPage(
         N_("Scoring: ties"),
@@ -311,7 +284,6 @@ PAGES: Final = (
         MOVES,
         goals.Walk(Tile("D")),
         N_("The hill is settled. Enter: the next page."),
-        PanelPart.SCORING,
     ),
     LessonPage(
         N_("The end"),
@@ -323,7 +295,6 @@ PAGES: Final = (
         ),
         N_("Enter: the last page."),
         MOVES,
-        shown=PanelPart.SCORING,
     ),
     LessonPage(
         N_("Now you"),
@@ -338,6 +309,5 @@ PAGES: Final = (
             " palatinus play --brain citizen"
         ),
         _LAID,
-        shown=PanelPart.LEVELS,
     ),
 )

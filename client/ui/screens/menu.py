@@ -261,24 +261,18 @@ def _main(
         yield MenuLine(_("mute or unmute"), MenuPage.MUTE)
     if notices and model.seat is not None and state.stage != "over":
         yield _of_notices(model.notices, notices)
-    if not host:
-        return
-    if gathering and levels and free_seats(state):
-        yield MenuLine(_("seat a bot"), MenuPage.BOT)
-    if gathering:
-        yield MenuLine(_("swap two seats"), MenuPage.SWAP)
-        yield MenuLine(_("shuffle the seats"), messages.Arrange(NEW, None))
-    if running and to_be_substituted(model, state):
-        yield MenuLine(_(SUBSTITUTE), MenuPage.SUBSTITUTE)
-    if removable(model, state):
-        words = _("remove a player") if gathering else _("free the seat of a player who is away")
-        yield MenuLine(words, MenuPage.REMOVE)
-    if state.watching:
-        yield MenuLine(_("remove a spectator"), MenuPage.SPECTATORS)
-    if _heirs(model, state):
-        yield MenuLine(_(HAND_OVER), MenuPage.HAND_OVER)
-    if running:
-        yield MenuLine(_(END), MenuPage.END)
+    frees = _("remove a player") if gathering else _("free the seat of a player who is away")
+    of_host: tuple[tuple[object, str, Effect], ...] = (
+        (gathering and levels and free_seats(state), _("seat a bot"), MenuPage.BOT),
+        (gathering, _("swap two seats"), MenuPage.SWAP),
+        (gathering, _("shuffle the seats"), messages.Arrange(NEW, None)),
+        (running and to_be_substituted(model, state), _(SUBSTITUTE), MenuPage.SUBSTITUTE),
+        (removable(model, state), frees, MenuPage.REMOVE),
+        (state.watching, _("remove a spectator"), MenuPage.SPECTATORS),
+        (_heirs(model, state), _(HAND_OVER), MenuPage.HAND_OVER),
+        (running, _(END), MenuPage.END),
+    )
+    yield from (MenuLine(words, effect) for possible, words, effect in of_host if host and possible)
 
 
 NOTIFY: Final = TypedLine().filled("notify ")

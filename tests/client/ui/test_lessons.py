@@ -28,7 +28,7 @@ from client.ui.lessons.goals import (
     fulfilled,
     influence_of,
 )
-from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage, PanelPart, record_at
+from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage, record_at
 from client.ui.requests import Errand
 from client.ui.screens.playing import PLACING_KEYS
 from client.ui.screens.reading import Reading, Topic
@@ -298,7 +298,7 @@ def test_nothing_of_a_page_is_cut_off(
             words = words_of(text)
             for sentence in (page.fill(page.text, glyphs), *course.ui.log):
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
-            if page.shown is PanelPart.HAND and "1 Em" in text:
+            if re.search(r"\b1 Em", text) and not isinstance(page.goal, PointTo | Read):
                 assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
             do_exercise(course, page)
         assert not glyphs.ascii or text.isascii()
