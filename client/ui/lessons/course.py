@@ -179,8 +179,8 @@ class Lesson(GamePage):
         # A pupil who is to count is not told the answer.
         panel = structs.replace(self.table.panel(pane), foresees=False)
         match self.page.goal:
-            case goals.PlaceOne() | goals.Earn() | goals.Catch() | goals.BeRefused() as goal:
-                counts = isinstance(goal, goals.Earn | goals.Catch)
+            case goals.PlaceOne() | goals.BeRefused() as goal:
+                counts = isinstance(goal, goals.PlaceOne) and goal.least > 0
                 return above(told, panel.of_hand(pane.height - len(told), field_wanted=counts), pane.height)
             case goals.LayAnywhere():
                 return above(told, panel.of_tile(), pane.height)
@@ -191,7 +191,8 @@ class Lesson(GamePage):
 
     def _marks(self, table: Playing, model: TableModel) -> Marks:
         marks = table.marks(model)
-        if not self.done or not isinstance(self.page.goal, goals.Earn) or table.last is None:
+        goal = self.page.goal
+        if not self.done or not isinstance(goal, goals.PlaceOne) or not goal.least or table.last is None:
             return marks
         influence = goals.influence_of(model, table.last)
         found = {} if influence is None else amounts(influence)
@@ -390,12 +391,12 @@ def _moment(page: LessonPage, view: View) -> Screen:
 
 def _effect(goal: goals.Goal, field: Field, model: TableModel) -> str:
     """Return what the piece on a field gives or does, if that is what the page is about."""
-    names = names_at(model)
-    if isinstance(goal, goals.Earn) and (influence := goals.influence_of(model, field)) is not None:
-        return describe_influence(influence, names)
-    if isinstance(goal, goals.Catch | goals.PointTo) and (act := goals.act_of(model, field)) is not None:
-        return describe_soldier(act, names)
-    return ""
+    if not isinstance(goal, goals.PointTo) and not (isinstance(goal, goals.PlaceOne) and goal.least):
+        return ""
+    if (influence := goals.influence_of(model, field)) is not None:
+        return describe_influence(influence, names_at(model))
+    act = goals.act_of(model, field)
+    return "" if act is None else describe_soldier(act, names_at(model))
 
 
 def model_of(practice: Practice, page: LessonPage, name: str) -> TableModel:

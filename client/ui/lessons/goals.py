@@ -29,24 +29,15 @@ class LayAnywhere(Struct, frozen=True):
 
 
 class PlaceOne(Struct, frozen=True):
-    """Place a piece: of this kind and on this field, if that matters; with `wolf`, one that bears it."""
+    """Place a piece: of this kind and on this field, if that matters; with `wolf`, one that bears it.
+
+    It has to give at least so much influence now, or to capture so many pieces and none of the pupil's.
+    """
 
     kind: Kind | None = None
     wolf: bool = False
     field: Field | None = None
-
-
-class Earn(Struct, frozen=True):
-    """Place a piece of this kind where it would give at least this much influence now."""
-
-    kind: Kind
-    least: int
-
-
-class Catch(Struct, frozen=True):
-    """Place a soldier where it would now capture at least this many pieces, none of them the pupil's."""
-
-    least: int
+    least: int = 0
 
 
 class BeRefused(Struct, frozen=True):
@@ -64,7 +55,7 @@ class Walk(Struct, frozen=True):
     influence: bool = True
 
 
-Goal: TypeAlias = Read | PointTo | LayAnywhere | PlaceOne | Earn | Catch | BeRefused | Walk
+Goal: TypeAlias = Read | PointTo | LayAnywhere | PlaceOne | BeRefused | Walk
 
 
 def arrived(goal: Goal, table: Screen, view: View) -> bool:
@@ -85,20 +76,22 @@ def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
     match goal, command:
         case LayAnywhere(), LayTile():
             return True
-        case PlaceOne(kind, wolf, field), Place(piece=piece):
+        case PlaceOne(kind, wolf, field, least), Place(piece=piece):
             right = kind in {None, piece.kind} and field in {None, command.field}
-            return right and (piece.wolf or not wolf)
-        case Earn(kind, least), Place(piece=piece, field=field) if piece.kind is kind:
-            gives = influence_of(model, field)
-            return gives is not None and gives.amount >= least
-        case Catch(least), Place(seat=seat, field=field):
-            act = act_of(model, field)
-            if not isinstance(act, Captured) or model.view is None:
-                return False
-            caught = (*act.taken, *act.shared)
-            return len(caught) >= least and all(model.view.owners[each] != seat for each in caught)
+            return right and (piece.wolf or not wolf) and _worth(command, model) >= least
         case _:
             return False
+
+
+def _worth(move: Place, model: TableModel) -> int:
+    """Return how much influence a piece gives now, or how many pieces a soldier takes from others alone."""
+    if (influence := influence_of(model, move.field)) is not None:
+        return influence.amount
+    act = act_of(model, move.field)
+    if not isinstance(act, Captured) or model.view is None:
+        return 0
+    caught = (*act.taken, *act.shared)
+    return 0 if any(model.view.owners[each] == move.seat for each in caught) else len(caught)
 
 
 def influence_of(model: TableModel, field: Field) -> Influence | None:

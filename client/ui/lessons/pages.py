@@ -124,7 +124,7 @@ PAGES: Final = (
         ),
         N_("Place a merchant where it gives {least} or more."),
         _turn(2),
-        goals.Earn(Kind.MERCHANT, 5),
+        goals.PlaceOne(Kind.MERCHANT, least=5),
         N_("Well placed."),
     ),
     LessonPage(
@@ -135,7 +135,7 @@ PAGES: Final = (
         ),
         N_("Place a farmer where it gives {least} or more."),
         _turn(3),
-        goals.Earn(Kind.FARMER, 10),
+        goals.PlaceOne(Kind.FARMER, least=10),
         N_("Well placed."),
     ),
     LessonPage(
@@ -181,7 +181,7 @@ PAGES: Final = (
         ),
         N_("Place a soldier where it would now capture {least} of the others' pieces and none of yours."),
         _turn(4),
-        goals.Catch(2),
+        goals.PlaceOne(Kind.SOLDIER, least=2),
         N_("Well placed, as things stand."),
     ),
     LessonPage(
