@@ -69,7 +69,6 @@ def part(number: int) -> str:
 
 
 def test_every_message_is_documented_field_by_field() -> None:
-    """A message or a field in the code and not in the document, or the other way round, fails."""
     for number, known in ((4, FROM_CLIENT), (5, FROM_SERVER)):
         assert set(re.findall(r"^### (.*)$", part(number), re.MULTILINE)) == {tag(each) for each in known}
         for message in known:
@@ -78,7 +77,6 @@ def test_every_message_is_documented_field_by_field() -> None:
 
 
 def test_the_maps_inside_messages_are_documented() -> None:
-    """The fields of a listed table, of a seat and of the legal moves."""
     assert first_column(section("tables", part(5)), 1) == list(messages.TableSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 1) == list(messages.SeatSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 3) == list(messages.PauseSummary.__struct_fields__)
@@ -99,7 +97,6 @@ def test_the_maps_inside_messages_are_documented() -> None:
 
 
 def test_every_event_is_documented_with_its_fields() -> None:
-    """The events' table has a row for each event, and names each of its fields."""
     rows = {
         row.split("|")[1].strip().strip("`"): row
         for row in part(7).splitlines()
@@ -124,7 +121,6 @@ def test_every_code_is_documented() -> None:
 
 
 def test_the_readme_shows_the_board_as_it_looks() -> None:
-    """The picture in the README is the screen that the drawing tests expect."""
     screen = (
         (ROOT / "tests/client/ui/screens/placing-80x24.txt").read_text(encoding="utf-8").splitlines()[:24]
     )
@@ -133,14 +129,12 @@ def test_the_readme_shows_the_board_as_it_looks() -> None:
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
-    """CI runs what the README tells newcomers to type."""
     commands = re.findall(r"```sh\n(python3 .*)\n```", README)
     assert [command.split()[-1] for command in commands] == ["play", ".venv/bin/pytest"]
     assert commands[1] in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_readmes_example_position_can_be_scored() -> None:
-    """`palatinus score` accepts the line shown under it."""
     found = re.search(r"```json\n(.*)\n```", README)
     assert found
     assert '"winners"' in scored_line(found[1])
@@ -155,7 +149,6 @@ def anchors(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
-    """Every relative link in the documents is a file, and its anchor a heading there."""
     path = ROOT / document
     for target in re.findall(r"\]\((?!https?:)([^)]+)", path.read_text(encoding="utf-8")):
         file, _, anchor = target.partition("#")
@@ -165,7 +158,6 @@ def test_links_lead_somewhere(document: str) -> None:
 
 
 def test_every_limit_is_documented_with_its_default() -> None:
-    """The server's limits and the protocol's, in order."""
     documented = section("Limits", REFERENCE)
     assert first_column(documented, 0) == list(Limits.__dataclass_fields__)
     assert first_column(documented, 1) == [name for name in vars(limits) if name.isupper()]
@@ -293,7 +285,6 @@ def test_the_rulebooks_example_is_reproduced_where_the_rules_say() -> None:
 
 
 def test_each_promise_names_what_would_break_it() -> None:
-    """Every named test exists, and every server that is broken on purpose stands beside a promise."""
     rows = re.findall(r"^\|(.*)\|(.*)\|(.*)\|$", section("Which test would break", TESTING), re.MULTILINE)[2:]
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     written = set(re.findall(r"^(?:async )?def (test_\w+)\(", sources, re.MULTILINE))

@@ -127,7 +127,6 @@ def test_the_seed_decides_all_chance() -> None:
 
 
 def test_a_copy_of_the_environment_goes_its_own_way() -> None:
-    """As a search in the environment needs it."""
     env = PalatinusEnvironment(3)
     env.reset(seed=1)
     twin = copy.deepcopy(env)
@@ -205,7 +204,6 @@ def expected_field(view: View, seat: int, field: Field) -> dict[str, int]:
 
 @given(games())
 def test_an_observation_is_what_the_seats_view_holds(game: Game) -> None:
-    """Each field, each hill, and what is the same everywhere; all within the bounds of the space."""
     players = game.view.seats
     planes = planes_of(players)
     names, even = list(planes.most), planes.first_even
@@ -245,7 +243,6 @@ def test_event_by_event_it_is_the_same_as_from_the_view(game: Game) -> None:
 
 
 def test_an_observation_stays_as_it_was() -> None:
-    """Agents keep observations while the game goes on."""
     env = PalatinusEnvironment(3)
     env.reset(seed=1)
     first = env.observe("player_0")
@@ -255,7 +252,6 @@ def test_an_observation_stays_as_it_was() -> None:
 
 
 def test_only_one_seat_observes() -> None:
-    """The game's own view, and a spectator's, are refused."""
     game = begun(GameOptions(3), 1)
     for view, eyes in ((game.view, 3), (snapshot(game.view, SPECTATOR), 0)):
         with pytest.raises(ValueError, match=f"this is the view of {eyes}"):
@@ -294,13 +290,11 @@ def test_pettingzoos_api_and_seed_tests_pass(players: int) -> None:
 
 
 def test_pettingzoos_render_test_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    """As text, and written out."""
     render_test(lambda **options: palatinus_v0.env(3, **options))
     assert "player_1 places a piece; to place" in capsys.readouterr().out
 
 
 def test_the_environment_is_registered() -> None:
-    """Under an id of PettingZoo's form, with and without the version."""
     assert pettingzoo.spec("aec", "palatinus-v0") is pettingzoo.spec("aec", "palatinus")
     made = pettingzoo.make("aec", "palatinus-v0")
     assert str(made) == str(palatinus_v0.raw_env()) == "palatinus_v0"
@@ -318,7 +312,6 @@ def test_an_illegal_action_can_end_the_game_instead() -> None:
 
 
 def test_what_cannot_be_chosen_is_refused() -> None:
-    """A number of players, a render mode; and rendering without a mode says which there are."""
     with pytest.raises(ValueError, match="6 players cannot play: choose 2 to 5"):
         palatinus_v0.env(6)
     with pytest.raises(ValueError, match="'rgb_array' is not a render mode: choose ansi or human"):
@@ -330,7 +323,6 @@ def test_what_cannot_be_chosen_is_refused() -> None:
 
 
 def test_without_pettingzoo_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The extra's name, and not only the module's."""
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'palatinus\[rl\]'"):
         importlib.reload(environment)

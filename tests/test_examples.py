@@ -123,7 +123,6 @@ def refusals(between: Relay) -> list[str]:
 
 @pytest.mark.parametrize("guest", BOTS_OR_SLOW)
 async def test_two_bots_play_each_other(guest: Command) -> None:
-    """One opens the table and starts the game, and every frame of both is valid."""
     async with (
         memory_server() as server,
         relay(server.port) as between,
@@ -206,7 +205,6 @@ async def test_a_bot_follows_its_table(guest: Command) -> None:
 
 @pytest.mark.parametrize("command", BOTS)
 async def test_the_host_ends_the_game(command: Command) -> None:
-    """The bot says so, and has done nothing wrong."""
     async with memory_server() as server, connected(server.port) as person:
         code = (await person.open(2)).table
         async with bot(command, f"ws://127.0.0.1:{server.port}", code) as process:
@@ -218,7 +216,6 @@ async def test_the_host_ends_the_game(command: Command) -> None:
 
 @pytest.mark.parametrize("command", BOTS)
 async def test_what_a_bot_cannot_do_is_one_sentence(command: Command) -> None:
-    """The server's, or what went wrong on the way there."""
     async with memory_server() as server:
         there = f"ws://127.0.0.1:{server.port}"
         async with bot(command, there, "ABCD") as lost, bot(command, "nowhere") as nowhere:
@@ -361,7 +358,6 @@ def test_what_a_document_types_gives_what_it_shows(page: str, least: int) -> Non
 
 
 def test_every_attribute_of_a_view_is_documented() -> None:
-    """And of the legal moves and the commands."""
     assert first_column(section("View", GUIDE)) == list(View.__dataclass_fields__)
     for kind, heading in (
         (LegalLays, "Legal"),

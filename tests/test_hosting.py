@@ -62,7 +62,6 @@ async def test_the_unit_serves(tmp_path: Path) -> None:
 
 
 async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
-    """The change that the document describes works as well."""
     authority = trustme.CA()
     made = authority.issue_cert("127.0.0.1")
     made.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
@@ -79,7 +78,6 @@ async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
-    """Every setting is known and has a valid value."""
     unit = tmp_path / UNIT.name
     text = UNIT.read_text(encoding="utf-8").replace("/opt/palatinus/bin/palatinus", sys.executable)
     unit.write_text(text, encoding="utf-8")
@@ -130,7 +128,6 @@ async def healthy(port: int) -> bool:
 
 
 async def test_the_health_check_tells_whether_there_is_a_server() -> None:
-    """A healthy server passes; one that does not answer about its health fails, and so does none at all."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         nobody = taken.getsockname()[1]
     async with running(Config(watched=True)) as well, running(Config()) as silent:
@@ -192,7 +189,6 @@ async def test_every_metric_that_is_watched_exists(tmp_path: Path, database: str
 
 
 def test_labels_that_are_asked_for_exist() -> None:
-    """Reasons and stages by their names."""
     asked = "\n".join([*QUERIES, RULES])
     for reasons in re.findall(r'reason=~?"([^"]+)"', asked):
         assert set(reasons.split("|")) <= {reason.value for reason in RefusedFor}
@@ -237,7 +233,6 @@ def test_the_alerts_fire_when_they_should(words: list[str]) -> None:
 
 @promtool
 async def test_prometheus_can_read_the_metrics(tmp_path: Path) -> None:
-    """And has nothing to find fault with."""
     text = await shown_metrics(tmp_path)
     command = ["promtool", "check", "metrics"]
     found = await asyncio.to_thread(

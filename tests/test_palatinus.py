@@ -45,8 +45,6 @@ def test_exports_go_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_exports_go_to_standard_output(run: Run) -> None:
-    """The moment and the view are those asked for; by default the end, with everything open."""
-
     def exported(*words: str) -> str:
         return run("export", RECORD, *words)[0]
 
@@ -77,7 +75,6 @@ def test_looks_are_heard_before_and_after_the_command() -> None:
 
 
 def test_wrong_positions_are_told_with_file_and_line(tmp_path: Path, complain: Complain) -> None:
-    """As with records."""
     path = tmp_path / "positions.jsonl"
     path.write_bytes(b"\xff\xfe\n")
     assert complain("score", path) == f"palatinus: {path}: line 1: it is not UTF-8 text\n"
@@ -114,7 +111,6 @@ def test_the_draws_of_a_record_are_checked(tmp_path: Path, run: Run) -> None:
     "command", [["check"], ["replay"], ["export", "--svg", "-"]], ids=lambda words: words[0]
 )
 def test_a_damaged_record_is_one_line(command: list[str], tmp_path: Path, complain: Complain) -> None:
-    """With the line's number and the reason, before anything is drawn or written."""
     name, *options = command
     text = RECORD.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -137,7 +133,6 @@ def test_a_damaged_record_is_one_line(command: list[str], tmp_path: Path, compla
 def test_a_terminal_that_shows_no_screen_gets_a_sentence(
     monkeypatch: pytest.MonkeyPatch, complain: Complain
 ) -> None:
-    """Not a screen of escape codes."""
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "unknown")
@@ -274,7 +269,6 @@ def test_wrong_use_is_one_line(words: str, answer: str, complain: Complain) -> N
     ],
 )
 def test_help_and_version_are_output(words: list[str], same: list[str], run: Run) -> None:
-    """On standard output, however they are asked for."""
     out, err = run(*words)
     assert (out, err) == run(*same)
     assert out
@@ -284,8 +278,6 @@ def test_help_and_version_are_output(words: list[str], same: list[str], run: Run
 def test_what_a_host_is_told_breaks_between_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a terminal; a pipe gets every sentence in one line."""
-
     def told() -> list[str]:
         print_start(["ws://192.0.2.7:7733"], None, [], web=False, open_to_all=True)
         return capsys.readouterr().out.splitlines()
@@ -326,7 +318,6 @@ def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path)
     ],
 )
 def test_shells_complete_commands_options_and_files(shell: str, start: str, tmp_path: Path, run: Run) -> None:
-    """The real shell, in a terminal."""
     name = shell.partition(" ")[0]
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")

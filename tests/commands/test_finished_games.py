@@ -59,7 +59,6 @@ def told(records: Path, run: Run) -> Told:
 
 
 def test_the_latest_games_come_first(told: Told, records: Path) -> None:
-    """With number, table and everybody's points; winners have a star. `list` may be left out."""
     out = told()
     assert told("list") == out
     heading, *rows = out.splitlines()
@@ -119,7 +118,6 @@ def test_a_file_may_be_meant_instead(
 
 
 def test_a_board_is_exported_and_a_game_analysed(told: Told, tmp_path: Path) -> None:
-    """As a picture, text or JSON, at any move; what is wrong is told as for a file."""
     assert "--simulations takes" in told("analyse", "KRTB", "--simulations", "5", code=2)
     assert "there is no game 'NONE'" in told("analyse", "NONE", code=2)
     picture = tmp_path / "board.svg"
@@ -129,7 +127,6 @@ def test_a_board_is_exported_and_a_game_analysed(told: Told, tmp_path: Path) -> 
 
 
 def test_standings_count_games_wins_and_points(told: Told) -> None:
-    """Of all games, or of the latest."""
     standings = json.loads(told("standings", "--json"))
     assert {each["name"]: each["games"] for each in standings} == dict.fromkeys(NAMES, 3)
     assert sum(each["wins"] for each in standings) >= 3
@@ -160,7 +157,6 @@ def test_players_with_more_wins_come_first_then_with_more_points() -> None:
 
 
 def test_only_games_that_are_named_are_removed(told: Told, records: Path) -> None:
-    """For good, all or none if one of them is not there."""
     before = sorted(path.name for path in records.iterdir())
     assert "there is no game" in told("remove", "--yes", "1", "9", code=2)
     assert "--yes" in told("remove", "1", code=2)  # nobody to ask
@@ -174,7 +170,6 @@ def test_only_games_that_are_named_are_removed(told: Told, records: Path) -> Non
     "damage", [b"", b"\xff\xfe", b"result 0 points 999999 items 1\n" * 9000, b"winners 4\n"]
 )
 def test_a_damaged_record_is_listed_and_says_so(told: Told, records: Path, damage: bytes) -> None:
-    """The others are listed as ever, and the standings leave it out."""
     path = records / f"{TIMES[2]}-KRTC.txt"
     path.write_bytes(damage)
     assert "(this record cannot be read)" in told("list").splitlines()[1]
@@ -195,7 +190,6 @@ def test_names_in_a_record_are_shown_only_if_a_table_would_accept_them(told: Tol
 
 
 def test_an_empty_or_missing_folder_has_no_games(tmp_path: Path, run: Run) -> None:
-    """That is no mistake; a folder that cannot be read is one."""
     for folder in (tmp_path, tmp_path / "none"):
         assert run("history", "--records", folder)[0] == "No finished games are kept here.\n"
     (tmp_path / "file").touch()
@@ -217,7 +211,6 @@ def records_in(data: Path) -> list[Path]:
 
 
 async def test_a_server_keeps_the_games_in_its_data_folder(tmp_path: Path) -> None:
-    """With everybody's names; unless it is told not to."""
     async with (
         serving("--data", str(tmp_path / "kept")) as server,
         serving("--data", str(tmp_path / "other"), "--no-history") as other,

@@ -46,7 +46,6 @@ ARENA = ["arena", "random", "greedy", "--players", "3", "--games", "2"]
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_table(run: Run, tmp_path: Path) -> None:
-    """However many games are played at the same time; the records are those of the games."""
     folder = tmp_path / "records"
     table, _ = run(*ARENA, "--no-times", "-j", "2", "--records", folder)
     assert table == run(*ARENA, "--no-times", "-j", "1")[0]
@@ -211,7 +210,6 @@ def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> Non
 
 
 def test_a_program_that_fails_loses_with_its_last_words(run: Run) -> None:
-    """Once for all games; the words that start it can have places for server and table."""
     hasty = f"hasty={shlex.join([sys.executable, '-c', 'import sys; raise KeyError(sys.argv[2])'])}"
     words = ("league", f"{hasty} {{server}} {{table}}x", "random", "--games", "2", "--json")
     out, errors = run(*words, code=1)

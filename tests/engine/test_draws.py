@@ -56,7 +56,6 @@ class Indices(Numbers):
 
 @pytest.mark.parametrize("bound", range(1, 8))
 def test_every_number_is_equally_likely(bound: int) -> None:
-    """Over all bytes there are: each number as often as any other, and few bytes are skipped."""
     numbers = Counter[int]()
     for byte in range(256):
         with_spare = Scripted(bytes((byte, 0)))
@@ -69,7 +68,6 @@ def test_every_number_is_equally_likely(bound: int) -> None:
 
 @pytest.mark.parametrize("length", range(1, 7))
 def test_every_order_is_equally_likely(length: int) -> None:
-    """The numbers that a shuffle draws lead to each order in exactly one way."""
     items = range(length)
     all_numbers = itertools.product(*(range(last + 1) for last in range(length - 1, 0, -1)))
     orders = Counter(tuple(draws.shuffled(items, Indices(numbers))) for numbers in all_numbers)

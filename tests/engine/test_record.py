@@ -39,7 +39,6 @@ def refusal(text: str) -> DamagedRecord:
 
 @given(games())
 def test_a_record_replays_to_the_same_events(game: Game) -> None:
-    """Finished or stopped anywhere, with any number of players and either layout."""
     again = replayed(recorded(game.events))
     assert again.events == game.events
     assert again.view == game.view
@@ -60,7 +59,6 @@ def test_kept_records_still_replay(path: Path) -> None:
 
 
 def test_the_documented_example_replays() -> None:
-    """docs/record.md shows a valid record."""
     blocks = re.findall(r"```record\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 1
     names = ["Anna", "Ben", "Zoë"]
@@ -79,13 +77,11 @@ def test_the_documented_example_replays() -> None:
     ids=["Windows lines", "no last newline", "comments", "spaces", "comment first"],
 )
 def test_a_record_may_be_laid_out_freely(text: str) -> None:
-    """Line ends, blank lines, comments and runs of spaces change nothing."""
     assert replayed(text).events == replayed(LAID).events
 
 
 @given(st.sampled_from([LAID, RANDOM]), st.data())
 def test_a_cut_record_is_refused(text: str, data: st.DataObject) -> None:
-    """A file that ends too early is never taken for an unfinished game."""
     cut = data.draw(st.integers(0, len(text) - 2))
     assert refusal(text[:cut]).line <= text[:cut].count("\n") + 2
 
@@ -113,7 +109,6 @@ def test_the_missing_end_is_named_with_its_line() -> None:
     ],
 )
 def test_damage_is_refused_with_its_line(record: str, pattern: str, replacement: str, reason: str) -> None:
-    """Each kind of damage names the line that has it and says what is wrong."""
     text = {"LAID": LAID, "TWO": TWO, "RANDOM": RANDOM, "SHARED": SHARED}[record]
     sound = first(text, pattern)
     refused = refusal(text.replace(sound, re.sub(pattern, replacement, sound), 1))
@@ -154,7 +149,6 @@ def test_what_the_rules_forbid_is_refused_in_their_words() -> None:
 
 @pytest.mark.parametrize("end", ["unfinished", "palatinus record 1", "winners 0"])
 def test_nothing_follows_the_end(end: str) -> None:
-    """Anything after the result, or after `unfinished`, is refused."""
     assert refusal(LAID + end).line == LAID.count("\n") + 1
     running = recorded(played(GameOptions(2), seed=3, commands=9).events)
     assert refusal(running + end).line == running.count("\n") + 1
@@ -205,5 +199,4 @@ def test_a_damaged_record_is_refused_or_tells_another_game(text: str) -> None:
 
 @given(st.text())
 def test_any_other_text_is_refused(text: str) -> None:
-    """Whatever the text: no other exception."""
     assert refusal(text).line >= 1

@@ -67,7 +67,6 @@ def test_fold_equals_snapshot_at_every_step(game: Game) -> None:
 
 @given(games())
 def test_a_snapshot_does_not_follow_the_game(game: Game) -> None:
-    """A snapshot is a value: what happens afterwards does not change it."""
     taken = [(eyes, snapshot(game.view, eyes)) for eyes in all_eyes(game)]
     before = copy.deepcopy(taken)
     if commands := game.legal_commands():

@@ -317,7 +317,6 @@ BAD: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("line", "reason"), BAD, ids=[reason[:40] for _, reason in BAD])
 def test_bad_input_is_refused_precisely(line: str, reason: str) -> None:
-    """The refusal says where, what is wrong and what is allowed, in a line of readable length."""
     with pytest.raises(BadPosition) as refused:
         scored_line(line)
     assert reason in str(refused.value)
@@ -334,7 +333,6 @@ json_values = st.recursive(
 
 @given(st.sampled_from(["tiles", "laurels", "players", "board"]), json_values)
 def test_no_value_breaks_the_scoring(key: str, value: Any) -> None:
-    """Whatever JSON is under a key: a result, or BadPosition."""
     try:
         scored = scored_line(json.dumps(position(**{key: value})))
     except BadPosition:
@@ -344,6 +342,5 @@ def test_no_value_breaks_the_scoring(key: str, value: Any) -> None:
 
 @given(st.text())
 def test_no_text_breaks_the_scoring(text: str) -> None:
-    """Text that is not a position is refused, with no other exception."""
     with pytest.raises(BadPosition):
         scored_line(text)

@@ -74,7 +74,6 @@ def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 @examples(2)
 @given(data=st.data())
 def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """Every message that the schema allows; clients ignore the fields that newer servers add."""
     message = data.draw(messages_of(kind))
     frame = encode(message)
     assert decode_server(frame) == message
@@ -86,7 +85,6 @@ def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 @examples(10)
 @given(data=st.data())
 def test_damaged_frames(decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject) -> None:
-    """A frame with bytes changed, lost or added is refused, or is another message of the schema."""
     frame = bytearray(encode(data.draw(st.sampled_from(kinds).flatmap(messages_of))))
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(frame) - 1))
@@ -164,7 +162,6 @@ def test_odd_values(decode: Decode, kinds: tuple[type[msgspec.Struct], ...], dat
     ],
 )
 def test_each_of_these_frames_is_refused(frame: Any) -> None:
-    """Wrong types, limits exceeded, depth, doubled keys, broken text: a BadMessage for each."""
     packed = frame if isinstance(frame, bytes) else msgpack.packb(frame)
     assert decoded_or_refused(decode_client, packed) is None
 
@@ -178,13 +175,11 @@ def test_depth_in_an_event_harms_no_client(depth: int) -> None:
 
 
 def test_a_frame_over_the_limit_is_not_even_read() -> None:
-    """Each side has its own limit, and says so."""
     assert "at most 8192" in str(refusal(decode_client, b"\xc0" * (limits.CLIENT_FRAME_BYTES + 1)))
     assert "at most 262144" in str(refusal(decode_server, b"\xc0" * (limits.SERVER_FRAME_BYTES + 1)))
 
 
 def test_the_largest_messages_of_a_client_fit_its_frame() -> None:
-    """A message with every field at its limit still fits the frame's limit."""
     for message in (
         Say(limits.LARGEST_ID, "\U0001f409" * limits.CHAT_LENGTH),
         Hello([2**63] * 16, "\U0001f409" * 64),
@@ -206,7 +201,6 @@ def test_a_client_leaves_out_defaults() -> None:
 
 
 def test_each_side_decodes_what_the_other_may_send() -> None:
-    """A message that went the wrong way is refused."""
     refusal(decode_server, encode(Ping(1)))
     refusal(decode_client, encode(Events(1, [])))
 
@@ -224,13 +218,11 @@ INVISIBLE = "\n\t\x1b\x9b\x00\x7f\u202e\u2066\u200b\ufeff\u2028\u2029"
 
 
 def test_names_of_the_world_pass() -> None:
-    """Letters, marks, digits, signs and single emoji of any script."""
     assert [name for name in NAMES.split(", ") if unsafe(name)] == []
 
 
 @pytest.mark.parametrize("character", INVISIBLE + "\ud800\ue000\u0378\u3164\U000e0041\U00016fe4\U0001d159")
 def test_what_deceives_is_refused_by_its_code_point(character: str) -> None:
-    """Controls, escape sequences, invisible and direction characters, and those of nobody."""
     found = unsafe(f"An{character}na")
     assert found
     assert found.about.get("character") == f"U+{ord(character):04X}"
@@ -251,7 +243,6 @@ def test_marks_that_pile_up_and_other_forms_are_refused() -> None:
 
 @given(st.text(max_size=30))
 def test_what_passes_is_harmless(text: str) -> None:
-    """Nothing that passes has a control or format character, or changes when composed."""
     if unsafe(text) is None:
         assert all(unicodedata.category(character)[0] != "C" for character in text)
         assert unicodedata.normalize("NFC", text) == text == text.strip() != ""
@@ -270,6 +261,5 @@ def test_an_escaped_text_shows_all_and_does_nothing(text: str) -> None:
 
 
 def test_an_escape_tells_which_character_it_was() -> None:
-    """Two different characters are escaped differently."""
     assert printable("\x1b[0m") == "\\x1b[0m"
     assert printable("\u202e") != printable("\u202d")

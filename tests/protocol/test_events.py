@@ -53,7 +53,6 @@ def shape(value: Any) -> Any:
 
 @given(finished_games())
 def test_every_event_comes_back(game: Game) -> None:
-    """For every eyes: equal, of the same types inside, and in the same order."""
     for eyes in all_eyes(game):
         for event in game.events:
             seen = redacted(event, eyes)
@@ -76,7 +75,6 @@ def test_every_kind_of_event_is_among_those_tried() -> None:
 
 @given(games())
 def test_legal_moves_come_back(game: Game) -> None:
-    """The compact form lists neither more nor less."""
     legal = game.legal()
     if legal is not None:
         assert legal_of(legal_message(legal), legal.seat) == legal
@@ -84,7 +82,6 @@ def test_legal_moves_come_back(game: Game) -> None:
 
 @given(games())
 def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
-    """For every seat and spectators: equal to the fold of what they heard, of the same types inside."""
     for eyes in all_eyes(game):
         seat = next(iter(eyes), None)
         frame = encode(snapshot_message(snapshot(game.view, eyes), len(game.events), game.legal()))
@@ -99,7 +96,6 @@ def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
 @examples(25)
 @given(st.data())
 def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
-    """Any value in any field of an event: BadMessage, or an event that the wire can carry."""
     game = played(GameOptions(2), seed=5)
     content = event_map(data.draw(st.sampled_from(game.events)))
     content[data.draw(st.sampled_from(sorted(content)))] = data.draw(anything)
@@ -113,7 +109,6 @@ def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
 @examples(25)
 @given(st.data())
 def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
-    """Any value in any field of a snapshot: BadMessage, or a view."""
     game = played(GameOptions(2), seed=5, commands=data.draw(st.sampled_from([2, 10, 40])))
     message = snapshot_message(snapshot(game.view, eyes_of(Seat(0))), len(game.events), None)
     content = msgpack.unpackb(encode(message))
@@ -213,7 +208,6 @@ def test_the_file_is_what_the_code_makes() -> None:
 
 @given(st.data())
 def test_schema_and_server_accept_the_same(data: st.DataObject) -> None:
-    """Whatever a client sends, with a field too many, too few or of another kind."""
     message = data.draw(messages_of(data.draw(st.sampled_from(FROM_CLIENT))))
     content: dict[str, Any] = msgpack.unpackb(encode(message))
     change = data.draw(st.sampled_from(["nothing", "change", "remove", "add"]))

@@ -56,7 +56,6 @@ def analysis(recording: Recording) -> Analysis:
 
 
 def test_the_chances_add_up_and_end_with_the_result(recording: Recording, analysis: Analysis) -> None:
-    """Each move begins where the one before it has ended."""
     assert analysis.complete
     assert [sum(chances) for chances in analysis.curve] == pytest.approx([1.0] * len(analysis.curve))
     assert analysis.curve[-1] == analysis.result
@@ -70,7 +69,6 @@ def test_the_chances_add_up_and_end_with_the_result(recording: Recording, analys
 
 
 def test_a_blunder_decides_the_game(recording: Recording, analysis: Analysis) -> None:
-    """It is named, with a move that was better."""
     blunder = analysis.deciding[0]
     assert blunder.number == recording.moves
     assert blunder.before[blunder.seat] > 0.7
@@ -114,7 +112,6 @@ async def test_an_unfinished_game_is_not_analysed() -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_there_is_a_moment_for_every_placement(players: int) -> None:
-    """However many players there are, and whether they laid the tiles or not."""
     game = played(GameOptions(players, random_layout=players % 2 == 0), seed=players)
     recording = Recording.of(game.events, {})
     result = (1.0, *[0.0] * (players - 1))
@@ -152,7 +149,6 @@ shares = st.lists(st.floats(0.001, 1.0), min_size=2, max_size=5).map(
 
 @given(shares, st.floats(0.0, 1.0))
 def test_a_stretch_keeps_the_order(found: tuple[float, ...], placed: float) -> None:
-    """The chances add up to 1, and whoever has more wins in the simulations has the better chances."""
     chances = chances_of(found, placed)
     assert sum(chances) == pytest.approx(1.0)
     order = sorted(range(len(found)), key=found.__getitem__)
@@ -161,7 +157,6 @@ def test_a_stretch_keeps_the_order(found: tuple[float, ...], placed: float) -> N
 
 @given(st.lists(st.integers(0, 60 * 256), min_size=2, max_size=5))
 def test_winners_are_told_from_the_utilities(scores: list[int]) -> None:
-    """A win that is shared counts in parts."""
     winners = scores.count(max(scores))
     expected = [1 / winners if score == max(scores) else 0.0 for score in scores]
     assert win_shares(utilities(scores)) == pytest.approx(expected)

@@ -84,7 +84,6 @@ def test_what_is_counted() -> None:
 
 
 def test_forfeited_games_are_lost_and_have_no_points() -> None:
-    """The others share the victory, and are equal among themselves."""
     failed = BrainFailed("no more", Forfeit.LATE)
     failed.seat = 1
     forfeited = outcome_of(2, (1, 0, 2), [[], [1.0], []], None, failed)
@@ -177,7 +176,6 @@ def schedules(draw: st.DrawFn, *, alone: bool) -> Schedule:
 
 @given(schedules(alone=False))
 def test_every_brain_has_every_seat_and_every_rival_as_often(schedule: Schedule) -> None:
-    """However many brains share however many seats."""
     in_seat, together = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     for pairing in schedule.pairings():
         in_seat.update((entrant, seat) for seat, entrant in enumerate(pairing.seating))
@@ -192,7 +190,6 @@ def test_every_brain_has_every_seat_and_every_rival_as_often(schedule: Schedule)
 
 @given(schedules(alone=True))
 def test_a_brain_alone_meets_every_other_from_every_seat(schedule: Schedule) -> None:
-    """It has one seat, and one other brain has all the rest."""
     met = Counter[tuple[int, int]]()
     for pairing in schedule.pairings():
         assert pairing.seating.count(0) == 1
@@ -204,7 +201,6 @@ def test_a_brain_alone_meets_every_other_from_every_seat(schedule: Schedule) -> 
 
 @given(st.booleans().flatmap(lambda alone: schedules(alone=alone)))
 def test_no_game_is_played_twice(schedule: Schedule) -> None:
-    """All are numbered, and as many as is said beforehand; each round has its own deal."""
     pairings = list(schedule.pairings())
     assert [pairing.number for pairing in pairings] == list(range(1, schedule.games + 1))
     assert len({(pairing.deal, pairing.seating) for pairing in pairings}) == schedule.games
@@ -282,7 +278,6 @@ BRAINY = Schedule(("random", "brainy:choose"), 2, 1, seed=1)
 
 
 async def test_a_game_whose_process_ends_is_played_again(module: Callable[..., Path]) -> None:
-    """And somebody is told."""
     mark = module("if not MARK.exists():\n    MARK.touch()\n    os.kill(os.getpid(), 9)")
     lost: list[int] = []
     outcomes = await all_played(BRAINY, lost=lost.append)
@@ -308,7 +303,6 @@ def test_processes_end_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_brain_that_fails_loses_the_game(module: Callable[..., Path]) -> None:
-    """Saying where in the author's file; the record is the game so far."""
     module("if len(view.placed) > 5:\n    raise SystemExit('no more')")
     (outcome, _) = (play(BRAINY, pairing, "en", records=True)[0] for pairing in BRAINY.pairings())
     assert [(seat.entrant, seat.share, seat.points, seat.forfeit) for seat in outcome.seats] == [

@@ -123,7 +123,6 @@ def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None
 
 
 def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A brain is named as module:attribute."""
     module = types.ModuleType("my_brains")
     module.__dict__.update(mine=at_random, choose=at_random, number=3)
     monkeypatch.setitem(sys.modules, "my_brains", module)
@@ -152,7 +151,6 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_brain_with_other_parameters_is_shown_where_it_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In its author's file, and not where it was called."""
     file = tmp_path / "brain_of_one.py"
     file.write_text('"""A brain."""\n\ndef mine(view):\n    pass\n', encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -245,7 +243,6 @@ def test_a_slave_stays_close_to_its_own() -> None:
 
 @pytest.mark.parametrize(("name", "wolf"), [("plebeian", False), ("citizen", True)])
 def test_who_loves_wolves_and_who_does_not(name: str, wolf: bool) -> None:
-    """Of equal pieces a citizen places the wolf, a plebeian the other."""
     chosen = []
     for _, legal, place in places(LEVELS[name]):
         if len({each.wolf for each in legal.pieces if each.kind is place.piece.kind}) > 1:
@@ -275,7 +272,6 @@ def test_a_server_seats_the_levels_and_has_searches_think_elsewhere() -> None:
 
 
 def test_bots_of_older_tables_keep_their_brains() -> None:
-    """Also on a server that seats none."""
     config = with_bots(Config(), "consul", seated=False)
     assert not config.brains
     assert {name_in(config.former_brains[name]) for name in ("greedy", "random")} <= BRAINS.keys()
@@ -285,7 +281,6 @@ def test_bots_of_older_tables_keep_their_brains() -> None:
 
 
 def test_levels_are_brains_and_told_with_their_temper() -> None:
-    """A level of a server of another time is told by its name; a beginner's is offered first."""
     for name, brain in LEVELS.items():
         assert brain_named(name) == NamedBrain(name, brain)
     assert [level.name for level in levels.LEVELS] == list(LEVELS)

@@ -122,7 +122,6 @@ async def test_bots_alone(players: int, starting: Seat | None, tmp_path: Path) -
 
 
 async def test_results_for_programs() -> None:
-    """One JSON object a line: the table, the game, and in the end what everybody has reached."""
     async with running(Config(seed=1)) as server:
         code, out, errors = await run_to_the_end(options(server, seats=2, games=2, as_json=True))
     assert (code, errors) == (0, "")
@@ -156,7 +155,6 @@ async def test_the_same_seed_plays_the_same_game() -> None:
 
 
 async def test_bots_join_a_table() -> None:
-    """Bots of several runs join one table under different names."""
     async with running(Config()) as server:
         out = AwaitableOutput()
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
@@ -187,7 +185,6 @@ async def test_bots_join_a_table() -> None:
     ],
 )
 async def test_contradictory_options(changes: dict[str, object], sentence: str) -> None:
-    """They are reported in one sentence, without connecting."""
     code, out, errors = await run_to_the_end(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
     assert (code, out) == (2, "")
     assert errors.startswith(sentence)
@@ -229,7 +226,6 @@ async def test_a_brain_that_fails_is_reported_in_one_line(
 
 
 def test_result_lines() -> None:
-    """A line has everybody's points, the winners and what decided."""
     state = messages.TableState(
         "ABCD", "over", [messages.SeatSummary("ann"), messages.SeatSummary("bob")], host=0
     )

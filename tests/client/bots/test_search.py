@@ -148,7 +148,6 @@ def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
 @examples(4)
 @given(game=games(), seed=seeds)
 def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int) -> None:
-    """Not only the choice but every number is the same."""
     view = seen(game)
     brain = SearchBrain(150, math.inf)
     assert brain.visits(view, seed) == brain.visits(view, seed)
@@ -201,7 +200,6 @@ def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
 
 
 def test_utilities() -> None:
-    """A win counts most, shared ones are shared, and the margin decides between lost games."""
     assert utilities([30 * POINT, 10 * POINT]) == pytest.approx([1.0, 0.0])
     assert utilities([10 * POINT, 10 * POINT]) == pytest.approx([0.5, 0.5])
     won, close, far = utilities([20 * POINT, 19 * POINT, 5 * POINT])
@@ -245,7 +243,6 @@ async def test_a_process_finds_the_same_move() -> None:
 
 @pytest.mark.parametrize("started", [False, True])
 async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
-    """Neither while it starts nor while it runs."""
     await eventually(lambda: not search_processes())  # those of the test before have ended
     view, legal = placing(4)
     if started:  # so the next search has a process immediately
@@ -261,7 +258,6 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
 
 
 async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
-    """It does not try for ever, and says what happened."""
     view, legal = placing(4)
     search = asyncio.create_task(search_move(ENDLESS, view, legal, random.Random(1), cores=2))
 

@@ -48,7 +48,6 @@ from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, queu
 
 
 async def test_a_move_survives_a_lost_connection(game: Game) -> None:
-    """The seat is resumed with its token, and the unanswered move is sent again under its id."""
     sent: list[messages.PlacePiece] = []
 
     async def act(peer: Peer) -> None:
@@ -97,7 +96,6 @@ async def test_a_spectator_watches_again(game: Game) -> None:
 
 
 def test_pauses_grow_and_differ_between_clients() -> None:
-    """Pauses grow from a tenth of a second to five, each within its bounds."""
     pauses = [list(itertools.islice(Timeouts().pauses(), 9)) for _ in range(2)]
     assert pauses[0] != pauses[1]
     for one in pauses:
@@ -222,8 +220,6 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
     ],
 )
 async def test_final_closes(code: int, reason: str, sentence: str) -> None:
-    """The client does not reconnect after these close codes."""
-
     async def act(peer: Peer) -> None:
         await seated.seat_joiner(peer)
         await peer.socket.close(code, reason)

@@ -46,8 +46,6 @@ from tests.client.scripted import (
 
 
 async def test_answers_match_their_requests() -> None:
-    """Ids count up, and answers may arrive in any order."""
-
     async def act(peer: Peer) -> None:
         tables, ping = await peer.receive(messages.ListTables), await peer.receive(messages.Ping)
         assert ping.id == tables.id + 1
@@ -62,8 +60,6 @@ async def test_answers_match_their_requests() -> None:
 
 
 async def test_a_refusal_is_raised_by_the_refused_request() -> None:
-    """It has code, sentence and rule, and the connection goes on."""
-
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         taken = messages.Refused("field-taken", "C4 is taken.\x07", NEW, "R4.1")
@@ -97,8 +93,6 @@ async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None)
 
 
 async def test_a_request_without_an_answer_times_out() -> None:
-    """An answer that arrives later is ignored."""
-
     async def act(peer: Peer) -> None:
         ping = await peer.receive(messages.Ping)
         again = await peer.receive(messages.Ping)
@@ -113,8 +107,6 @@ async def test_a_request_without_an_answer_times_out() -> None:
 
 
 async def test_a_request_can_be_cancelled() -> None:
-    """A cancelled request leaves nothing behind."""
-
     async def act(peer: Peer) -> None:
         await peer.receive(messages.Ping)
         asking.cancel()
@@ -137,8 +129,6 @@ async def test_a_request_can_be_cancelled() -> None:
     ],
 )
 async def test_nonsense_closes_the_connection(nonsense: str | bytes, told: str) -> None:
-    """An unreadable message ends the connection for good, and waiting requests fail with a sentence."""
-
     async def act(peer: Peer) -> None:
         await peer.receive(messages.Ping)
         await peer.socket.send(nonsense)
@@ -182,8 +172,6 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
 
 
 async def test_errors_inside_the_context_are_not_changed() -> None:
-    """The context manager closes the connection and adds nothing to the error."""
-
     async with scripted(Peer.welcome) as url:
         with pytest.raises(ZeroDivisionError):
             async with open_connection(url, timeouts=FAST_RETRIES):
@@ -191,8 +179,6 @@ async def test_errors_inside_the_context_are_not_changed() -> None:
 
 
 async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
-    """Missing events are asked for once, and then the view is complete."""
-
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.send(events_frame(game, 1, 4), events_frame(game, 6, 7), events_frame(game, 8, 8))
@@ -208,7 +194,6 @@ async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answered: bool) -> None:
-    """If a sync does not fill the gap, the client reconnects and resumes."""
     seated = asyncio.Event()
 
     async def act(peer: Peer) -> None:
@@ -235,7 +220,6 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
 
 
 async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
-    """The number of queued updates is limited, and the latest are kept."""
     many = 1500
 
     async def act(peer: Peer) -> None:
@@ -253,7 +237,6 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
 
 @pytest.mark.parametrize("breaks", [0.0, 0.5])
 async def test_a_game_on_a_real_server(breaks: float) -> None:
-    """Players and a spectator end with the same board, however often they lose their connections."""
     async with (
         running(Config(seed=1)) as server,
         contextlib.AsyncExitStack() as stack,
@@ -281,7 +264,6 @@ async def test_a_game_on_a_real_server(breaks: float) -> None:
 
 
 async def test_an_unanswered_rematch_is_asked_for_again() -> None:
-    """After a lost connection, the client resumes at the old table and asks once more."""
     asked: list[int] = []
 
     async def first(peer: Peer) -> None:

@@ -21,8 +21,6 @@ from tests.client.scripted import FAST_RETRIES, Act, Peer, scripted
 
 
 async def test_hello_and_welcome() -> None:
-    """Hello offers every version and names the program; the server's name is kept."""
-
     async def act(peer: Peer) -> None:
         hello = await peer.welcome()
         assert (hello.versions, hello.client) == (list(VERSIONS), "a test")
@@ -53,7 +51,6 @@ async def connection_failure(url: str, timeouts: Timeouts = FAST_RETRIES) -> Con
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "somewhere", "ws://h:99999", "ws://", ""])
 async def test_an_invalid_address(url: str) -> None:
-    """The error says how to write a server address."""
     assert str(await connection_failure(url)) == f"{url} is not a server address. Write ws://HOST:PORT."
 
 
@@ -104,7 +101,6 @@ async def tcp_server(answer: bytes | None) -> AsyncIterator[str]:
     ],
 )
 async def test_other_kinds_of_servers(answer: bytes | None, sentence: str, final: bool) -> None:
-    """Other servers and silent ones are told apart from busy ones."""
     async with tcp_server(answer) as url:
         failed = await connection_failure(url, SHORT_TIMEOUTS if answer is None else FAST_RETRIES)
     assert sentence in str(failed)

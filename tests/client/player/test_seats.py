@@ -104,7 +104,6 @@ def taken_and_released(seats: Seats, table: str = "KXQT", name: str = "Ann") -> 
 
 
 def test_a_seat_is_found_again(folder: Path) -> None:
-    """Another process of the same user finds it under the same server and table, until it is forgotten."""
     assert Seats(folder, SERVER).tables() == frozenset()
     assert taken_and_released(Seats(folder, SERVER)) is None
     assert not folder.exists()  # nothing is written before a seat is kept
@@ -125,7 +124,6 @@ def test_a_seat_is_found_again(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 def test_only_its_user_can_read_a_seat(folder: Path) -> None:
-    """The umask and the folder's earlier permissions make no difference."""
     umask = os.umask(0)
     try:
         folder.mkdir(parents=True)
@@ -145,7 +143,6 @@ def test_only_its_user_can_read_a_seat(folder: Path) -> None:
     ],
 )
 def test_a_damaged_file_does_not_hide_others(folder: Path, content: bytes) -> None:
-    """It is reported and not changed, and the other seats are found; so with a folder in its place."""
     seats = Seats(folder, SERVER)
     kept_and_released(seats)
     broken, other = folder / "0.json", folder / "1.json"
@@ -158,7 +155,6 @@ def test_a_damaged_file_does_not_hide_others(folder: Path, content: bytes) -> No
 
 
 def test_old_seats_are_forgotten(folder: Path) -> None:
-    """They are removed 100 days after their last use, damaged or not, unless they are in use."""
     seats = Seats(folder, SERVER)
     old, used = kept_and_released(seats), seats.keep("ABCD", 0, "Ann", TOKEN)
     recent = kept_and_released(seats, name="Bob")
@@ -179,7 +175,6 @@ def test_old_seats_are_forgotten(folder: Path) -> None:
 
 
 def test_the_best_of_several_seats_is_taken(folder: Path) -> None:
-    """A seat under the given name comes first, and of these the last used; free ones prove the name."""
     seats = Seats(folder, SERVER)
     for age, (name, token) in enumerate([("Bob", "a"), ("Ann", "b"), ("Ann", "c"), ("Bob", "d")]):
         held = kept_and_released(seats, name, token=token)
@@ -200,7 +195,6 @@ def test_the_best_of_several_seats_is_taken(folder: Path) -> None:
 
 
 def test_a_new_player_takes_no_older_seat(folder: Path) -> None:
-    """Only seats kept since then are found."""
     kept_and_released(Seats(folder, SERVER))
     seats = Seats(folder, SERVER, new=True)
     assert seats.tables() == frozenset()
@@ -211,7 +205,6 @@ def test_a_new_player_takes_no_older_seat(folder: Path) -> None:
 
 
 def test_a_seat_in_use_is_not_offered(folder: Path) -> None:
-    """It is offered as soon as the process that uses it is gone."""
     seats = Seats(folder, SERVER)
     with OtherClient(folder) as other:
         other.ask("keep KXQT 0 Bob")
@@ -233,7 +226,6 @@ def test_a_seat_in_use_is_not_offered(folder: Path) -> None:
 
 
 def test_concurrent_clients_lose_no_seat(folder: Path) -> None:
-    """Two processes keep seats while a third lists them, and none is lost."""
     seats = Seats(folder, SERVER)
     with OtherClient(folder) as one, OtherClient(folder) as two:
         one.ask("many Ann")

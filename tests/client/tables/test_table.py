@@ -123,7 +123,6 @@ def test_the_past_of_a_running_game_can_be_looked_at(game: Game) -> None:
 
 @given(games())
 def test_a_snapshot_leads_to_the_same_view_as_the_events(game: Game) -> None:
-    """A latecomer knows as much as a client that was there from the start."""
     for seat in every_viewer(game):
         model = at_table(seat)
         frame = snapshot_frame(game, seat)
@@ -212,7 +211,6 @@ def test_resuming_keeps_token_and_view() -> None:
 
 
 def test_messages_of_another_table_are_ignored() -> None:
-    """So are messages that arrive after leaving, which forgets everything."""
     game = played(GameOptions(2), 1, 10)
     model = at_table(Seat(1))
     model.take(snapshot_frame(game, Seat(1)))
@@ -227,7 +225,6 @@ def test_messages_of_another_table_are_ignored() -> None:
 
 
 def test_changes_of_the_table_and_chat_are_updates() -> None:
-    """A change carries the state before it, and control characters in texts are escaped."""
     model = at_table(Seat(0))
     assert model.take(STATE) == (TableChanged(STATE, None),)
     loud = TableState("ABCD", "gathering", [SeatSummary("\x1b[2J"), SeatSummary()], host=0)
@@ -296,7 +293,6 @@ def test_clocks_and_stand_ins_are_kept() -> None:
 
 
 def test_impossible_events_are_bad_messages() -> None:
-    """Nonsense from a server always raises the same error."""
     game = played(GameOptions(2, Seat(0)), 1)
     assert game.view.phase is Phase.OVER
     placed = next(
@@ -332,7 +328,6 @@ def test_a_table_that_contradicts_itself_is_refused(changed: TableState) -> None
     "legal", [Lays([7], [0]), Lays([1], [6]), Lays([], [0]), Lays([1], []), Places([], 1)], ids=str
 )
 def test_legal_moves_that_no_game_has_are_refused(legal: Lays | Places) -> None:
-    """They could not be shown."""
     with pytest.raises(BadMessage):
         decode_server(encode(Events(1, [], 0, legal)))
 
@@ -350,7 +345,6 @@ def test_nobody_speaks_from_a_seat_that_the_table_does_not_have() -> None:
 
 
 def test_a_game_that_contradicts_itself_is_refused() -> None:
-    """Seats, hands, pieces, territory and scoring have to be those of a game."""
     sound = snapshot_frame(played(GameOptions(3, random_layout=True), 1, 9), Seat(0))
     ended = snapshot_frame(played(GameOptions(3, random_layout=True), 1), Seat(0))
     owner, piece, field = next(each for each in sound.placed if each[0] != 0)

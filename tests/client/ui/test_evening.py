@@ -76,7 +76,6 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
 
 
 def test_what_is_told_of_the_evening() -> None:
-    """The round, how the player takes part, the standings, the others; a call opens it over the lobby."""
     model = TableModel()
     ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
     told = EveningPage().words(ui, model)
@@ -129,7 +128,6 @@ def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
 
 
 def test_the_evening_is_one_key_away_from_a_game() -> None:
-    """From the scoring, too; the help of the game says so, if there is an evening."""
     ui, model = over()
     assert isinstance(after(after_update(ui, FRIDAY, model), model, "E").overlay, EveningPage)
     ui, model = placing()
@@ -152,7 +150,6 @@ def test_how_to_take_part_can_be_typed_and_pressed() -> None:
 
 
 def test_the_lobby_says_that_there_is_an_evening() -> None:
-    """Above the tables, among the keys of a window of the usual size, and in lines of text."""
     model = TableModel()
     ui = after_update(Ui("Ann", page=LobbyPage()), FRIDAY, model)
     *above, keys = (plain(each) for each in drawn(ui, model, ASCII, 80, 24).lines)

@@ -55,7 +55,6 @@ from tests.server.manual_clock import FastClock
 
 
 async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyboard) -> None:
-    """`palatinus play` opens a table, seats bots, and starts the game without a key."""
     seated_bots: list[tuple[str, int]] = []
 
     async def act(peer: Peer) -> None:
@@ -75,8 +74,6 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyb
 
 
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard) -> None:
-    """If the given table is full, the lobby is shown and works."""
-
     async def act(peer: Peer) -> None:
         await peer.answer(messages.JoinTable, messages.Refused("table-full", "Every seat is taken.", NEW))
         await peer.answer(
@@ -138,8 +135,6 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
 
 
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keyboard) -> None:
-    """A request that waits for the connection is cancelled."""
-
     async def act(peer: Peer) -> None:
         await keyboard.greet_with_a_table(keys, peer)
         keys.press("w")
@@ -281,7 +276,6 @@ async def test_a_signal_ends_the_program_cleanly(keys: keyboard.Keyboard) -> Non
 async def test_a_crash_is_reported_in_one_sentence(
     keys: keyboard.Keyboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An error while drawing ends the program without a traceback."""
     del keys
 
     def drawn(*_: object) -> None:
@@ -368,8 +362,6 @@ async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None
 
 @pytest.mark.parametrize("code", ["bad-token", "no-such-table"])
 async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
-    """The player is told, and takes a free seat, which is kept instead."""
-
     async def act(peer: Peer) -> None:
         resume = await peer.answer(messages.Resume, messages.Refused(code, "No.", NEW))
         assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
@@ -389,8 +381,6 @@ async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: st
 
 
 async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
-    """Other refusals do not mean that the seat is lost."""
-
     async def act(peer: Peer) -> None:
         await peer.answer(messages.Resume, messages.Refused("not-stored", "The disk is full.", NEW))
         await peer.answer(
@@ -412,7 +402,6 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
 async def test_unusable_seat_files_do_not_end_the_game(
     keys: Keyboard, tmp_path: Path, folder: str, sentence: str
 ) -> None:
-    """An impossible folder and a damaged file lead to one sentence each."""
     (tmp_path / "file").write_text("")
     (tmp_path / "seats").mkdir()
     (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
@@ -455,7 +444,6 @@ def says(ui: Ui, text: str) -> bool:
 
 
 async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
-    """The finished game's seat is forgotten, and its talk stays."""
     game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(peer: Peer) -> None:

@@ -164,7 +164,6 @@ def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> N
 
 
 def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str], tmp_path: Path) -> None:
-    """Steps, jumps, eyes and scoring, at several sizes, with Unicode and in ASCII."""
     record = tmp_path / "record.txt"
     text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
     record.write_text(text.replace("\n", "\n# seat 0 is Ann\n# seat 1 is Bob\n", 1), encoding="utf-8")
@@ -254,7 +253,6 @@ def check_resumed(terminal: Terminal, before: tuple[list[str], list[str]]) -> No
 
 @pytest.mark.slow
 def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_path: Path) -> None:
-    """By the table's code, from the lobby, and after a crash of the server."""
     serve = ("serve", "--host", "127.0.0.1", "--data", tmp_path / "data", "--port")
     bot, named = ("--random-layout", "--seed", "1"), ("--name", "Ann")
     with (
@@ -343,7 +341,6 @@ def bells(terminal: Terminal) -> int:
 
 
 def test_called_unless_the_window_has_the_focus(environment: dict[str, str]) -> None:
-    """With bell, title and notice, and again at each turn."""
     arguments = ("play", "--players", "2", "--random-layout", "--starts", "me", "--name", "Ann")
     environment = {**environment, "TERM": "xterm-kitty"}
     with Terminal(*arguments, environment=environment) as terminal:

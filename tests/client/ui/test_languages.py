@@ -124,7 +124,6 @@ def with_help(ui: Ui) -> tuple[Ui, Ui]:
 @pytest.mark.usefixtures("cyrillic")
 @pytest.mark.parametrize("page", PAGES)
 def test_every_word_of_every_page_is_translated(page: str) -> None:
-    """So are its keys in the help, and the larger screen, which shows more."""
     ui, model = PAGES[page]()
     said = tuple(structs.replace(each, text="1") for each in ui.talk.remarks)
     ui = replace(ui, log=(), talk=replace(ui.talk, remarks=said))
@@ -145,7 +144,6 @@ def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_record_is_translated() -> None:
-    """It is translated on the screen, in its help, and in a picture."""
     recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(NAMES)))
     for stop in (*range(0, recording.end, 9), recording.end):
         for eyes in (recording.all_eyes, SPECTATOR):
@@ -203,7 +201,6 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
 
 @pytest.mark.parametrize(("spoken", "letter"), [("en", "y"), ("it", "s"), ("fr", "o"), ("nl", "j")])
 def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
-    """The question and the function bar show it; y quits in every language, and n does not."""
     ui, model = placing()
     with speaking(spoken):
         request_after, _ = after_key(ui, "q", model)
@@ -216,7 +213,6 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
 
 @pytest.mark.parametrize("spoken", TRANSLATED)
 def test_key_pages_in_every_language(spoken: str) -> None:
-    """The most important pages; read the files to see them."""
     with speaking(spoken):
         pages = ("lobby", "laying", "placing", "scoring-soldier", "result")
         shown = [screen_of(*PAGES[page]()) for page in pages]
@@ -249,7 +245,6 @@ def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
 @pytest.mark.parametrize("spoken", LANGUAGES)
 @pytest.mark.parametrize("players", [3, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 4))])
 def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken: str) -> None:
-    """Players, hand, tile and field at every move of a game, and every step of its scoring."""
     finished = played(GameOptions(players), 3)
     with speaking(spoken):
         for moves in range(len(finished.events)):

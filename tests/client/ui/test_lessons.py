@@ -146,7 +146,6 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
-    """Pages turn in the middle of an exercise too, and a page opened again starts again."""
     course = course_at("Merchants")
     play(course, next(solutions(page_titled("Merchants"))))
     assert is_done(course)
@@ -182,7 +181,6 @@ def test_ways_out_of_the_lessons() -> None:
 
 
 def test_a_page_without_a_hand_offers_no_piece() -> None:
-    """The cursor moves, even when the page is done."""
     course = course_at("Fields and springs")
     assert "Tab" not in shown(course)
     course.press("enter")
@@ -194,7 +192,6 @@ def test_a_page_without_a_hand_offers_no_piece() -> None:
 
 
 def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
-    """It is not refused, but it does not complete the page."""
     course, page = course_at("Farmers"), page_titled("Farmers")
     found = set(solutions(page))
     farmers = [Place(PUPIL, Piece("Ef"), field) for field in game_of(page).view.layout.hexes]
@@ -247,7 +244,6 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
 
 
 def test_the_scoring_is_walked_through_both_ways() -> None:
-    """The page turns only after the last step."""
     course = course_at("Scoring: ties")
     first = shown_step(course.ui, course.model)
     course.press("right")
@@ -292,7 +288,6 @@ HAND = ("Em", "Em*", "Ef", "Ef*", "Es")
 def test_nothing_of_a_page_is_cut_off(
     language: str, glyphs: GlyphSet, size: tuple[int, int], in_language: Callable[[str], None]
 ) -> None:
-    """Title, text, exercise, answer and hand are shown in full."""
     in_language(language)
     for page in PAGES:
         course = course_at(page.title, glyphs)
@@ -340,7 +335,6 @@ SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_page(name: str) -> None:
-    """Pages as text; read the files to see them."""
     title, finished, glyphs, size = SCREENS[name]
     course = course_at(title, glyphs)
     if finished:
@@ -388,7 +382,6 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
 
 
 def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
-    """And a key that plays leads to the board."""
     course = course_at("Merchants")
     scrolled(course, (20, 8))
     assert isinstance(course.ui.page, Lesson)
@@ -412,7 +405,6 @@ def scrolled(course: Course, size: tuple[int, int]) -> str:
 
 
 def test_help_is_about_the_lesson() -> None:
-    """It has the keys of the exercise and of the pages, and none that need a table."""
     course = course_at("Merchants")
     course.press("?")
     assert course.ui.overlay == Reading(Topic.HELP)

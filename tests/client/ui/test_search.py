@@ -102,7 +102,6 @@ def test_one_key_joins_the_first_table() -> None:
 
 
 def test_servers_and_tables_are_chosen() -> None:
-    """By keys and by clicks; a table can be watched instead."""
     assert request_after(SEEN, NOWHERE, "up", "enter") == requests.GoTo(ATTIC)
     assert request_after(SEEN, NOWHERE, "down", "down", "enter") == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "down", "w") == requests.GoTo(ATTIC, "WKGQ", watch=True)
@@ -120,7 +119,6 @@ def test_servers_and_tables_are_chosen() -> None:
 
 
 def test_kept_seats_come_first() -> None:
-    """The one taken last is chosen, and Enter leads back."""
     seats = (KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"), KeptSeat(ATTIC, "KXQT", "Bruno"))
     page = Search(chosen=("ws://192.0.2.99:7733", "ABCD"), seats=seats)
     seen = with_found(Ui("Ann", page=page), FOUND)
@@ -177,8 +175,6 @@ def test_the_search() -> None:
 
 
 def test_what_keeps_servers_from_being_found_is_said() -> None:
-    """With what to do instead."""
-
     def words(ui: Ui) -> str:
         text = screen_of(ui, NOWHERE)
         return " ".join(text.replace("|\n", " ").split())
@@ -250,7 +246,6 @@ def network() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the list with one key, by the server's name, and by the table's code."""
     monkeypatch.delenv("PALATINUS_MULTICAST")
     environment = {"HOME": str(tmp_path), "PALATINUS_MULTICAST": ""}
     options = ("--announce", "--memory", "--no-config", "--name", "attic")

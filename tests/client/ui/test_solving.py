@@ -81,7 +81,6 @@ def _nothing(*_arguments: object) -> None:
 
 
 async def test_a_try_does_not_give_the_solution_away() -> None:
-    """It says how good it is; the solution says why, and so does the right move; as good a move is right."""
     one = problem("one")
     wrong, equal = list(one.legal.commands())[1:3]
     solver = Solver(one)
@@ -122,7 +121,6 @@ async def test_a_move_that_the_rules_forbid_is_none() -> None:
 
 
 async def test_problems_are_turned_and_more_come() -> None:
-    """Those that are found in the meantime come next; the hidden wolves of others stay hidden."""
     solver = Solver(problem("one"), problem("two"))
     solver.start()
     assert "Problem 1 of 2" in solver.screen
@@ -139,7 +137,6 @@ async def test_problems_are_turned_and_more_come() -> None:
 
 
 async def test_ways_out_of_the_problems() -> None:
-    """Esc puts a piece back first, and then goes home; quitting asks nothing; the game can be played on."""
     one = problem("one")
     for keys, wanted in (
         (("2", "escape", "escape"), requests.Errand.GO_HOME),

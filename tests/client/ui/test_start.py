@@ -38,7 +38,6 @@ UI = Ui("Ann", page=Start(("slave", "plebeian"), Preferences(servers=SERVERS)))
 
 
 def test_every_line_can_be_chosen() -> None:
-    """By keys, and by clicking twice."""
     for down, request in (
         (0, requests.Errand.LEARN),
         (1, requests.Errand.PLAY),
@@ -124,8 +123,6 @@ def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
 
 
 def test_how_the_player_is_called_is_set() -> None:
-    """Each key changes one way, and the screen says what holds."""
-
     def words(*keys: str) -> str:
         return seen.screen_of(seen.after(UI, NOWHERE, *keys), NOWHERE)
 
@@ -136,7 +133,6 @@ def test_how_the_player_is_called_is_set() -> None:
 
 
 def test_an_address_is_typed_and_completed() -> None:
-    """An invalid address is refused in words, and the screen stays."""
     looking = replace(UI, page=Search())
     asking = seen.after(looking, NOWHERE, "enter")
     assert seen.request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo(
@@ -153,7 +149,6 @@ def test_a_name_is_typed_and_checked() -> None:
 
 
 def test_a_game_left_can_be_continued() -> None:
-    """It is the first line; the others stay in their order below it."""
     assert isinstance(UI.page, Start)
     left = replace(UI.page, left=LeftGame(4, "2026-11-21 20:15"), chosen=StartLine.CONTINUE)
     ui = replace(UI, page=left)
@@ -168,7 +163,6 @@ def test_the_start_screen() -> None:
 
 
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
-    """A server is recognised however it is written, and unusable files do no harm."""
     path = tmp_path / "state" / "preferences.json"
     assert read_preferences(path) is None
     kept = Preferences(name="Ann", players=4).joined(SERVERS[0]).joined("ws://localhost:7733")
@@ -183,7 +177,6 @@ def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
 
 
 def test_the_first_minutes(tmp_path: Path) -> None:
-    """A name, a game against bots, hosting with a bot, and a wrong address; the choices are remembered."""
     environment = {
         "HOME": str(tmp_path),
         "XDG_STATE_HOME": str(tmp_path / "state"),
@@ -241,7 +234,6 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
 
 
 def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
-    """From the start screen: a replay and back, a copy, and two presses to remove one for good."""
     records = tmp_path / ".local" / "share" / "palatinus" / "records"
     records.mkdir(parents=True)
     for hour in (19, 20):
@@ -324,7 +316,6 @@ def test_left_and_continued(environment: dict[str, str]) -> None:
 
 
 def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> None:
-    """The others can still be continued."""
     with Terminal(*GAME, environment=environment) as terminal:
         place(terminal, 12)
         terminal.quit("y")

@@ -79,14 +79,12 @@ def cells(screen: pyte.Screen) -> list[list[object]]:
 def test_a_frame_looks_the_same_whatever_was_there_before(
     before: list[tuple[Line, ...]], frame: tuple[Line, ...]
 ) -> None:
-    """Only changes are written, and the result equals a fresh screen."""
     screen = painted(*before, frame)
     assert cells(screen) == cells(painted(frame))
     assert screen.display == ["".join(text for _, text, _ in line) for line in frame]
 
 
 def test_control_characters_are_not_sent_to_the_terminal() -> None:
-    """Control characters in foreign texts are shown and have no effect."""
     line = fitted((("", "a\x1b[2Jb\x07\x9b1m", None),), SIZE.columns)
     screen = painted((line,) * SIZE.rows)
     assert all(row.startswith("a") and "[2Jb1m" in row for row in screen.display)
@@ -195,7 +193,6 @@ def mouse_moves(*columns: int) -> str:
 
 
 async def test_mouse_moves_are_passed_on_hex_by_hex() -> None:
-    """A move within a hex is not passed on, and without a click nothing is chosen."""
     actions = await passed_on(BOARD, mouse_moves(0, 1, 2, 3, 5, 6, 7, 1))
     assert actions == [Hover(HERE), Hover(THERE), Hover(None), Hover(HERE), "q"]
 
@@ -318,7 +315,6 @@ FRAME = Frame((EMPTY,) * 6 + (line(" " * 4) + _LEFT + line(" " * 114) + _RIGHT,)
     ],
 )
 async def test_terminal_input(means: list[str | Action], sent: list[str]) -> None:
-    """Each key, click and turn of the wheel, in every form that terminals send."""
     assert await passed_on(FRAME, "".join(sent)) == [*means * len(sent), "q"]
 
 
@@ -447,7 +443,6 @@ def test_the_theme_follows_colorfgbg(colorfgbg: str, theme: Theme) -> None:
 @pytest.mark.parametrize("colours", [each for each in Colours if each is not Colours.AUTO])
 @pytest.mark.parametrize("theme", Theme)
 def test_every_sign_of_the_board_has_its_style(colours: Colours, theme: Theme) -> None:
-    """The cursor and the last piece stand out with and without colours."""
     style = painter.style_for(Colouring(theme, colours))
     attributes = {
         name: style.get_attrs_for_style_str(f"class:tile-a class:open class:{name}")

@@ -181,7 +181,6 @@ async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: 
 
 @pytest.mark.parametrize("term", [None, "dumb"])
 async def test_guests_without_a_screen_play_in_lines(tmp_path: Path, term: str | None) -> None:
-    """What they type is echoed only to a terminal: without one, their own shows it."""
     async with house(tmp_path, password=PASSWORD) as here, visiting(here.port, term=term) as guest:
 
         async def until(*texts: str) -> None:
@@ -264,7 +263,6 @@ async def test_what_a_guest_quits_before_the_game_is_free_again(tmp_path: Path) 
 
 
 async def test_there_is_only_the_game(tmp_path: Path) -> None:
-    """No command, no shell without a terminal, no files, no forwarding, no second session."""
     async with house(tmp_path) as here:
         for command in ("id", "scp -t /tmp", "sh -c 'touch /tmp/palatinus-was-here'"):
             async with visiting(here.port, command=command) as guest:

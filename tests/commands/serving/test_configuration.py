@@ -121,7 +121,6 @@ def absolute(found: list[Any]) -> dict[str, Any]:
 
 
 def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path: Path) -> None:
-    """Option by option; a switch can be turned off, and given options replace those they exclude."""
     text = "port = 1\nrate = 2\nverbose = true\nmemory = true\n"
     found = chosen(["--port", "7733", "--no-verbose", "--data", "there"], text, tmp_path)
     assert (found.port, found.rate, found.verbose, found.max_tables) == (7733, 2, False, 500)
@@ -174,7 +173,6 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_told_in_one_line(
     content: bytes, reason: str, tmp_path: Path, complain: Complain
 ) -> None:
-    """The server does not start without its configuration."""
     file = tmp_path / "serve.toml"
     file.write_bytes(content)
     assert reason in complain("serve", "--config", file)
@@ -214,7 +212,6 @@ def test_a_home_that_cannot_be_looked_into_has_no_configuration(
 
 
 def test_a_configuration_that_contradicts_itself_is_not_printed(tmp_path: Path, complain: Complain) -> None:
-    """What is printed could be used."""
     (tmp_path / "serve.toml").write_text('memory = true\ndurable = "full"', encoding="utf-8")
     assert "leave out one" in complain("serve", "--print-config", "--config", tmp_path / "serve.toml")
 

@@ -81,7 +81,6 @@ def complaint(complain: Complain, tmp_path: Path) -> Complain:
 
 
 def test_all_tables_are_listed(tables: Tables, told: Run) -> None:
-    """With code, stage, moves, times and names; `list` may be left out."""
     out, _ = told()
     assert told("list") == (out, "")
     heading, *rows = out.splitlines()
@@ -113,7 +112,6 @@ def test_a_game_without_a_result_is_shown_without_its_secrets(tables: Tables, to
 
 
 def test_other_tables_are_shown(tables: Tables, told: Run) -> None:
-    """A finished game with its result; one that has not begun with its seats."""
     over, _ = told("show", tables["over"][0].code)
     assert re.search(r"Player \d wins|share the victory", over)
     gathering, _ = told("show", tables["gathering"][0].code, "--ascii")
@@ -123,7 +121,6 @@ def test_other_tables_are_shown(tables: Tables, told: Run) -> None:
 def test_records_are_exported(
     tables: Tables, tmp_path: Path, told: Run, complaint: Complain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With names; to the file named, to one named after the table's code, or to standard output."""
     monkeypatch.chdir(tmp_path)
     over = tables["over"][0].code
     assert told("export", over) == ("", "")
@@ -144,7 +141,6 @@ def test_records_are_exported(
 async def test_removed_tables_are_gone(
     tables: Tables, tmp_path: Path, told: Run, complaint: Complain
 ) -> None:
-    """From archive and server; if one code is wrong, nothing is removed."""
     codes = {kind: peers[0].code for kind, peers in tables.items()}
     assert "AAAA" in complaint("remove", "--yes", codes["over"], "AAAA")
     assert "--yes" in complaint("remove", codes["over"])
@@ -353,7 +349,6 @@ async def told_of_database(
 async def test_damaged_tables_are_told_salvaged_and_restored(
     tables: Tables, told_of_database: Told, tmp_path: Path, database: str
 ) -> None:
-    """Up to which move they are whole, as records, and back into play there; whole ones are left alone."""
     code, over = tables["playing"][0].code, tables["over"][0].code
     assert await told_of_database("check") == ("4 tables are intact.\n", "")
     await PostgresStore(database).execute(last_but_one_changed(code))

@@ -80,7 +80,6 @@ from tests.games import begun, games, played
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, size: str) -> None:
-    """Every page is shown at the least size and at one with large hexes."""
     ui, model = PAGES[page]()
     assert_screen(f"{page}-{size}", screen_of(ui, model, *SIZES[size]))
 
@@ -174,7 +173,6 @@ def test_the_counting_page_fits(players: int, language: str, in_language: Callab
 
 
 def test_spectators_see_that_they_are_watching() -> None:
-    """The title says so, and no key for players is offered."""
     model = model_of(played(GameOptions(3, random_layout=True), 3, 12), None)
     frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
     assert plain(frame.lines[0]).endswith("  watching ")
@@ -212,14 +210,12 @@ def test_the_options_of_the_chosen_table_are_shown() -> None:
 
 
 def test_help_and_rules() -> None:
-    """All pages to read are in one file."""
     ui, model = placing()
     texts = [screen_of(replace(ui, overlay=each), model) for each in reading_pages(Topic.HELP, Topic.RULES)]
     assert_screen("reading", "\n".join(texts))
 
 
 def test_every_glyph_is_explained() -> None:
-    """The help explains all notation, in both glyph sets."""
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
@@ -259,7 +255,6 @@ def test_the_field_under_the_mouse_is_explained() -> None:
 
 
 def test_what_the_player_has_to_know_is_shown() -> None:
-    """A refusal below the board at every size, an outage at the top, and ways to go on with a typed line."""
     ui, model = placing()
     refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
     for width, height in SIZES.values():
@@ -271,7 +266,6 @@ def test_what_the_player_has_to_know_is_shown() -> None:
 
 
 def test_wide_names_keep_the_columns_straight() -> None:
-    """Names with wide or combining characters, and with letters that ASCII lacks, keep their width."""
     ui, model = placing()
     model.state = TableState(
         "KXQT", "playing", [SeatSummary(name, True) for name in ("小林" * 5, "é" * 20, "Åse", "d")], 0
@@ -283,7 +277,6 @@ def test_wide_names_keep_the_columns_straight() -> None:
 
 
 def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
-    """A click on the name of a field points at that field."""
     ui, model = placing()
     for width, height in SIZES.values():
         frame = drawn(ui, model, UNICODE, width, height)
@@ -334,7 +327,6 @@ def test_every_line_of_the_log_can_be_scrolled_to() -> None:
 
 
 def test_small_windows() -> None:
-    """They show the board around the cursor with the hand below it, or a short list."""
     texts = []
     for page, width, height in (
         *(("placing", 79, 23), ("placing", 60, 20), ("placing", 20, 10), ("laying", 40, 15)),
@@ -417,7 +409,6 @@ def test_what_is_asked_and_typed_is_seen_in_every_window(language: str) -> None:
 
 @pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
 def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -> None:
-    """The line that the player is on is shown whole in any window, and a click on it chooses it."""
     ui, model = menu()
     lines = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, ui.talk)]
     for at, words in enumerate(lines):
@@ -444,7 +435,6 @@ def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
 def test_too_small_a_window_says_so(width: int, height: int) -> None:
-    """The message is cut to the window, and nothing is drawn beyond its edge."""
     ui, model = placing()
     frame = drawn(ui, model, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
@@ -602,7 +592,6 @@ ALL_LAID = frozenset(range(7))
 
 @pytest.mark.parametrize("name", SCALES)
 def test_board_as_text(name: str) -> None:
-    """The board at every scale, with and without Unicode."""
     view = snapshot(played(GameOptions(5, random_layout=True), 2, 24).view, SPECTATOR)
     texts = [board_text(view, ascii_only=ascii_only, scale=SCALES[name]) for ascii_only in (False, True)]
     assert texts[1].isascii()
@@ -611,7 +600,6 @@ def test_board_as_text(name: str) -> None:
 
 @given(games(), st.sampled_from([*SCALES.values()]), st.sampled_from([UNICODE, ASCII]))
 def test_board_fills_its_scale(game: Game, scale: Scale, glyphs: GlyphSet) -> None:
-    """Whatever is on it, the board has the size of its scale and names every empty field."""
     lines = [plain(line) for line in drawn_board(game.view, UNMARKED, glyphs, scale)]
     assert [get_cwidth(line) for line in lines] == [scale.width] * scale.height
     text = "\n".join(lines)
@@ -638,7 +626,6 @@ def test_hexes_and_borders_do_not_overlap_and_neighbours_are_adjacent(scale: Sca
 
 
 def test_tiles_have_stronger_borders_than_their_fields() -> None:
-    """Borders between tiles are strong, and those between fields of one tile are faint."""
     drawn = borders(SMALL, ALL_LAID, ascii_only=False)
     for cell, position in HEX_POSITIONS.items():
         x, y = SMALL.body_of(cell)

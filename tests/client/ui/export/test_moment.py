@@ -40,7 +40,6 @@ def with_other_wolf_kind(event: SeenEvent) -> SeenEvent:
 
 @given(games())
 def test_every_moment_can_be_exported(game: Game) -> None:
-    """At any moment and for any eyes: valid XML with every hex, and JSON that names its eyes."""
     recording = Recording.of(game.events, {})
     for eyes in all_eyes(game):
         hexes = parsed(as_svg(recording, recording.end, eyes)).findall(f"{SVG}polygon")
@@ -74,7 +73,6 @@ def texts(svg: ET.Element, tag: str = "text") -> list[str]:
 
 
 def test_a_picture_says_with_signs_what_its_colours_say() -> None:
-    """Names are only text; the end has points and winners."""
     recording = recording_of(3, BOB)
     svg = parsed(as_svg(recording, 30, recording.all_eyes))
     placed = recording.view(30, recording.all_eyes).placed
@@ -122,7 +120,6 @@ def drawn(players: int, judged: int | None = None) -> ET.Element:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_every_seat_has_a_curve_that_ends_with_the_result(players: int) -> None:
-    """With its people's letters on it, and its name beside it."""
     recording = recording_of(players)
     analysis, svg = analysis_of(recording), drawn(players)
     curves = [each.get("d", "") for each in svg.iter(f"{SVG}path") if each.get("class") == "curve"]
@@ -179,7 +176,6 @@ def test_an_analysis_that_was_stopped_is_shown_as_far_as_it_goes() -> None:
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_every_move_is_told(players: int) -> None:
-    """With the chances before and after it, what was better and why, and what decided the game."""
     recording = recording_of(players)
     analysis = analysis_of(recording)
     lines = analysis_text(recording, analysis, 80).splitlines()
@@ -252,7 +248,6 @@ def test_the_json_has_always_the_same_fields() -> None:
 
 
 def test_it_is_told_in_the_language_of_the_player(in_language: Callable[[str], None]) -> None:
-    """The reasons, too."""
     recording = recording_of(2)
     in_language("it")
     assert "Mossa" in analysis_text(recording, analysis_of(recording), 80)

@@ -81,7 +81,6 @@ def test_the_lobby_chooses_who_starts() -> None:
 
 
 def test_the_lobby_chooses_the_absence_policy() -> None:
-    """A key goes through the policies and back to waiting, and two others change the time."""
     ui = Ui("Ann")
     opened = [seen.request_after(ui, seen.LOBBY, *"a" * presses, "o") for presses in range(6)]
     assert opened == [
@@ -115,7 +114,6 @@ def test_escape_leaves_the_lobby() -> None:
 
 
 def test_without_a_connection_one_request_waits() -> None:
-    """A second one and a refresh are refused; if the connection is closed for good, so are all."""
     lost = Ui("Ann", page=LobbyPage(TABLES), lost=Outage("The server stopped.", 5.0))
     ui, request = after_key(lost, "enter", seen.LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
@@ -147,7 +145,6 @@ def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Req
 
 
 def test_the_host_seats_bots() -> None:
-    """The only level immediately; of several, one is chosen already. Otherwise a notice says why not."""
     model = gathering(ANN, BOB, SeatSummary())
     one, two = (
         Ui("Ann", capabilities=Capabilities(levels=levels)) for levels in (("greedy",), ("random", "greedy"))
@@ -245,7 +242,6 @@ def test_the_page(size: tuple[int, int]) -> None:
 )
 @pytest.mark.parametrize("people", [1, 50])
 def test_any_window(size: tuple[int, int], people: int) -> None:
-    """Every line is as wide as the window; the tables and the unread remarks are seen in all of them."""
     width, height = size
     crowd = [PersonOnline(f"Visitor {number}", "playing", "ABCD") for number in range(people)]
     ui = after_update(in_lobby(*REMARKS), Online(crowd, 900), NOWHERE)
@@ -320,7 +316,6 @@ def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
 
 
 def test_people_online_are_muted_by_name() -> None:
-    """Completion knows the names; what the muted say is not kept, until they are heard again."""
     ui = seen.after(in_lobby(), NOWHERE, ":", *"mute B", "tab")
     assert seen.line_of(ui) == "mute Bob"
     ui = after_update(seen.after(ui, NOWHERE, "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
@@ -333,7 +328,6 @@ def test_people_online_are_muted_by_name() -> None:
 
 
 def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
-    """The page says so, and the key to talk asks for another name."""
     ui = replace(in_lobby(), company=OnlineList(fault="Someone on this server already has that name."))
     assert "already has that name" in shown(ui)
     assert "already has that name" in " ".join(row[76:119].strip() for row in shown(ui, 120, 40).splitlines())
@@ -342,7 +336,6 @@ def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
 
 
 def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
-    """At a server without one, the keys are not offered, and say so."""
     ui = Ui("Ann", seen.ADDRESS, page=LobbyPage(TABLES))
     assert " say" not in shown(ui)
     for key in ("t", "T"):

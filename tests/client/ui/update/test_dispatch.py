@@ -31,7 +31,6 @@ from tests.games import played
 
 
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
-    """The keys ask for it on the result page, and only there."""
     ui, model = seen.over()
     able = replace(ui, page=Result(), capabilities=Capabilities(looks_back=True, analyses=True, saves=True))
     wanted = {
@@ -49,7 +48,6 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
 
 
 def test_escape_lets_a_spectator_leave() -> None:
-    """While tiles are laid and while pieces are placed; a player's puts back what was chosen."""
     for game in (played(GameOptions(3), 1, 1), played(GameOptions(3, random_layout=True), 1, 6)):
         model = seen.model_of(game, None)
         assert seen.request_after(seen.ui_of(game, model), model, "escape") == Leave(NEW)
@@ -68,7 +66,6 @@ def test_moves_are_taken_back_against_bots_alone() -> None:
 
 
 def test_hints_where_the_table_allows_them() -> None:
-    """On the player's own turn; the bottom line offers the key only then."""
     ui, model = seen.placing()
     allowed = replace(ui, capabilities=Capabilities(hints=True))
     assert "no hints" in seen.notice_of(seen.after(allowed, model, "s"))
@@ -157,7 +154,6 @@ def test_spectators_are_not_offered_what_players_do() -> None:
 
 
 def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
-    """By keys and clicks; Esc and Backspace put it back, and what is closed is told with what is open."""
     ui, model = seen.laying()
     assert isinstance(model.legal, LegalLays)
     first, *others = model.legal.positions
@@ -187,7 +183,6 @@ def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
 
 
 def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
-    """By keys, clicks and typed lines; Enter or the same click confirms, anything else cancels."""
     ui, model = seen.laying()
     assert isinstance(model.legal, LegalLays)
     first, second = model.legal.positions[:2]
@@ -250,7 +245,6 @@ def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
 
 
 def test_a_piece_is_picked_and_placed() -> None:
-    """By keys and clicks, once until there is an answer; where it may not lie, the server says so."""
     ui, model = seen.placing()
     field, taken = free_field(model), next(iter(seen.view_of(model).placed))
     ui = seen.with_cursor(ui, seen.view_of(model).layout.hexes[field])
@@ -274,7 +268,6 @@ def test_a_piece_is_picked_and_placed() -> None:
 
 
 def test_what_cannot_be_placed_is_explained() -> None:
-    """Without a chosen piece, with the cursor on a hill, or without a seat, there is nothing to send."""
     ui, model = seen.placing()
     assert seen.notice_of(seen.after(ui, model, "enter"))
     assert seen.notice_of(
@@ -333,7 +326,6 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
 
 
 def test_scoring_skips_hill_by_hill() -> None:
-    """Each skip leads to the next hill, in the order A to G, and the last one to the result."""
     ui, model = seen.over()
     hills = []
     for _ in range(7):

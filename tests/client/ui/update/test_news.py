@@ -66,7 +66,6 @@ from tests.games import all_eyes, games, played
 
 @given(games())
 def test_every_event_is_put_into_words(game: Game) -> None:
-    """Each event is one sentence, except those of the scoring, which the walk-through shows."""
     for seat, eyes in enumerate(all_eyes(game), start=-1):
         model = model_of(game, None if seat < 0 else seat)
         for event in game.events:
@@ -141,7 +140,6 @@ def test_an_unstable_connection_does_not_fill_the_log() -> None:
 
 
 def test_rematches_votes_and_bots_are_logged() -> None:
-    """At the old table, at the next one, and in a game with a policy; never as mere absence."""
     ui, model = Ui("Ann"), TableModel("KXQT")
     ann, bob = SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)
     away = SeatSummary("Bob", votes_needed=1)
@@ -158,7 +156,6 @@ def test_rematches_votes_and_bots_are_logged() -> None:
 
 
 def test_an_announcement_stays_until_it_is_closed() -> None:
-    """Whatever else happens; keys that play the game neither close it nor reach the game behind it."""
     game = played(GameOptions(3, random_layout=True), 1, 5)
     model = model_of(game, 0)
     ui = after_update(
@@ -237,7 +234,6 @@ def test_a_move_made_because_time_was_up_is_explained() -> None:
 
 
 def test_talk_stands_apart_from_the_log() -> None:
-    """Each remark has its speaker, spectators are marked as such, and players have their people's colour."""
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
     ui = ui_of(game, model)
@@ -398,7 +394,6 @@ OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
 
 
 def test_the_page_follows_the_table() -> None:
-    """From the lobby to the result and back; choices stay on their page, and are dropped on others."""
     ui = Ui("Ann", page=LOBBY)
     for model, page in (
         (TABLE, Gathering()),

@@ -74,7 +74,6 @@ def screen(ui: Ui, width: int = 80, height: int = 24, *, glyphs: GlyphSet = UNIC
 
 @given(games())
 def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
-    """The last stop equals a snapshot, for all eyes, and every move has one stop."""
     recording = recording_of(game)
     for eyes in all_eyes(game):
         assert recording.view(recording.end, eyes) == snapshot(game.view, eyes)
@@ -99,13 +98,11 @@ def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
     ],
 )
 def test_names_are_read_from_comments_if_they_are_safe(comment: str, name: str) -> None:
-    """Otherwise the seat's number is the name."""
     game = played(GameOptions(2), 1, 3)
     assert Recording.of(game.events, names_in(f"palatinus record 1\n{comment}\n")).names[0] == name
 
 
 def test_keys_go_forward_and_back() -> None:
-    """Keys go by one move or one round, and never beyond the ends."""
     ui = start()
     assert isinstance(ui.page, replay.Replay)
     assert shown_stop(after(ui, "left", "up", "home")) == 0
@@ -116,7 +113,6 @@ def test_keys_go_forward_and_back() -> None:
 
 
 def test_the_scoring_of_a_record_is_walked_through() -> None:
-    """It follows the last move, step by step or hill by hill, to the result and back."""
     ui = after(start(), *seen.typed("42"))
     assert "all pieces placed" in screen(ui)
     ui = after(ui, "right")
@@ -145,7 +141,6 @@ def test_a_running_game_ends_with_its_last_move() -> None:
 
 
 def test_keys_change_the_eyes() -> None:
-    """Tab goes through all of them; a number, `a` and `w` choose directly."""
     ui = after(start(), *seen.typed("30"))
     recording = RECORDED
     every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in range(3)), SPECTATOR]
@@ -179,7 +174,6 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
 
 
 def test_typed_commands() -> None:
-    """Words choose stops and eyes and can be completed; mistakes are refused."""
     ui = start()
     assert shown_stop(after(ui, "g", "1", "2", "enter")) == 12
     assert shown_stop(after(ui, *seen.typed("go 42"))) == 42
@@ -199,7 +193,6 @@ def test_typed_commands() -> None:
 
 
 def test_help_and_quitting() -> None:
-    """Help is the same as elsewhere, and quitting asks nothing, since nothing is lost."""
     ui = start()
     assert after(ui, "?").overlay == Reading(Topic.HELP)
     assert "to the move whose number" in screen(after(ui, "?"))
@@ -233,7 +226,6 @@ def page(name: str) -> Ui:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name: str) -> None:
-    """The pages of a record at the least size; read the files to see them."""
     seen.assert_screen(f"replay-{name}-80x24", screen(page(name)))
 
 
@@ -259,7 +251,6 @@ def is_offered(ui: Ui, act: Act) -> bool:
 
 
 def test_the_key_begins_the_analysis_once() -> None:
-    """Not while it goes on, nor when all is judged; but again when it was stopped."""
     ui = begun()
     recording = replay_of(ui).recording
     assert is_offered(ui, Act.ANALYSE)
@@ -286,7 +277,6 @@ def test_what_cannot_be_analysed() -> None:
 
 
 def test_escape_stops_the_analysis_first() -> None:
-    """Only then does it leave; q leaves immediately."""
     ui = replay.with_analysis(begun(), analysis_of(record_of(3), 5))
     assert pressed_at(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
     assert pressed_at(ui, "q")[1] == requests.Errand.QUIT
@@ -310,7 +300,6 @@ def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
 
 
 def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
-    """And from the last to the first; the chances stay wherever one goes, and whose eyes one borrows."""
     ui = replay.after_analysis(replay.with_analysis(begun(), analysis_of(record_of(3))))
     analysis = replay_of(ui).analysis
     assert analysis is not None
@@ -406,7 +395,6 @@ def scoring() -> tuple[Ui, TableModel]:
 
 
 def test_autoplay_shows_every_step_long_enough_to_read() -> None:
-    """It goes from the first step to the result, and shows longer sentences for longer."""
     ui, model = scoring()
     ui = seen.after(ui, model, "r")
     reached, ticks = [0], {0: 0}

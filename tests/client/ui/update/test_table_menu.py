@@ -77,7 +77,6 @@ def effects(page: MenuPage, model: TableModel) -> list[object]:
 
 
 def test_a_bot_is_no_player_in_the_menu() -> None:
-    """It can be removed before the game, but not made host, and it is never away."""
     seats = [
         messages.SeatSummary("Ann", here=True),
         messages.SeatSummary("greedy-1", here=True, level="greedy"),
@@ -99,7 +98,6 @@ def test_a_bot_is_no_player_in_the_menu() -> None:
 
 
 def test_the_host_finds_everything_in_the_menu() -> None:
-    """Before the game all settings, seats and people; in it those who are away, and the end."""
     _, model = gathering()
     assert set(MenuPage) - {MenuPage.MAIN, MenuPage.SUBSTITUTE, MenuPage.END} <= set(
         effects(MenuPage.MAIN, model)
@@ -146,7 +144,6 @@ def test_every_example_of_a_command_can_be_typed(command: TableCommand) -> None:
 
 
 def test_ready_is_said_and_taken_back() -> None:
-    """By a key, in the menu, and typed; a spectator learns why not."""
     ui, model = gathering(1)
     assert seen.request_after(ui, model, "r") == messages.SayReady(NEW, on=True)
     ann, bob, free = table(model).seats
@@ -297,7 +294,6 @@ def test_a_move_is_taken_back_among_people() -> None:
 
 
 def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
-    """In the menu, which begins the line to be typed, if the server calls anybody."""
     ui, model = gathering(1)
     assert not any("called" in each.text for each in choices(MenuPage.MAIN, model, LEVELS, ui.talk))
     ui = replace(ui, capabilities=replace(ui.capabilities, notices=("mail", "url")))
@@ -336,7 +332,6 @@ def test_a_player_moves_to_a_free_seat() -> None:
 
 
 def test_the_menu_is_walked_and_closed() -> None:
-    """A choice without a target is made at once; one with a target has a page, from which Esc leads back."""
     ui, model = gathering()
     assert seen.request_after(ui, model, "o", "down", "enter") == messages.ChangeSetting(
         NEW, Private(on=True)
@@ -409,7 +404,6 @@ def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
 
 
 def test_a_taken_name_is_changed_on_the_spot() -> None:
-    """The line for another name is open, and what was refused is asked again under it."""
     ui = Ui("Ann", page=LobbyPage((messages.TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
     model = TableModel()
     refused = with_name_refusal(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
@@ -468,7 +462,6 @@ def test_the_log_tells_what_the_host_did() -> None:
 
 
 def test_what_muted_people_say_is_not_kept() -> None:
-    """By typed line or in the menu, players by seat or name, spectators by name or all together."""
     ui, model = gathering()
     said = (HeardRemark(Seat(1), "hi"), HeardRemark(None, "oh", "Zoe", 1), HeardRemark(None, "hm", None, 7))
 
@@ -548,7 +541,6 @@ def test_only_the_clock_of_the_player_on_turn_runs() -> None:
 
 
 def test_the_screen_ticks_only_if_something_counts_down() -> None:
-    """Outages with another attempt, timed absences and clocks count down."""
     ui, model = playing(ANN, BOB)
     assert not counting(ui, model)
     assert counting(replace(ui, lost=Outage("Broken.", 101.0)), model)

@@ -93,7 +93,6 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
 
 
 def test_a_long_list_is_cut() -> None:
-    """The page says how many tables it leaves out."""
     tables = PAGES.tables("en", [summary(number) for number in range(65)])["tables"]
     assert tables.count("<a ") == 60
     assert "and 5 more tables" in tables
@@ -102,7 +101,6 @@ def test_a_long_list_is_cut() -> None:
 @examples(15)
 @given(st.text(max_size=20), st.sampled_from(LANGUAGES))
 def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
-    """The same elements come of any name."""
     plain = PAGES.tables(language, [summary(1, "T", "N")])["tables"]
     strange = PAGES.tables(language, [summary(1, f"<{name}>", f"&{name}'\"<script>")])["tables"]
     assert Elements(plain).found == Elements(strange).found
@@ -119,7 +117,6 @@ def table(players: int, stage: Stage = "playing", **changes: object) -> TableSta
 @examples(10)
 @given(games())
 def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
-    """Well-formed, with all parts, and the board described in words: six fields of each tile that lies."""
     state = table(game.view.seats, "over" if game.over else "playing")
     view = snapshot(game.view, SPECTATOR)
     parts, _last = table_parts(state, view, [redacted(event, SPECTATOR) for event in game.events[-8:]], None)
@@ -148,7 +145,6 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
 
 
 def test_a_player_is_asked_what_another_asks_for() -> None:
-    """Who has agreed can only withdraw that, and nobody who watches is asked."""
     game = played(GameOptions(3, random_layout=True), 1, 4)
     state = table(3, asked=Asked("take-back", [0]), may_ask=["take-back"])
     for seat, answers in ((Seat(0), ["No"]), (Seat(1), ["Yes", "No"])):
@@ -170,7 +166,6 @@ def test_a_player_reads_what_they_have_missed() -> None:
 
 
 def test_guests_are_told_how_to_come_over_ssh() -> None:
-    """Where they can, and at the host under which the browser found the server."""
     page = WebPages(ssh_port=7722).front("en", "http://attic:7733/", None)
     assert "<code>ssh -p 7722 attic</code>" in page
     assert "ssh -p" not in PAGES.front("en", "http://attic:7733/", None)
@@ -218,7 +213,6 @@ def test_a_table_without_a_free_seat_is_only_watched() -> None:
 
 
 def test_a_full_table_waits_to_start() -> None:
-    """In the list and on its own page."""
     full = TableSummary("KRTV", "Anna", 2, 2, "gathering")
     assert "waiting to start" in PAGES.tables("en", [full])["tables"]
     assert "waiting for players" in PAGES.tables("en", [structs.replace(full, taken=1)])["tables"]
