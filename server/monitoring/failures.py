@@ -23,9 +23,8 @@ class RepeatedFailure:
     `count` is the number of failures so far.
     """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         self.count = 0
-        self._now = now
         self._next_line = -math.inf
         self._told = 0  # how many a line has told of
         self._before = 0  # those until a line last said that it works
@@ -33,7 +32,7 @@ class RepeatedFailure:
     def add(self, number: int = 1) -> int:
         """Count so many failures; return how many to log now, 0 if there was a line lately."""
         self.count += number
-        if (now := self._now()) < self._next_line:
+        if (now := time.monotonic()) < self._next_line:
             return 0
         self._next_line = now + _SECONDS_BETWEEN_LINES
         told, self._told = self._told, self.count

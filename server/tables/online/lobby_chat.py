@@ -5,6 +5,7 @@ round pauses to let other work run, and the more people listen, the longer the w
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -71,7 +72,7 @@ class LobbyChat:
             self.leave(holder.session)
         if person is None:
             heard = self._remarks.count - self._remarks.recent_count()
-            person = Person(session, name, heard, proofs)
+            person = Person(session, name, heard, proofs, time.time())
             session.on_move = lambda: self._note_move(session)
         person.name, person.proofs = name, proofs
         self._people.put(person)

@@ -1,9 +1,8 @@
 """People with a name in the lobby, until their connections end; no two of their names look alike."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol.codes import Code
@@ -34,8 +33,8 @@ class Person:
     name: str
     heard: int
     proofs: frozenset[str]
+    since: float
     shown: bytes = b""
-    since: float = field(default_factory=time.time)
 
     @property
     def listens(self) -> bool:

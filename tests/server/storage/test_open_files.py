@@ -11,6 +11,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -293,9 +294,10 @@ async def test_a_crowd_that_asks_for_the_health_page_writes_little() -> None:
     assert len(tried) == 1
 
 
-def test_a_repeated_failure_is_logged_once_a_minute() -> None:
+def test_a_repeated_failure_is_logged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    failure = RepeatedFailure(lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    failure = RepeatedFailure()
     assert failure.works() == 0
     assert [failure.add(), failure.add(), failure.add(4)] == [1, 0, 0]
     now = 60.0
