@@ -15,7 +15,7 @@ from typing import Final
 from simulation.broken import MISTAKES, prove
 from simulation.plan import Choice, plan_of
 from simulation.running import outcomes, shrink
-from simulation.world import Outcome
+from simulation.verdict import Outcome
 
 _SECONDS_BETWEEN_LINES: Final = 30.0
 _SHOWN: Final = 5  # findings of a kind

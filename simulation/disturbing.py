@@ -15,7 +15,7 @@ from simulation.judging.ownership import SAID_BY_NODES
 from simulation.machine.network import Network
 from simulation.plan import FaultKind, Moment, PlannedFault, WorldPlan
 from simulation.server import Server
-from simulation.verdict import Verdict
+from simulation.verdict import Outcome
 from simulation.wiretap import Wiretap
 
 _LOOK: Final = 0.02
@@ -44,18 +44,13 @@ class Disturbing:
         network: Network,
         players: Sequence[str],
         *,
-        counts: Counter[str],
-        verdict: Verdict,
+        outcome: Outcome,
         woken: Callable[[Server], None],
     ) -> None:
-        self._plan = plan
-        self._servers = servers
-        self._database = database
+        self._plan, self._players = plan, players
+        self._servers, self._database, self._network = servers, database, network
+        self._counts, self._verdict = outcome.counts, outcome.verdict
         self._woken = woken  # is told which server goes on after a pause
-        self._network = network
-        self._players = players
-        self._counts = counts
-        self._verdict = verdict
         self._to_come = sorted(plan.faults, key=lambda fault: (fault.moves, fault.pieces))
         self._pieces: Counter[int] = Counter()  # that have come since a fault's moves, by the faults' numbers
         self._ended: set[str] = set()

@@ -23,7 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from client.network.transport import ServerAccess
 from protocol.absence import WAIT, ByBot
 from server.errors import JournalError
 from server.storage.entries import Entry
@@ -34,9 +33,9 @@ from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, read_n
 from simulation.judging.tables import TablesJudge
 from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
-from simulation.people.plan import Crowd, games
-from simulation.people.visitors import Ports, Route
-from simulation.verdict import Verdict, journal_in, long_tables_in, stored_in
+from simulation.people.plan import Crowd
+from simulation.people.visitors import Route
+from simulation.verdict import Outcome, Verdict, journal_in, long_tables_in, stored_in
 from simulation.wiretap import Wiretap
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
 from tests.server.process import ServerProcess
@@ -124,10 +123,6 @@ def _itself(server: RealServer) -> RealServer:
     return server
 
 
-def _hold_nothing(_ports: Ports) -> Callable[[], None]:
-    return lambda: None
-
-
 async def _carry(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, feed: Callable[[bytes], None], room: float
 ) -> bool:
@@ -147,9 +142,8 @@ class Round:
     """Plays the games of a plan on one server, or on nodes that share a database, and judges them."""
 
     def __init__(self, plan: Crowd, folder: Path, nodes: int, faults: int) -> None:
-        self.counts: Counter[str] = Counter()
-        self.verdict = Verdict()
-        self.long_tables: set[str] = set()
+        self.outcome = Outcome()
+        self._long_tables: set[str] = set()
         self._plan = plan
         self._rng = random.Random(f"{plan.seed} faults")
         self._faults = faults
@@ -223,10 +217,8 @@ class Round:
     # -- playing ------------------------------------------------------------------------------------
 
     def _games(self, port: int) -> Games:
-        plan = self._plan
-        url = f"ws://127.0.0.1:{port}"
-        way = Route(url, ServerAccess(), _hold_nothing, plan.longest_hold, plan.talk)
-        return Games(plan, games(plan), way, self.counts, self.verdict, between_games=lambda: None)
+        way = Route(f"ws://127.0.0.1:{port}", self._plan.longest_hold, self._plan.talk)
+        return Games(self._plan, way, self.outcome)
 
     async def _play(self, parties: Games) -> None:
         """Play all games, with a fault after every few moves; stop if nobody moves for too long."""
@@ -236,12 +228,12 @@ class Round:
         try:
             while not playing.done() and loop.time() < since + _PATIENCE:
                 await asyncio.wait((playing,), timeout=_LOOK)
-                if self.counts["moves"] > moves:
-                    moves, since = self.counts["moves"], loop.time()
-                if moves >= next_fault and self.counts["faults"] < self._faults:
-                    self.counts["faults"] += 1
+                if self.outcome.counts["moves"] > moves:
+                    moves, since = self.outcome.counts["moves"], loop.time()
+                if moves >= next_fault and self.outcome.counts["faults"] < self._faults:
+                    self.outcome.counts["faults"] += 1
                     await self._fail()
-                    next_fault = self.counts["moves"] + self._rng.randrange(5, 15)
+                    next_fault = self.outcome.counts["moves"] + self._rng.randrange(5, 15)
         finally:
             playing.cancel()  # the verdict lists the games that have not ended
             with contextlib.suppress(asyncio.CancelledError):
@@ -251,7 +243,7 @@ class Round:
         """Kill a server or two, or let database or lines fail, each as long as it lasts."""
         cluster, seconds = self._cluster, self._rng.choice([0.0, 0.3, 1.5]) * _LEASE
         kind = "kill" if cluster is None else next(self._kinds)
-        self.counts[f"faults: {kind}"] += 1
+        self.outcome.counts[f"faults: {kind}"] += 1
         at = self._rng.randrange(len(self._servers))
         if kind == "kill":
             await self._kill(self._servers[at])
@@ -272,7 +264,7 @@ class Round:
         """Kill it, and note which tables were long: its next start lists what is left of them."""
         await server.end()
         if self._cluster is None:
-            self.long_tables |= long_tables_in(self._data)
+            self._long_tables |= long_tables_in(self._data)
 
     # -- judging ------------------------------------------------------------------------------------
 
@@ -283,24 +275,23 @@ class Round:
         journal = stored_in(await asyncio.to_thread(DatabaseTables(self._cluster.url).everything))
         connection = await Database(self._cluster.url).connect()
         try:
-            ownership, self.long_tables = await read_notes(connection)
+            ownership, self._long_tables = await read_notes(connection)
         finally:
             await connection.close()
-        self.counts["tables that went to another node"] += ownership.changes
+        self.outcome.counts["tables that went to another node"] += ownership.changes
         return journal, ownership
 
     async def _judge(self, parties: Games) -> None:
-        verdict = self.verdict
-        self.counts["connections"] += len(self._proxy.taps)
-        self.counts["connections cut"] += self._proxy.cuts
+        verdict = self.outcome.verdict
+        self.outcome.counts["connections"] += len(self._proxy.taps)
+        self.outcome.counts["connections cut"] += self._proxy.cuts
         try:
             journal, ownership = await self._journal()
         except JournalError as error:
             verdict.lost.append(str(error))
             return
-        TablesJudge(self._plan, self, journal, ownership, counts=self.counts, verdict=verdict).judge_all(
-            parties.parties, self._proxy.taps
-        )
+        judge = TablesJudge(self._plan, journal, ownership, self._long_tables, self.records_of, self.outcome)
+        judge.judge_all(parties.parties, self._proxy.taps)
         tokens = {player.token for party in parties.parties for player in party.everybody if player.token}
         for server in self._servers:
             for line in server.logged():
@@ -325,8 +316,8 @@ async def run(count: int, faults: int, seed: str) -> tuple[Counter[str], Verdict
         with tempfile.TemporaryDirectory(prefix="palatinus-real-") as folder:
             one = Round(plan, Path(folder), nodes, faults // 2)
             await one.run()
-        counts.update(one.counts)
-        verdict.add(one.verdict)
+        counts.update(one.outcome.counts)
+        verdict.add(one.outcome.verdict)
     return counts, verdict
 
 

@@ -18,8 +18,9 @@ from typing import Final
 from server.tables.names import skeleton
 from simulation.machine.loop import Trace
 from simulation.plan import Choice, plan_of
+from simulation.verdict import Outcome
 from simulation.week import Week
-from simulation.world import Outcome, World
+from simulation.world import World
 
 _MOST_SECONDS: Final = 300.0  # of a simulation, in real time: then something runs in a circle
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - files in memory, in folders of our own

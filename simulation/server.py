@@ -141,12 +141,6 @@ class Server:
         if self.process is not None:
             self.died = self.process.dead = True
 
-    def do(self, what: Callable[[Running], object]) -> None:
-        """Have the process do something, if it runs."""
-        running, process = self.running, self.process
-        if running is not None and process is not None and not process.dead:
-            process.call_soon(lambda: what(running))
-
     def kill(self, *, power: bool = False) -> None:
         """End the process at once; with the power, what it has not synced is lost as well."""
         process = self.process

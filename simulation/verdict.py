@@ -1,6 +1,7 @@
 """What a round has found wrong, and the journal that it is compared with, as servers have left it."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,23 @@ class Verdict:
     def __bool__(self) -> bool:
         """Return whether anything is wrong."""
         return any(self.kinds().values())
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a simulation has found, and what happened in it."""
+
+    verdict: Verdict = field(default_factory=Verdict)
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0  # that have passed in it
+    cpu: float = 0.0  # seconds of a real processor
+    failure: str = ""  # why the simulation itself failed
+    digest: str = ""
+    last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.verdict or self.failure)
 
 
 async def journal_in(data: Path) -> dict[str, list[Entry]]:

@@ -17,7 +17,6 @@ from server.tables.state.persistent_state import PersistentState
 from simulation.database.server import LEASE_SECONDS
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games, Party
-from simulation.people.plan import games
 from simulation.plan import FaultKind, Moment, PlannedFault
 from simulation.server import Server
 from simulation.world import World
@@ -54,11 +53,10 @@ class Week(World):
         # Nodes that hear nothing look less often, as their lease is longer: else it is most of the work.
         vars(channel)["_SECONDS_BETWEEN_BEATS"] *= self._plan.lease / LEASE_SECONDS
         logging.getLogger("server").setLevel(logging.INFO)  # which says when the stand-in moves
-        plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
         for absent in (self._browser, self._guests, self._stranger):
             absent.end()
         way = await self._start()
-        self._games = Games(plan.people, games(plan.people), way, counts, verdict, between_games=lambda: None)
+        self._games = Games(self._plan.people, way, self.outcome)
         disturbing = asyncio.create_task(self._disturbing.run())
         striking = asyncio.create_task(self._strike_now_and_then())
         try:
@@ -71,7 +69,7 @@ class Week(World):
         await self._disturbing.end()
         disturbing.cancel()
         await asyncio.sleep(_DAY / 2)  # for the last notices
-        counts["days"] += int(self._clock.now / _DAY)
+        self.outcome.counts["days"] += int(self._clock.now / _DAY)
         await self._end()
         await self._judge()
 

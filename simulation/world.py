@@ -5,9 +5,8 @@ import gc
 import logging
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,6 @@ import asyncpg
 
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
-from client.network.transport import ServerAccess
 from client.ui.web.pages import WebPages
 from protocol.messages import TableState
 from server.config import Config, Limits
@@ -32,13 +30,12 @@ from simulation.machine.loop import EPOCH, Clock, Process, Stuck, Trace
 from simulation.machine.network import Network, NetworkConnection, Weather
 from simulation.people.evening import EveningGuest, hold_evening, judge_evening
 from simulation.people.games import Games
-from simulation.people.plan import games
 from simulation.people.postbox import Postbox
-from simulation.people.strangers import Bots, Stranger, browse
+from simulation.people.strangers import Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import WorldPlan
 from simulation.server import Log, NotStarted, Server, begin, records_in
-from simulation.verdict import Verdict, journal_in, stored_in
+from simulation.verdict import Outcome, journal_in, stored_in
 from simulation.wiretap import Wiretap
 
 PORT: Final = 4000
@@ -58,32 +55,14 @@ _SECONDS_FOR_RECORDS: Final = 60.0
 _LAST_MESSAGES: Final = 6  # of a connection, in the report of a failure
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What a simulation has found, and what happened in it."""
-
-    verdict: Verdict = field(default_factory=Verdict)
-    counts: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0  # that have passed in it
-    cpu: float = 0.0  # seconds of a real processor
-    failure: str = ""  # why the simulation itself failed
-    digest: str = ""
-    last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.verdict or self.failure)
-
-
 class World:
-    """The world of a plan, with its files in `folder`; as `Evidence`, where it is judged.
+    """The world of a plan, with its files in `folder`.
 
     One Python process has one world, and does nothing else.
     """
 
     def __init__(self, plan: WorldPlan, folder: Path, trace: Trace) -> None:
         self.outcome = Outcome()
-        self.access = ServerAccess()
         self.taps: list[Wiretap] = []
         self._plan = plan
         self._trace = trace
@@ -100,8 +79,7 @@ class World:
         self._browser = Process(clock, self._network, "browser", "10.0.2.1", rng)
         self._guests = Process(clock, self._network, "evening", _EVENING, rng)
         self._stranger = Process(clock, self._network, "stranger", _STRANGER, rng)
-        counts, verdict = self.outcome.counts, self.outcome.verdict
-        self.postbox = Postbox(clock, random.Random(f"{plan.seed} postbox"), counts)
+        self.postbox = Postbox(clock, random.Random(f"{plan.seed} postbox"), self.outcome.counts)
         config = Config(
             host=HOST,
             port=PORT,
@@ -123,7 +101,7 @@ class World:
         self._host = HOST if plan.nodes == 1 else NAME
         configs = [config]
         if plan.nodes > 1:
-            self.database = DatabaseServer(clock, rng, plan.line_weather, counts)
+            self.database = DatabaseServer(clock, rng, plan.line_weather, self.outcome.counts)
             asyncpg.connect = self.database.connect
             configs = [self._config_of_node(config, number) for number in range(1, plan.nodes + 1)]
             self._network.route = self._route
@@ -140,8 +118,7 @@ class World:
             self.database,
             self._network,
             _PLAYERS,
-            counts=counts,
-            verdict=verdict,
+            outcome=self.outcome,
             woken=self._mark,
         )
         self._strangers_taps: list[Wiretap] = []
@@ -167,8 +144,6 @@ class World:
         if self.outcome.verdict:
             self.outcome.last = self._last_of_each()
         return self.outcome
-
-    # -- what is judged as in chaos -------------------------------------------------------------------
 
     @property
     def long_tables(self) -> set[str]:
@@ -258,23 +233,20 @@ class World:
     # -- playing ----------------------------------------------------------------------------------------
 
     async def _live(self) -> None:
-        plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
+        plan, outcome = self._plan, self.outcome
         way = await self._start()
         self._games = Games(
             plan.people,
-            games(plan.people),
             way,
-            counts,
-            verdict,
+            outcome,
             between_games=self._disturbing.at_rematch,
-            bots=Bots(self._new_bot, begin),
+            new_process=self._new_bot,
         )
-        strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), counts)
+        strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), outcome.counts)
         others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
         evening = None
         if plan.evening is not None:
-            attending = hold_evening(way, plan.seed, counts, verdict)
-            evening = begin(self._guests, attending)
+            evening = begin(self._guests, hold_evening(way, plan.seed, outcome))
         async with asyncio.TaskGroup() as around:
             side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
             playing = around.create_task(self._games.play_all())
@@ -306,7 +278,7 @@ class World:
                 starting.create_task(server.start())
         people = self._plan.people
         scale, url = min(1.0, people.longest_hold), f"ws://{self._host}:{PORT}"
-        return Route(url, self.access, self._hold, scale, people.talk, postbox=self.postbox)
+        return Route(url, scale, people.talk, postbox=self.postbox, hold=self._hold)
 
     async def _wait_while_moves_come(self, playing: "asyncio.Task[None]") -> None:
         """Return when nobody has moved for as long as the plan has patience, since the last fault."""
@@ -400,8 +372,10 @@ class World:
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes
-        tables = TablesJudge(self._plan.people, self, journal, ownership, counts=counts, verdict=verdict)
-        tables.judge_all(parties, self.taps)
+        judge = TablesJudge(
+            self._plan.people, journal, ownership, self.long_tables, self.records_of, self.outcome
+        )
+        judge.judge_all(parties, self.taps)
         tokens = {player.token for party in parties for player in party.everybody if player.token}
         self._judge_strangers({table for party in parties for table in party.tables}, tokens)
         self._judge_log(tokens)

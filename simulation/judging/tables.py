@@ -1,9 +1,9 @@
 """The verdict on a table: what everybody there saw and was told, compared with its entries."""
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from server.storage.entries import Entry, TookBack
 from simulation.judging.history import History
@@ -19,48 +19,32 @@ from simulation.judging.wire_checks import (
 )
 from simulation.people.games import Party
 from simulation.people.plan import Crowd
-from simulation.verdict import Verdict
+from simulation.verdict import Outcome
 from simulation.wiretap import Wiretap
 
 
-class Evidence(Protocol):
-    """What servers have left besides a journal; `long_tables` may have been shortened in it."""
-
-    @property
-    def long_tables(self) -> set[str]:
-        """Return the tables whose journal may have been shortened."""
-
-    def records_of(self, table: str) -> list[Path]:
-        """Return the records of a table's game that were written."""
-
-
+@dataclass(frozen=True, slots=True)
 class TablesJudge:
-    """Judges the tables of a round, with `journal` their entries, into `verdict`."""
+    """Judges the tables of a round, with `journal` their entries, into `outcome`.
 
-    def __init__(
-        self,
-        plan: Crowd,
-        servers: Evidence,
-        journal: dict[str, list[Entry]],
-        ownership: Ownership | None,
-        *,
-        counts: Counter[str],
-        verdict: Verdict,
-    ) -> None:
-        self._plan = plan
-        self._servers = servers
-        self._journal = journal
-        self._ownership = ownership
-        self._counts = counts
-        self._verdict = verdict
+    `long_tables` may have been shortened in the journal; `records_of` finds the records that were written.
+    """
+
+    plan: Crowd
+    journal: dict[str, list[Entry]]
+    ownership: Ownership | None
+    long_tables: set[str]
+    records_of: Callable[[str], list[Path]]
+    outcome: Outcome
 
     def judge_all(self, parties: Sequence[Party], every_tap: Sequence[Wiretap]) -> None:
         """Judge what was heard on all connections, and the tables where these parties have played."""
+        verdict = self.outcome.verdict
         taps: dict[str, list[Wiretap]] = defaultdict(list)
         for tap in every_tap:
-            check_catching_up(tap, self._verdict)
-            check_lobby(tap, self._verdict)
-            self._verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
+            check_catching_up(tap, verdict)
+            check_lobby(tap, verdict)
+            verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
             for table in tap.tables:
                 taps[table].append(tap)
         for party in parties:
@@ -69,38 +53,38 @@ class TablesJudge:
     def _judge(self, party: Party, tables: Sequence[str], taps: dict[str, list[Wiretap]]) -> None:
         """Judge these of the tables where a party has played; `taps` are by tables."""
         if party.ended < len(tables):
-            where = _where_it_stands(self._journal.get(party.tables[-1], []), party)
-            self._verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")
+            where = _where_it_stands(self.journal.get(party.tables[-1], []), party)
+            self.outcome.verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")
         for table in tables:
-            if table in self._journal:
-                self._judge_table(table, party, self._journal[table], taps[table])
+            if table in self.journal:
+                self._judge_table(table, party, self.journal[table], taps[table])
             else:
-                self._verdict.lost.append(f"{table}: no game in the journal")
+                self.outcome.verdict.lost.append(f"{table}: no game in the journal")
 
     def _judge_table(self, table: str, party: Party, entries: list[Entry], taps: list[Wiretap]) -> None:
         try:
-            judge = Judge(table, entries, shortened=table in self._servers.long_tables)
+            judge = Judge(table, entries, shortened=table in self.long_tables)
         except Exception as error:  # noqa: BLE001 - whatever the fold of entries raises that make no sense
-            self._verdict.different.append(f"{table}: its entries make no sense: {error!r}")
+            self.outcome.verdict.different.append(f"{table}: its entries make no sense: {error!r}")
             return
         if not judge.began:
-            self._verdict.lost.append(f"{table}: no game in the journal")
+            self.outcome.verdict.lost.append(f"{table}: no game in the journal")
             return
-        self._counts["moves taken back"] += sum(isinstance(entry, TookBack) for entry in entries)
+        self.outcome.counts["moves taken back"] += sum(isinstance(entry, TookBack) for entry in entries)
         certain = taps
-        if self._ownership is not None:
-            whole = table not in self._servers.long_tables
-            certain = self._ownership.check(table, entries, taps, self._verdict, whole=whole)
+        if self.ownership is not None:
+            whole = table not in self.long_tables
+            certain = self.ownership.check(table, entries, taps, self.outcome.verdict, whole=whole)
         first = table == party.tables[0]
         judge.judge(party.everybody, party.spectators if first else ())
         judge.judge_removed(party.former)
-        if table in self._servers.long_tables:
-            self._counts["tables too long to compare what was told of them"] += 1
+        if table in self.long_tables:
+            self.outcome.counts["tables too long to compare what was told of them"] += 1
         else:
             judge.history.check_told(certain, judge.verdict)
         check_answers(table, entries, taps, judge.verdict)
-        records = self._servers.records_of(table)
-        self._counts["records compared"] += len(records)
+        records = self.records_of(table)
+        self.outcome.counts["records compared"] += len(records)
         texts = defaultdict(list)
         for record in records:
             texts[record.parent].append(record.read_text(encoding="utf-8"))
@@ -115,10 +99,10 @@ class TablesJudge:
         for tap in taps:
             judge.listen(tap, {player.token for player in party.everybody})
             check_quiet(table, tap, judge.verdict)
-        archives = self._plan.most_tables < self._plan.games
+        archives = self.plan.most_tables < self.plan.games
         check_chat(table, certain, taps, judge.verdict, archives=archives)
         check_kept_seats(table, entries, taps, judge.verdict)
-        self._verdict.add(judge.verdict)
+        self.outcome.verdict.add(judge.verdict)
 
 
 def _where_it_stands(entries: list[Entry], party: Party) -> str:

@@ -1,6 +1,5 @@
 """What people at a table do beside moving, at odd moments: host powers, pauses, seats and peoples."""
 
-import asyncio
 import random
 import time
 from collections import Counter
@@ -34,6 +33,7 @@ from protocol.messages import (
     TableState,
 )
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
+from simulation.people.visitors import Route
 
 # How often something is done, of the times at which a player looks around:
 _BEFORE_THE_GAME: Final = 0.4
@@ -57,19 +57,16 @@ class Company:
     quiet: bool = False  # its host keeps what spectators say from the players
     people: set[str] = field(default_factory=set)  # names of those who play there ...
     guests: set[str] = field(default_factory=set)  # ... and of programs in processes of their own
-    closed: bool = False  # or about to be, by those who run the server
-    over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(slots=True)
 class Deeds:
-    """What one player does at its table beside moving; `private` and `once_public` are those of `Route`."""
+    """What one player does at its table beside moving."""
 
     company: Company
     rng: random.Random
     counts: Counter[str]
-    private: set[str]
-    once_public: set[str]
+    way: Route
     program: bool = False
 
     def may_start(self) -> bool:
@@ -199,12 +196,12 @@ class Deeds:
     async def _make_private(self, connection: Connection, request: ChangeSetting, *, on: bool) -> None:
         table = connection.model.table
         assert table is not None
-        if not on or table not in self.private:  # a rematch's table, too
-            self.once_public.add(table)
-        self.private.discard(table)  # until it is known to be so
+        if not on or table not in self.way.private:  # a rematch's table, too
+            self.way.once_public.add(table)
+        self.way.private.discard(table)  # until it is known to be so
         await connection.ask(request)
         if on:
-            self.private.add(table)
+            self.way.private.add(table)
 
     def _is_away(self, summary: SeatSummary) -> bool:
         """Return whether a person should be in the seat, who is not here."""

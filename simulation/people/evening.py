@@ -17,7 +17,7 @@ from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart
 from server.net.tokens import token_hash
 from server.storage.entries import Entry, PersonEntered, RoundDrawn, TableResult
 from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
-from simulation.verdict import Verdict
+from simulation.verdict import Outcome, Verdict
 
 _GUESTS: Final = 7
 _ROUNDS: Final = 2
@@ -54,9 +54,7 @@ class EveningGuest:
         """Take part to the end."""
         while self.evening is None or not self.evening.over:
             try:
-                async with open_connection(
-                    self.way.url, timeouts=TIMEOUTS, access=self.way.access
-                ) as connection:
+                async with open_connection(self.way.url, timeouts=TIMEOUTS) as connection:
                     await self._take_part(connection)
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(PAUSE)
@@ -91,10 +89,10 @@ class EveningGuest:
                     await connection.ask(TakePart(NEW, "play"))  # it came too late for its game
 
 
-async def hold_evening(way: Route, seed: int, counts: Counter[str], verdict: Verdict) -> list[EveningGuest]:
+async def hold_evening(way: Route, seed: int, outcome: Outcome) -> list[EveningGuest]:
     """Have guests play the evening to its end, and return them."""
     guests = [
-        EveningGuest(number, way, random.Random(f"evening {seed} {number}"), counts)
+        EveningGuest(number, way, random.Random(f"evening {seed} {number}"), outcome.counts)
         for number in range(_GUESTS)
     ]
     try:
@@ -102,7 +100,7 @@ async def hold_evening(way: Route, seed: int, counts: Counter[str], verdict: Ver
             for guest in guests:
                 playing.create_task(guest.attend())
     except TimeoutError:
-        verdict.unfinished.append("the evening does not end")
+        outcome.verdict.unfinished.append("the evening does not end")
     return guests
 
 

@@ -2,21 +2,22 @@
 
 import asyncio
 import contextlib
+import itertools
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from client.network.transport import ConnectFailed, RequestRefused
 from protocol.messages import NEW, SeatBot
+from simulation.machine.loop import Process
 from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds
-from simulation.people.plan import Crowd, PlannedGame
+from simulation.people.plan import Crowd, PlannedGame, games
 from simulation.people.players import End, SimulatedPlayer
-from simulation.people.strangers import Bots, StrangersBot
+from simulation.people.strangers import StrangersBot
 from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
-from simulation.verdict import Verdict
+from simulation.verdict import Outcome
 
 _PAUSE: Final = 0.1  # before another table is tried
 _SECONDS_BETWEEN_TRIALS: Final = 1.0  # to take a seat that may become free
@@ -55,29 +56,26 @@ class Party:
 
 
 class Games:
-    """Plays the games of a plan; `parties` are those who play, `between_games` is called before a rematch."""
+    """Plays the games of a plan; `parties` are those who play.
+
+    `between_games` is called before a rematch, and `new_process` makes those in which bots of users run.
+    """
 
     def __init__(
         self,
         plan: Crowd,
-        games: list[PlannedGame],
         way: Route,
-        counts: Counter[str],
-        verdict: Verdict,
+        outcome: Outcome,
         *,
-        between_games: Callable[[], None],
-        bots: Bots | None = None,
+        between_games: Callable[[], None] = lambda: None,
+        new_process: Callable[[str], Process] | None = None,
     ) -> None:
         self.parties: list[Party] = []
-        self._plan = plan
-        self._games = games
-        self._way = way
-        self._counts = counts
-        self._verdict = verdict
-        self._between_games = between_games
-        self._bots = bots
+        self._plan, self._games, self._way = plan, games(plan), way
+        self._counts, self._verdict = outcome.counts, outcome.verdict
+        self._between_games, self._new_process = between_games, new_process
         self._rng = random.Random(f"{plan.seed} games")
-        self._newcomers = 0
+        self._newcomers, self._guests = itertools.count(1), itertools.count(1)
 
     async def play_all(self) -> None:
         """Play all games, as many at once as there are to be tables."""
@@ -176,7 +174,7 @@ class Games:
         table, company = party.tables[-1], party.company
         assert company is not None
         while not over.is_set():
-            number = self._newcomers = self._newcomers + 1
+            number = next(self._newcomers)
             player = self._player(
                 f"{self._plan.seed} newcomer {number}", f"Newcomer {number}", party.game, company
             )
@@ -207,9 +205,7 @@ class Games:
         rng = random.Random(seed)
         deeds = None
         if company is not None:
-            deeds = Deeds(
-                company, rng, self._counts, self._way.private, self._way.once_public, program=program
-            )
+            deeds = Deeds(company, rng, self._counts, self._way, program)
         kind = Correspondent if self._plan.by_letters else SimulatedPlayer
         return kind(
             self._way,
@@ -278,8 +274,9 @@ class Games:
                     self._counts["bots of the server seated"] += 1
                 for at, player in enumerate(players[1:], start=1):
                     await player.join(table, game.bots + at)
-                if game.guests and self._bots is not None:
-                    guest = self._bots.joined(self._way.url, table)
+                if game.guests and self._new_process is not None:
+                    process = self._new_process(f"bot {(at := next(self._guests))}")
+                    guest = StrangersBot(process, self._way.url, table, at)
                     guests.add(await guest.seated(host.connection))
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(_PAUSE)

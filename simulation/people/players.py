@@ -78,7 +78,6 @@ class End(enum.Enum):
 
     OVER = "the game is over"
     REMOVED = "the player was removed, or has left before the game"
-    CLOSED = "the table is closed"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -218,8 +217,6 @@ class SimulatedPlayer(Visitor):
                 await self._forge()
             await self.insist(self._resume)
         except RequestRefused as refusal:
-            if self.deeds is not None and self.deeds.company.closed and refusal.code in NO_TABLE:
-                return End.CLOSED
             if self.deeds is not None and refusal.code == Code.BAD_TOKEN:
                 self.lost_seat = True  # the verdict looks whether that was right
                 return End.REMOVED
@@ -263,8 +260,6 @@ class SimulatedPlayer(Visitor):
             model = connection.model
             if is_over(connection):
                 return End.OVER
-            if isinstance(update, TableClosed) and update.refused.code == Code.CLOSED_BY_SERVER:
-                return End.CLOSED
             if isinstance(update, TableClosed) and update.refused.code in _REMOVED:
                 self.lost_seat = True
                 return End.REMOVED

@@ -7,7 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
@@ -22,6 +22,7 @@ from protocol.messages import Hello, JoinTable, OpenTable, Resume
 from simulation.machine.loop import Process
 from simulation.people.random_messages import KINDS, RandomMessages
 from simulation.people.visitors import TIMEOUTS
+from simulation.server import begin
 
 # The kind of a piece that a page may show only in the scoring; another's wolf is `?*` until then.
 _WOLF: Final = re.compile(r"\b[ESLMA][mf]\*")
@@ -31,12 +32,12 @@ _LOOK: Final = 0.05
 
 
 class StrangersBot:
-    """`palatinus bot` at a table, in a process that is paused now and then."""
+    """`palatinus bot` that joins a table, in a process that is paused now and then."""
 
-    def __init__(self, process: Process, playing: "asyncio.Task[int]", said: io.StringIO) -> None:
-        self._process = process
-        self._playing = playing
-        self._said = said
+    def __init__(self, process: Process, url: str, table: str, number: int) -> None:
+        self._process, self._said = process, io.StringIO()
+        options = BotOptions(url, table, ("random",), seed=number, timeouts=TIMEOUTS)
+        self._playing = begin(process, run_bots(options, self._said, self._said))
 
     async def seated(self, host: Connection) -> str:
         """Return the bot's name once it has the table's last seat; raises ConnectFailed if it gives up."""
@@ -60,22 +61,6 @@ class StrangersBot:
     def end(self) -> None:
         """End the process."""
         self._process.end()
-
-
-class Bots:
-    """Starts bots, each in a process that `new_process` makes."""
-
-    def __init__(self, new_process: Callable[[str], Process], begin: Callable[..., Any]) -> None:
-        self._new_process = new_process
-        self._begin = begin
-        self._number = 0
-
-    def joined(self, url: str, table: str) -> StrangersBot:
-        """Start a bot that joins the table."""
-        self._number += 1
-        process, said = self._new_process(f"bot {self._number}"), io.StringIO()
-        options = BotOptions(url, table, ("random",), seed=self._number, timeouts=TIMEOUTS)
-        return StrangersBot(process, self._begin(process, run_bots(options, said, said)), said)
 
 
 async def browse(

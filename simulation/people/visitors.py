@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from client.network.connection import Connection, open_connection
-from client.network.transport import ConnectFailed, RequestRefused, ServerAccess, Timeouts
+from client.network.transport import ConnectFailed, RequestRefused, Timeouts
 from client.tables.draws import DrawsFault
 from client.tables.table import Closed, TableClosed, TableModel, TableUpdate, Update
 from engine.pieces import Seat
@@ -105,13 +105,12 @@ class Route:
     """
 
     url: str
-    access: ServerAccess
-    hold: Callable[[Ports], Callable[[], None]]
     scale: float  # of pauses: 1 for those of people
     talk: float  # of the news, on which a client says something
     private: set[str] = field(default_factory=set)
     once_public: set[str] = field(default_factory=set)
     postbox: Postbox | None = None  # where players are called
+    hold: Callable[[Ports], Callable[[], None]] = lambda _ports: lambda: None
 
 
 async def next_update(connection: Connection, seconds: float) -> Update | None:
@@ -150,9 +149,7 @@ class Visitor:
         """Open a connection, however many attempts that takes; the previous one stays open."""
         while True:
             try:
-                line = open_connection(
-                    self.way.url, client="chaos", timeouts=TIMEOUTS, access=self.way.access
-                )
+                line = open_connection(self.way.url, client="chaos", timeouts=TIMEOUTS)
                 self._connection = await self._open.enter_async_context(line)
                 break
             except ConnectFailed as error:
