@@ -47,7 +47,10 @@ CALLED = Evening("Friday", 2, 3, 60, people=[ANN, BOB], tables=[EveningTable("KX
 
 
 async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> None:
-    """`E` and `s` sign up; whoever is called is at the table after one key, and known again the next time."""
+    """`E` and `s` sign up; whoever is called is at the table after one key.
+
+    They are known again the next time, and after a line was lost.
+    """
     guests = [Guest(name) for name in ("Bob", "Cid", "Dan")]
     async with (
         running(Config(evening=EveningPlan("Friday"), timers=FastClock)) as server,
@@ -69,10 +72,18 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
         assert len(kept_seats(tmp_path)) == 1  # without the token of the evening itself
         keys.press("\x03")
         assert await visiting == 0
+        del keys.client
         again = asyncio.create_task(run(Options(url, "Ann", seats=Seats(tmp_path, url))))
         await keys.until(lambda ui, _: ui.person == 1)
+        keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
+        before = keys.client.ui.evening
+        await keys.until(lambda ui, _: ui.evening is not before and any(_is_here(ui.evening, "Ann")))
         keys.press("\x03")
         assert await again == 0
+
+
+def _is_here(evening: Evening | None, name: str) -> list[bool]:
+    return [] if evening is None else [each.here for each in evening.people if each.name == name]
 
 
 def test_what_is_told_of_the_evening() -> None:
