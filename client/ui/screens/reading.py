@@ -1,10 +1,9 @@
 """The pages to read: keys, signs and commands, rules, counts, whole texts; and what opens over any page."""
 
-import enum
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
@@ -38,7 +37,7 @@ from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLin
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
-from client.ui.texts.rules import RULES, RulesTable
+from client.ui.texts.rules import HANDS, RULES
 from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS
@@ -66,25 +65,18 @@ _KEYS_WIDTH: Final = 22
 _LABEL_WIDTH: Final = 32
 
 
-class Topic(enum.Enum):
-    HELP = enum.auto()
-    RULES = enum.auto()
-    COUNTS = enum.auto()
-    WHOLE = enum.auto()
-
-
 _HELP_PAGES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Overlay):
-    """A text that is open over the page, at its page of this number.
+    """A text that is open over the page, at its page of this number: what this key shows.
 
     In a window too small for a page, `top` is the first line shown. `told` is the notice that there was no
     room for, and `over` the menu or page below it, to return to.
     """
 
-    topic: Topic
+    topic: Act
     number: int = 0
     top: int = 0
     told: str = ""
@@ -92,7 +84,7 @@ class Reading(Overlay):
 
     @property
     def pages(self) -> int:
-        return {Topic.HELP: _HELP_PAGES, Topic.RULES: len(RULES)}.get(self.topic, 1)
+        return {Act.HELP: _HELP_PAGES, Act.RULES: len(RULES)}.get(self.topic, 1)
 
     own_keys = _READING
 
@@ -116,9 +108,9 @@ class Reading(Overlay):
             page = _page(self, pane.sized(width - 4, height))
             return scrolled([line("  ") + each for each in page], self.top, width, height)
         rows: list[Line] = []
-        if self.topic is Topic.COUNTS and pane.model.view is not None:
+        if self.topic is Act.COUNTS and pane.model.view is not None:
             page = short_counts(pane.view, names_at(pane.model), WIDE)
-        elif self.topic is Topic.WHOLE:  # the latest first: it is what ended in dots
+        elif self.topic is Act.WHOLE:  # the latest first: it is what ended in dots
             page = _whole_texts(pane.ui, self, WIDE, WIDE, latest_first=True)
         else:
             page = _page(self, pane.sized(WIDE, WIDE))
@@ -137,10 +129,10 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
     match action:
         case Act.HELP | Act.RULES | Act.COUNTS:
             over = ui.overlay.over if isinstance(ui.overlay, Reading) else ui.overlay
-            return replace(ui, overlay=Reading(Topic[action.name], over=over)), None
+            return replace(ui, overlay=Reading(action, over=over)), None
         case Act.WHOLE:
             told = "" if ui.notice is None else ui.notice.text
-            return replace(ui, overlay=Reading(Topic.WHOLE, told=told), notice=None), None
+            return replace(ui, overlay=Reading(Act.WHOLE, told=told), notice=None), None
         case Act.COMMAND:
             return replace(ui, entry=TypedLine()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
@@ -221,19 +213,17 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
 def _page(reading: Reading, pane: Pane) -> list[Line]:
     ui, model, width = pane.ui, pane.model, pane.width
     match reading.topic:
-        case Topic.WHOLE:
+        case Act.WHOLE:
             return _whole_texts(ui, reading, width, pane.height)
-        case Topic.COUNTS:
+        case Act.COUNTS:
             return [] if model.view is None else counts_page(model.view, names_at(model), width)
-        case Topic.RULES:
+        case Act.RULES:
             lines = rules_page(reading.number, width)
-        case Topic.HELP:
+        case _:
             keys, record = (reading.over or ui.page).shown_keys(model), isinstance(ui.page, Replay)
             if ui.evening is None:
                 keys = tuple(key for key in keys if key.action is not Act.EVENING)
             lines = help_page(reading.number, keys, pane.glyphs, width, record=record)
-        case _:
-            assert_never(reading.topic)
     number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)
     return [ends(EMPTY, line(number, "class:faint"), width), *lines]
 
@@ -259,7 +249,7 @@ def _whole_texts(
 def rules_page(number: int, width: int) -> list[Line]:
     lines: list[Line] = []
     for part in RULES[number]:
-        if part is RulesTable.HANDS:
+        if part == HANDS:
             lines += [*hands_table(), EMPTY]
         elif (paragraph := _(part)).isupper():
             lines.append(line(paragraph, "class:heading"))

@@ -1,16 +1,11 @@
 """The rules in short, page by page."""
 
-import enum
 from typing import Final
 
 from client.language import N_
 
-
-class RulesTable(enum.Enum):
-    HANDS = enum.auto()
-
-
-RULES: Final[tuple[tuple[str | RulesTable, ...], ...]] = (
+HANDS: Final = "{hands}"  # where the table of hands stands
+RULES: Final = (
     (
         N_("THE GAME"),
         N_(
@@ -51,7 +46,7 @@ RULES: Final[tuple[tuple[str | RulesTable, ...], ...]] = (
     (
         N_("THE HANDS"),
         N_("Everybody knows what each player starts with, but not what is left of it."),
-        RulesTable.HANDS,
+        HANDS,
         N_(
             "With two players, each also leads a second people, a different one for each: the number after "
             "the plus. Its pieces are the player's own in every way."

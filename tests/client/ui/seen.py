@@ -10,7 +10,7 @@ from msgspec import structs
 from client.tables.table import Happened, TableChanged, TableModel
 from client.ui import solving
 from client.ui.frame import Frame, plain
-from client.ui.keys import Action
+from client.ui.keys import Act, Action
 from client.ui.lessons import course
 from client.ui.screens import (
     dispatch,
@@ -30,7 +30,7 @@ from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, at_step, step_of
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui, with_game
@@ -223,7 +223,7 @@ def at_scoring_step(ui: Ui, model: TableModel, step: int) -> Ui:
     return with_game(ui, at_step(view_of(model), step))
 
 
-def reading_pages(*topics: Topic) -> Iterator[Reading]:
+def reading_pages(*topics: Act) -> Iterator[Reading]:
     """Yield every page of these topics."""
     for topic in topics:
         first = Reading(topic)

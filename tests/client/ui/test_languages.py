@@ -20,11 +20,12 @@ from client.typed_text import BadText
 from client.ui import requests
 from client.ui.export.moment import as_svg
 from client.ui.frame import Line, plain
+from client.ui.keys import Act
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
@@ -118,7 +119,7 @@ def untranslated(text: str) -> set[str]:
 
 def with_help(ui: Ui) -> tuple[Ui, Ui]:
     """Return the page, and under the first page of its help, whose others are the same everywhere."""
-    return ui, replace(ui, overlay=Reading(Topic.HELP))
+    return ui, replace(ui, overlay=Reading(Act.HELP))
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -134,7 +135,7 @@ def test_every_word_of_every_page_is_translated(page: str) -> None:
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
-    readings = [replace(START, overlay=each) for each in reading_pages(Topic.HELP, Topic.RULES)]
+    readings = [replace(START, overlay=each) for each in reading_pages(Act.HELP, Act.RULES)]
     for shown in (START, *readings):
         assert not untranslated(screen_of(shown, NOWHERE)) - {"random", "greedy"}
     for number in range(len(LESSONS)):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.keys import Hold, PointAt
+from client.ui.keys import Act, Hold, PointAt
 from client.ui.lessons.course import Course, Lesson, model_of
 from client.ui.lessons.goals import (
     BeRefused,
@@ -29,7 +29,7 @@ from client.ui.lessons.goals import (
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage, record_at
 from client.ui.requests import Errand
 from client.ui.screens.playing import PLACING_KEYS
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
 from client.ui.state import Notice
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
@@ -407,7 +407,7 @@ def scrolled(course: Course, size: tuple[int, int]) -> str:
 def test_help_is_about_the_lesson() -> None:
     course = course_at("Merchants")
     course.press("?")
-    assert course.ui.overlay == Reading(Topic.HELP)
+    assert course.ui.overlay == Reading(Act.HELP)
     text = shown(course)
     assert "the next page, at any time" in text
     assert "north-west" in text

@@ -40,7 +40,7 @@ from client.ui.activity import Activity
 from client.ui.frame import EMPTY, Frame, Line, clickable, fitted, line
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Program
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
 from client.ui.screens.start import Start
 from client.ui.state import Notice, Ui
@@ -240,7 +240,7 @@ async def test_an_error_while_handling_a_key_ends_the_program() -> None:
 
 async def test_a_click_scrolls_what_is_on_the_screen() -> None:
     """As the key does: from the first lines of a long page to later lines, not to the next page."""
-    rules = Ui("Ann", page=Start((), Preferences()), overlay=Reading(Topic.RULES))
+    rules = Ui("Ann", page=Start((), Preferences()), overlay=Reading(Act.RULES))
     frame = drawn(rules, TableModel(), UNICODE, 60, 20)
     column, row = next(
         (column, row)

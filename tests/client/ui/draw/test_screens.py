@@ -28,7 +28,7 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
-from client.ui.screens.reading import Reading, Topic, hands_table
+from client.ui.screens.reading import Reading, hands_table
 from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, LinePrompt, Notice, Outage, TypedLine, Ui
@@ -75,6 +75,8 @@ from tests.client.ui.seen import (
     with_cursor,
 )
 from tests.games import begun, games, played
+
+TOPICS = (Act.HELP, Act.RULES, Act.COUNTS, Act.WHOLE)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -140,7 +142,7 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
 def test_pages_to_read_fit_the_least_size(language: str, in_language: Callable[[str], None]) -> None:
     """No line of help or rules is cut off at 80x24; the keys, which come first, depend on the page below."""
     in_language(language)
-    (keys, *others), rules = reading_pages(Topic.HELP), reading_pages(Topic.RULES)
+    (keys, *others), rules = reading_pages(Act.HELP), reading_pages(Act.RULES)
     wanted = [(page, [keys]) for page in PAGES] + [("placing", [*others, *rules])]
     for glyphs in (UNICODE, ASCII) if language == "en" else (UNICODE,):
         for page, shown in wanted:
@@ -153,7 +155,7 @@ def test_pages_to_read_fit_the_least_size(language: str, in_language: Callable[[
                 )
                 assert narrow[1:-1] == tall[1:23], page
                 assert not any(tall[23:-1]), page
-                if each == keys or (language == "en" and each.topic is Topic.HELP):  # others may wrap
+                if each == keys or (language == "en" and each.topic is Act.HELP):  # others may wrap
                     assert narrow[2:-1] == wide[2:-1], page
 
 
@@ -211,7 +213,7 @@ def test_the_options_of_the_chosen_table_are_shown() -> None:
 
 def test_help_and_rules() -> None:
     ui, model = placing()
-    texts = [screen_of(replace(ui, overlay=each), model) for each in reading_pages(Topic.HELP, Topic.RULES)]
+    texts = [screen_of(replace(ui, overlay=each), model) for each in reading_pages(Act.HELP, Act.RULES)]
     assert_screen("reading", "\n".join(texts))
 
 
@@ -220,7 +222,7 @@ def test_every_glyph_is_explained() -> None:
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
             screen_of(replace(ui, overlay=each), model, glyphs=glyphs)
-            for each in list(reading_pages(Topic.HELP))[1:]
+            for each in list(reading_pages(Act.HELP))[1:]
         )
         for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
             assert f"\n  {sign}" in pages
@@ -366,7 +368,7 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
         TalkPage(),
         Announcements(("Cosima.",)),
         *(TableMenu(page) for page in MenuPage),
-        *map(Reading, Topic),
+        *map(Reading, TOPICS),
     )
     for page in PAGES.values():
         ui, model = page()
@@ -429,7 +431,7 @@ def test_a_line_that_is_cut_can_be_clicked_at_its_dots() -> None:
 def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
     """Even many keys, which fill their column in a larger one."""
     ui, model = PAGES["scoring-piece"]()
-    shown = screen_of(replace(ui, overlay=Reading(Topic.HELP)), model, 60, 20)
+    shown = screen_of(replace(ui, overlay=Reading(Act.HELP)), model, 60, 20)
     assert "l: the next step" in shown
 
 
@@ -443,8 +445,8 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
 
 
 @pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 8)])
-@pytest.mark.parametrize("topic", [*Topic])
-def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("topic", TOPICS)
+def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[int, int]) -> None:
     """Every word of every page is shown on the way to the end; back at the start, the first is again."""
     ui, model = placing()
     pages = [
@@ -458,10 +460,10 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[
         seen, screens = seen + text, screens + 1
     words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
     assert words <= set(re.findall(r"\w+", seen))
-    assert topic is not Topic.HELP or ", Space: " in seen  # a key stands apart from what it does
+    assert topic is not Act.HELP or ", Space: " in seen  # a key stands apart from what it does
     for _ in range(screens):
         ui, text = shown_in(after(ui, model, "pageup"), model, size)
-    assert "page 1 of" in text or topic in {Topic.COUNTS, Topic.WHOLE}
+    assert "page 1 of" in text or topic in {Act.COUNTS, Act.WHOLE}
     assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
 
 
@@ -469,7 +471,7 @@ def test_what_happened_last_is_read_first_in_a_small_window() -> None:
     """It is what ended in dots; a whole game's log is many pages there."""
     ui, model = placing()
     ui = replace(ui, log=(*(f"{number} came before." for number in range(99)), "This came last."))
-    _, text = shown_in(replace(ui, overlay=Reading(Topic.WHOLE)), model, (40, 12))
+    _, text = shown_in(replace(ui, overlay=Reading(Act.WHOLE)), model, (40, 12))
     assert text.index("This came last.") < text.index("98 came before.")
 
 

@@ -13,7 +13,7 @@ from client.ui.keys import NAMED, YES, Act, Hold, PointAt
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.news import with_refusal, with_suggestion
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
 from client.ui.state import Capabilities, LinePrompt, TypedLine, Ui
@@ -144,12 +144,12 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     seen.change(model, stage="over", next="ABCD")
     ui = replace(seen.ui_of(game, model), page=Result())
     assert "next game" in seen.screen_of(ui, model, 100, 24)
-    told = seen.screen_of(replace(ui, overlay=Reading(Topic.HELP)), model)
+    told = seen.screen_of(replace(ui, overlay=Reading(Act.HELP)), model)
     assert "watch the next game of the same players" in told
     assert "play again" not in told
     seen.change(model, stage="gathering")
     model.view = None
-    ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Topic.HELP))
+    ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Act.HELP))
     assert "ready" not in seen.screen_of(ui, model)
 
 
@@ -288,11 +288,11 @@ def test_the_log_scrolls_within_its_length() -> None:
 
 def test_pages_to_read() -> None:
     ui, model = seen.placing()
-    assert seen.after(ui, model, "?").overlay == Reading(Topic.HELP)
-    assert seen.after(ui, model, "?", "i").overlay == Reading(Topic.RULES)
-    assert seen.after(ui, model, *seen.typed("rules")).overlay == Reading(Topic.RULES)
-    assert seen.after(ui, model, "?", *["down"] * 5).overlay == [*seen.reading_pages(Topic.HELP)][-1]
-    assert seen.after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Topic.RULES)
+    assert seen.after(ui, model, "?").overlay == Reading(Act.HELP)
+    assert seen.after(ui, model, "?", "i").overlay == Reading(Act.RULES)
+    assert seen.after(ui, model, *seen.typed("rules")).overlay == Reading(Act.RULES)
+    assert seen.after(ui, model, "?", *["down"] * 5).overlay == [*seen.reading_pages(Act.HELP)][-1]
+    assert seen.after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Act.RULES)
     assert isinstance(seen.after(ui, model, "c").overlay, Reading)
     for key in "?ic":
         assert seen.after(ui, model, key, "escape") == ui

@@ -19,6 +19,7 @@ from client.tables.table import (
     TableClosed,
     TableModel,
 )
+from client.ui.keys import Act
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import LobbyPage
@@ -33,7 +34,7 @@ from client.ui.screens.news import (
 )
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, last_step
 from client.ui.screens.screen import window_title
 from client.ui.screens.start import Start
@@ -159,7 +160,7 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 5)
     model = model_of(game, 0)
     ui = after_update(
-        replace(ui_of(game, model), overlay=Reading(Topic.HELP)), Announced("Down at ten."), model
+        replace(ui_of(game, model), overlay=Reading(Act.HELP)), Announced("Down at ten."), model
     )
     assert ui.overlay == Announcements(("Down at ten.",))
     assert ui.log[-1] == "Announcement by the host of the server: Down at ten."

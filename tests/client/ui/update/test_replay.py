@@ -16,7 +16,7 @@ from client.ui.requests import Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import after_key, after_tick, counting, updated
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn, keys_offered
@@ -194,7 +194,7 @@ def test_typed_commands() -> None:
 
 def test_help_and_quitting() -> None:
     ui = start()
-    assert after(ui, "?").overlay == Reading(Topic.HELP)
+    assert after(ui, "?").overlay == Reading(Act.HELP)
     assert "to the move whose number" in screen(after(ui, "?"))
     assert "eyes 1" in screen(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
