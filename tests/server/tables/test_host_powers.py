@@ -35,8 +35,7 @@ from tests.server.playing import (
     rematch,
     table_of,
 )
-from tests.server.storage.test_journal import resumed
-from tests.server.storage.test_open_files import stored_entries
+from tests.server.storage.test_journal import resumed, stored_entries
 from tests.server.tables.hosted import (
     changed,
     disconnect,
