@@ -405,8 +405,11 @@ def _convert_value(option: Option, value: Any, folder: Path) -> Any:
     try:
         msgspec.convert(value, _IN_FILES.get(option.kind, option.kind))
     except msgspec.ValidationError:
-        text = _(_NOT_OF_ITS_KIND[option.kind])
-        raise ValueError(text.format(key=option.key, value=_in_toml(value))) from None
+        words = f'true, false, "{option.word}"'
+        text = (
+            _("{key} is one of {choices}, not {value}") if option.word else _(_NOT_OF_ITS_KIND[option.kind])
+        )
+        raise ValueError(text.format(key=option.key, choices=words, value=_in_toml(value))) from None
     if option.kind is list:
         return [_read_word(option, each) for each in value]
     return value if option.kind is bool else _read_word(option, str(value), folder)
