@@ -40,16 +40,6 @@ from server.config import Config
 from tests.client.scripted import TIMEOUT, Peer, next_update, scripted
 from tests.client.tables.test_draws import SEED, SHARES, played_game
 from tests.client.ui import keyboard
-from tests.client.ui.keyboard import (
-    Keyboard,
-    gathering,
-    greet_with_a_table,
-    is_idle,
-    kept_seat_files,
-    options_with_kept_seat,
-    quit_table,
-    seat,
-)
 from tests.games import played
 from tests.server.manual_clock import FastClock
 
@@ -361,26 +351,26 @@ async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None
 
 
 @pytest.mark.parametrize("code", ["bad-token", "no-such-table"])
-async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
+async def test_a_lost_seat_is_forgotten(keys: keyboard.Keyboard, tmp_path: Path, code: str) -> None:
     async def act(peer: Peer) -> None:
         resume = await peer.answer(messages.Resume, messages.Refused(code, "No.", NEW))
         assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
         join = await peer.answer(
-            messages.JoinTable, messages.Seated(NEW, "KXQT", 0, "new-secret"), gathering("Bob", None)
+            messages.JoinTable, messages.Seated(NEW, "KXQT", 0, "new-secret"), keyboard.gathering("Bob", None)
         )
         assert join.name == "Bob"
-        await keys.until(is_idle)
+        await keys.until(keyboard.is_idle)
         await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept." in ui.log)
-        (content,) = kept_seat_files(tmp_path)
+        (content,) = keyboard.kept_seat_files(tmp_path)
         assert b"new-secret" in content
-        await quit_table(keys, peer)
+        await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-    assert kept_seat_files(tmp_path) == []
+        assert await run(keyboard.options_with_kept_seat(tmp_path, url)) == 0
+    assert keyboard.kept_seat_files(tmp_path) == []
 
 
-async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
+async def test_another_refusal_keeps_the_seat(keys: keyboard.Keyboard, tmp_path: Path) -> None:
     async def act(peer: Peer) -> None:
         await peer.answer(messages.Resume, messages.Refused("not-stored", "The disk is full.", NEW))
         await peer.answer(
@@ -392,29 +382,29 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
         keys.press("q")
 
     async with scripted(act) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-    assert len(kept_seat_files(tmp_path)) == 1
+        assert await run(keyboard.options_with_kept_seat(tmp_path, url)) == 0
+    assert len(keyboard.kept_seat_files(tmp_path)) == 1
 
 
 @pytest.mark.parametrize(
     ("folder", "sentence"), [("file/seats", "cannot be saved for later"), ("seats", "is ignored")]
 )
 async def test_unusable_seat_files_do_not_end_the_game(
-    keys: Keyboard, tmp_path: Path, folder: str, sentence: str
+    keys: keyboard.Keyboard, tmp_path: Path, folder: str, sentence: str
 ) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "seats").mkdir()
     (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
 
     async def act(peer: Peer) -> None:
-        await greet_with_a_table(keys, peer)
+        await keyboard.greet_with_a_table(keys, peer)
         keys.press("\r")
         await peer.answer(
-            messages.JoinTable, messages.Seated(NEW, "KXQT", 1, "a-secret"), gathering("Bob", "Ann")
+            messages.JoinTable, messages.Seated(NEW, "KXQT", 1, "a-secret"), keyboard.gathering("Bob", "Ann")
         )
-        await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
+        await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and sentence in "\n".join(ui.log))
         assert "a-secret" not in repr(keys.client.ui) + repr(keys.client._connection.model)
-        await quit_table(keys, peer)
+        await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
@@ -443,14 +433,18 @@ def says(ui: Ui, text: str) -> bool:
     return any(remark.text == text for remark in ui.talk.remarks)
 
 
-async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
+async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(
+    keys: keyboard.Keyboard, tmp_path: Path
+) -> None:
     game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(peer: Peer) -> None:
         over = snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None)
-        await seat(peer, gathering("Cosima", "Ann"), over, messages.Said("again?", 0))
+        await keyboard.seat(peer, keyboard.gathering("Cosima", "Ann"), over, messages.Said("again?", 0))
         await keys.until(
-            lambda ui, _: isinstance(ui.page, Result) and says(ui, "again?") and not kept_seat_files(tmp_path)
+            lambda ui, _: (
+                isinstance(ui.page, Result) and says(ui, "again?") and not keyboard.kept_seat_files(tmp_path)
+            )
         )
         keys.press("m")
         rematch = await peer.receive(messages.Rematch)
@@ -462,18 +456,20 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         )
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: says(ui, "again?") and not isinstance(ui.page, Result))
-        (content,) = kept_seat_files(tmp_path)
+        (content,) = keyboard.kept_seat_files(tmp_path)
         assert b"a-secret" in content
         assert b"ABCD" in content
-        await quit_table(keys, peer)
+        await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
 
 
-async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard, tmp_path: Path) -> None:
+async def test_a_returning_player_finds_the_share_among_the_draws(
+    keys: keyboard.Keyboard, tmp_path: Path
+) -> None:
     """It is kept with the seat as soon as it has been shown, so the result says that it was used."""
-    table = gathering("Cosima", "Ann", "Dario")
+    table = keyboard.gathering("Cosima", "Ann", "Dario")
     shown = asyncio.get_running_loop().create_future()
 
     async def show(peer: Peer) -> None:
@@ -482,19 +478,19 @@ async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard
         await peer.send(messages.Seated(resume.id, "KXQT", 1), table, draw)
         share = (await peer.receive(messages.AddShare)).share
         await peer.send(table)
-        await keys.until(lambda *_: share.encode() in kept_seat_files(tmp_path)[0])
+        await keys.until(lambda *_: share.encode() in keyboard.kept_seat_files(tmp_path)[0])
         shown.set_result(Share(share))
 
     async def finish(peer: Peer) -> None:
         game = played_game(SharedChance(SEED, (SHARES[0], shown.result(), NO_SHARE)))
         view = snapshot(game.view, eyes_of(Seat(1)))
-        await seat(peer, table, snapshot_message(view, len(game.events), None))
+        await keyboard.seat(peer, table, snapshot_message(view, len(game.events), None))
         fair = DrawsCheck(view.start.draws, own=True)
         await keys.until(lambda ui, model: ui.name == "Ann" and model.draws.check() == fair)
-        await quit_table(keys, peer)
+        await keyboard.quit_table(keys, peer)
 
     async with scripted(show, finish) as url:
-        options = options_with_kept_seat(tmp_path, url)
+        options = keyboard.options_with_kept_seat(tmp_path, url)
         first = asyncio.create_task(run(options))
         await shown
         first.cancel()

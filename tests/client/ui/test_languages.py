@@ -47,17 +47,8 @@ from engine.game import Game, GameOptions
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from palatinus import build_parser
+from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, placing
-from tests.client.ui.seen import (
-    KEY_NAMES,
-    NAMES,
-    assert_screen,
-    model_of,
-    playing_of,
-    reading_pages,
-    screen_of,
-    ui_of,
-)
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
 from tests.games import examples, finished_games, games, played
@@ -75,14 +66,14 @@ SIGNS = re.compile(
 )
 SAME = frozenset(
     {
-        *(word for name in NAMES for word in name.split()),
+        *(word for name in seen.NAMES for word in name.split()),
         *(laurel.value for laurel in Laurel),
         *(word for typed, _ in ALL_COMMANDS for word in re.findall(r"\w+", typed)),
         *LEVELS,
         *("KXQT", "ABCD", "Palatinus", "Livia", "Marco", "Zoe"),
     }
 )
-ANY_KEYS = st.lists(st.sampled_from(KEY_NAMES), max_size=20)
+ANY_KEYS = st.lists(st.sampled_from(seen.KEY_NAMES), max_size=20)
 ANY_UNTYPED_KEYS = ANY_KEYS.map(lambda keys: [key for key in keys if key not in {":", "/", "t"}])
 
 
@@ -129,28 +120,28 @@ def test_every_word_of_every_page_is_translated(page: str) -> None:
     said = tuple(structs.replace(each, text="1") for each in ui.talk.remarks)
     ui = replace(ui, log=(), talk=replace(ui.talk, remarks=said))
     for shown in with_help(ui):
-        assert not untranslated(screen_of(shown, model))
-    assert not untranslated(screen_of(ui, model, 120, 40))
+        assert not untranslated(seen.screen_of(shown, model))
+    assert not untranslated(seen.screen_of(ui, model, 120, 40))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
-    readings = [replace(START, overlay=each) for each in reading_pages(Act.HELP, Act.RULES)]
+    readings = [replace(START, overlay=each) for each in seen.reading_pages(Act.HELP, Act.RULES)]
     for shown in (START, *readings):
-        assert not untranslated(screen_of(shown, NOWHERE)) - {"random", "greedy"}
+        assert not untranslated(seen.screen_of(shown, NOWHERE)) - {"random", "greedy"}
     for number in range(len(LESSONS)):
         course = Course("Ann", practice, UNICODE, number)
-        assert not untranslated(screen_of(course.ui, course.model))
+        assert not untranslated(seen.screen_of(course.ui, course.model))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_record_is_translated() -> None:
-    recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(NAMES)))
+    recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(seen.NAMES)))
     for stop in (*range(0, recording.end, 9), recording.end):
         for eyes in (recording.all_eyes, SPECTATOR):
             ui = open_record(recording, stop, eyes)
             for shown in with_help(ui):
-                assert not untranslated(screen_of(shown, seen_in(ui)))
+                assert not untranslated(seen.screen_of(shown, seen_in(ui)))
             picture = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", as_svg(recording, stop, eyes))
             assert not untranslated(picture)
 
@@ -161,11 +152,11 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
     """After any keys, for any eyes, at any moment; typed lines have their own test."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     with in_cyrillic():
-        model = model_of(game, seat)
-        ui = ui_of(game, model)
+        model = seen.model_of(game, seat)
+        ui = seen.ui_of(game, model)
         for key in keys:
             ui, _ = after_key(ui, key, model)
-        assert not untranslated(screen_of(ui, model))
+        assert not untranslated(seen.screen_of(ui, model))
 
 
 @examples(10)
@@ -173,7 +164,9 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
         for event in game.events:
-            assert not untranslated(describe_event(redacted(event, SPECTATOR) if watching else event, NAMES))
+            assert not untranslated(
+                describe_event(redacted(event, SPECTATOR) if watching else event, seen.NAMES)
+            )
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -205,7 +198,7 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     ui, model = placing()
     with speaking(spoken):
         request_after, _ = after_key(ui, "q", model)
-        shown = screen_of(request_after, model).replace("\N{NO-BREAK SPACE}", " ")
+        shown = seen.screen_of(request_after, model).replace("\N{NO-BREAK SPACE}", " ")
         quits = {key for key in "nosyj" if after_key(request_after, key, model)[1] == requests.Errand.QUIT}
     assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
     assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
@@ -216,8 +209,8 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
 def test_key_pages_in_every_language(spoken: str) -> None:
     with speaking(spoken):
         pages = ("lobby", "laying", "placing", "scoring-soldier", "result")
-        shown = [screen_of(*PAGES[page]()) for page in pages]
-    assert_screen(f"{spoken}-80x24", "\n".join(shown))
+        shown = [seen.screen_of(*PAGES[page]()) for page in pages]
+    seen.assert_screen(f"{spoken}-80x24", "\n".join(shown))
 
 
 def words(lines: Iterable[Line]) -> list[str]:
@@ -229,14 +222,14 @@ def words(lines: Iterable[Line]) -> list[str]:
 def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
     """Pages without a board have the same words as in a wide window; all pages have the same titles."""
     recording = Recording.of(played(GameOptions(3), 11).events, {})
-    seen = [
+    replays = [
         (ui, seen_in(ui))
         for stop in (0, 5, 20, recording.moves, recording.end)
         for eyes in (recording.all_eyes, SPECTATOR)
         for ui in [open_record(recording, stop, eyes)]
     ]
     with speaking(spoken):
-        for ui, model in [(START, NOWHERE), *(page() for page in PAGES.values()), *seen]:
+        for ui, model in [(START, NOWHERE), *(page() for page in PAGES.values()), *replays]:
             narrow, wide = (drawn(ui, model, UNICODE, width, 24).lines for width in (80, 160))
             board = isinstance(ui.page.game, Playing | Scoring)
             shown = slice(1) if board else slice(-1)  # the function bar may leave out keys
@@ -252,14 +245,14 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
             game = played(GameOptions(players), 3, moves)
             if game.view.turn is None:
                 break
-            model = model_of(game, game.view.turn, away=players - 1)
-            ui = ui_of(game, model)
+            model = seen.model_of(game, game.view.turn, away=players - 1)
+            ui = seen.ui_of(game, model)
             panes = (Pane(ui, model, UNICODE, width, 99) for width in (30, 56))
-            narrow, wide = map(playing_of(ui).panel_block, panes)
+            narrow, wide = map(seen.playing_of(ui).panel_block, panes)
             assert words(narrow) == words(wide)
-        model = model_of(finished, 0)
+        model = seen.model_of(finished, 0)
         for step in range(last_step(finished.view) + 1):
-            shown = scene(finished.view, step, NAMES)
+            shown = scene(finished.view, step, seen.NAMES)
             panes = (Pane(Ui("Ann"), model, UNICODE, width, 99) for width in (30, 56))
             narrow, wide = (ScoringPanel(shown, pane).block("1") for pane in panes)
             assert words(narrow) == words(wide)
@@ -270,5 +263,5 @@ def test_headings_of_the_result_fit_their_columns_and_those_of_past_games_stand_
     with speaking(spoken):
         for heading, room in RESULT_COLUMNS:
             assert get_cwidth(language._(heading)) <= room, heading
-        heading = screen_of(*PAGES["history"]())
+        heading = seen.screen_of(*PAGES["history"]())
         assert all(f"{language._(each)} " in heading for each in ("ENDED", "TABLE"))

@@ -14,18 +14,8 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
 from client.ui.keys import Act, Hold, PointAt
+from client.ui.lessons import goals
 from client.ui.lessons.course import Course, Lesson, model_of
-from client.ui.lessons.goals import (
-    BeRefused,
-    LayAnywhere,
-    PlaceOne,
-    PointTo,
-    Read,
-    Walk,
-    act_of,
-    fulfilled,
-    influence_of,
-)
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage, record_at
 from client.ui.requests import Errand
 from client.ui.screens.playing import PLACING_KEYS
@@ -70,18 +60,18 @@ def game_of(page: LessonPage) -> Game:
 
 def counts(page: LessonPage) -> bool:
     """Return whether the pupil has to count what a piece gives or captures."""
-    return isinstance(page.goal, PlaceOne) and page.goal.least > 0
+    return isinstance(page.goal, goals.PlaceOne) and page.goal.least > 0
 
 
 def solutions(page: LessonPage) -> Iterator[Command]:
     """Yield the legal moves that do what the page asks."""
     start = game_of(page)
     for command in start.legal_commands():
-        if isinstance(command, Place) and command.piece.wolf and page.goal != PlaceOne(wolf=True):
+        if isinstance(command, Place) and command.piece.wolf and page.goal != goals.PlaceOne(wolf=True):
             continue  # the same as without the wolf
         game = Game(start.events, RandomChance(random.Random(1)))
         game.apply(command)
-        if fulfilled(page.goal, command, model_of(game, page, "Ann")):
+        if goals.fulfilled(page.goal, command, model_of(game, page, "Ann")):
             yield command
 
 
@@ -103,16 +93,16 @@ def do_exercise(course: Course, page: LessonPage) -> None:
     """Do what the page asks."""
     assert course.model.view is not None
     match page.goal:
-        case PointTo(field):
+        case goals.PointTo(field):
             course.act(PointAt(course.model.view.layout.hexes[field]))
-        case BeRefused(field=field):
+        case goals.BeRefused(field=field):
             legal = game_of(page).view.hands[PUPIL]
             piece = next(piece for piece in legal if piece.kind is not Kind.SOLDIER)
             play(course, Place(PUPIL, piece, field or Field("F3")))
-        case Walk():
+        case goals.Walk():
             while not is_done(course):
                 course.press("right")
-        case Read():
+        case goals.Read():
             pass
         case _:
             play(course, next(solutions(page)))
@@ -138,7 +128,7 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
     course = Course("Ann", practice, UNICODE)
     for number, page in enumerate(PAGES):
         assert f"Lesson {number + 1} of {len(PAGES)}" in shown(course)
-        assert is_done(course) == isinstance(page.goal, Read)
+        assert is_done(course) == isinstance(page.goal, goals.Read)
         do_exercise(course, page)
         assert is_done(course), page.title
         course.press("enter")
@@ -234,7 +224,7 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
         _(text).partition("{")[0] for text in ("Beside it: {around}.", "Influence changes: {changes}.")
     )
     for page in PAGES:
-        if isinstance(page.goal, PointTo) or counts(page):
+        if isinstance(page.goal, goals.PointTo) or counts(page):
             course = course_at(page.title)
             for key in ("", "2", "5"):
                 course.press(key)
@@ -296,7 +286,7 @@ def test_nothing_of_a_page_is_cut_off(
             words = words_of(text)
             for sentence in (page.fill(page.text, glyphs), *course.ui.log):
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
-            if re.search(r"\b1 Em", text) and not isinstance(page.goal, PointTo | Read):
+            if re.search(r"\b1 Em", text) and not isinstance(page.goal, goals.PointTo | goals.Read):
                 assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
             do_exercise(course, page)
         assert not glyphs.ascii or text.isascii()
@@ -314,7 +304,7 @@ def test_the_longest_arithmetic_is_shown_in_full() -> None:
     def gain(command: Place) -> int:
         game = game_of(page)
         game.apply(command)
-        influence = influence_of(model_of(game, page, "Ann"), command.field)
+        influence = goals.influence_of(model_of(game, page, "Ann"), command.field)
         return 0 if influence is None else influence.amount
 
     course = course_at(page.title)
@@ -441,7 +431,7 @@ def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
     """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
     assert "(E=6)" in shown(course_at("The land"))
     assert has_spring(field_of("Fields and springs"))
-    assert isinstance(page_titled("Laying the land").goal, LayAnywhere)
+    assert isinstance(page_titled("Laying the land").goal, goals.LayAnywhere)
     assert len(game_of(page_titled("Laying the land")).view.layout.hexes) == 3 * 6
     start = game_of(page_titled("Your people"))
     assert start.view.start.starting == NAMES.index("Livia") + 1
@@ -468,7 +458,7 @@ def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
         ("A soldier flees", 2, ("D6",), ("D4",), "1 merchant and 1 farmer beside it: it flees."),
     ):
         page, course = page_titled(title), course_at(title)
-        act = act_of(model_of(game_of(page), page, "Ann"), field_of(title))
+        act = goals.act_of(model_of(game_of(page), page, "Ann"), field_of(title))
         assert isinstance(act, SoldierFled if farmers else Captured)
         assert (act.seat, act.merchants, act.farmers) == (seat, merchants, farmers)
         assert words not in " ".join(shown(course).split())
@@ -478,7 +468,7 @@ def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
 
 def field_of(title: str) -> Field:
     goal = page_titled(title).goal
-    assert isinstance(goal, PointTo | PlaceOne)
+    assert isinstance(goal, goals.PointTo | goals.PlaceOne)
     assert goal.field is not None
     return goal.field
 

@@ -12,18 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_fields
 
-from client.finding.found import (
-    Answer,
-    Asking,
-    Found,
-    FoundServer,
-    Gone,
-    Listed,
-    Locked,
-    SeatAnswer,
-    Silent,
-    each_table_once,
-)
+from client.finding import found
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
@@ -54,14 +43,16 @@ def table(code: str, host: str, taken: int = 1, *, title: str = "") -> TableSumm
     return TableSummary(code, host, 4, taken, "gathering", title=title)
 
 
-TABLES = Listed((table("KXQT", "Bob", 3, title="Friday"), table("WKGQ", "Cosima")))
-FOUND = Found(
+TABLES = found.Listed((table("KXQT", "Bob", 3, title="Friday"), table("WKGQ", "Cosima")))
+FOUND = found.Found(
     (
-        FoundServer("attic", ATTIC, TABLES),
-        FoundServer("cellar", CELLAR, Locked()),
-        FoundServer("", "ws://192.0.2.9:40123", Listed()),
-        FoundServer("Anna's laptop", "ws://192.0.2.10:7733", Silent("ws://192.0.2.10:7733 does not answer.")),
-        FoundServer("garden", "ws://192.0.2.11:7733"),
+        found.FoundServer("attic", ATTIC, TABLES),
+        found.FoundServer("cellar", CELLAR, found.Locked()),
+        found.FoundServer("", "ws://192.0.2.9:40123", found.Listed()),
+        found.FoundServer(
+            "Anna's laptop", "ws://192.0.2.10:7733", found.Silent("ws://192.0.2.10:7733 does not answer.")
+        ),
+        found.FoundServer("garden", "ws://192.0.2.11:7733"),
     )
 )
 
@@ -71,14 +62,14 @@ def test_a_table_of_several_servers_is_shown_where_it_is() -> None:
     there = [table("AAAA", "Anna"), table("BBBB", "Bruno"), table("CCCC", "Carla")]
     a, b, c = (replace_fields(each, elsewhere=True) for each in there)
     servers = (
-        FoundServer("one", "ws://one", Listed((there[0], b, c), 1)),
-        FoundServer("two", "ws://two", Listed((a, there[1], c))),
-        FoundServer("three", "ws://three", Locked()),
+        found.FoundServer("one", "ws://one", found.Listed((there[0], b, c), 1)),
+        found.FoundServer("two", "ws://two", found.Listed((a, there[1], c))),
+        found.FoundServer("three", "ws://three", found.Locked()),
     )
-    assert [each.answer for each in each_table_once(servers)] == [
-        Listed((there[0], c), 1),
-        Listed((there[1],)),
-        Locked(),
+    assert [each.answer for each in found.each_table_once(servers)] == [
+        found.Listed((there[0], c), 1),
+        found.Listed((there[1],)),
+        found.Locked(),
     ]
 
 
@@ -93,12 +84,15 @@ def chosen(ui: Ui) -> tuple[str, str] | None:
 def test_one_key_joins_the_first_table() -> None:
     """Whatever appears first is chosen, and stays chosen when others appear before it."""
     assert chosen(LOOKING) is None
-    asked = with_found(LOOKING, Found((FoundServer("attic", ATTIC),)))
+    asked = with_found(LOOKING, found.Found((found.FoundServer("attic", ATTIC),)))
     assert chosen(asked) == (ATTIC, "")
     seen = with_found(asked, FOUND)
     assert request_after(seen, NOWHERE, "enter") == requests.GoTo(ATTIC, "KXQT")
-    newer = Listed((table("ZZZZ", "Dario"), *TABLES.tables))
-    assert chosen(with_found(seen, Found((FoundServer("attic", ATTIC, newer),)))) == (ATTIC, "KXQT")
+    newer = found.Listed((table("ZZZZ", "Dario"), *TABLES.tables))
+    assert chosen(with_found(seen, found.Found((found.FoundServer("attic", ATTIC, newer),)))) == (
+        ATTIC,
+        "KXQT",
+    )
 
 
 def test_servers_and_tables_are_chosen() -> None:
@@ -135,15 +129,15 @@ def test_whose_turn_it_is_where_seats_are_kept() -> None:
     codes = ("AAAA", "BBBB", "BBCC", "BCBC", "CCCC", "DDDD", "EEEE", "FFFF")
     seats = tuple(KeptSeat(ATTIC, code, "Anna") for code in codes)
     until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
-    told: tuple[SeatAnswer, ...] = (
+    told: tuple[found.SeatAnswer, ...] = (
         Turn(1, "playing", seat=0, turn=0, name="Anna", clock=271_000),
         Turn(1, "playing", seat=0, turn=1, name="Bruno\x1b[2J"),
         Turn(1, "playing", seat=0, turn=1, name="Bruno", clock=271_000, paused=True),
         Turn(1, "playing", seat=0, turn=0, name="Anna", paused=True, paused_until=until),
         Turn(1, "gathering", seat=0),
         Turn(1, "playing", archived=True),
-        Gone(),
-        Silent("ws://192.0.2.7:7733 does not answer."),
+        found.Gone(),
+        found.Silent("ws://192.0.2.7:7733 does not answer."),
     )
     seen = Ui("Ann", page=Search(chosen=(ATTIC, "FFFF"), seats=seats))
     for seat, answer in zip(seats, told, strict=True):
@@ -162,9 +156,11 @@ def test_what_is_chosen_and_goes_leads_to_its_server_and_then_nowhere() -> None:
     """Enter never joins something else because the list has changed."""
     at_second = after(SEEN, NOWHERE, "down")
     assert chosen(at_second) == (ATTIC, "WKGQ")
-    fewer = with_found(at_second, Found((FoundServer("attic", ATTIC, Listed(TABLES.tables[:1])),)))
+    fewer = with_found(
+        at_second, found.Found((found.FoundServer("attic", ATTIC, found.Listed(TABLES.tables[:1])),))
+    )
     assert chosen(fewer) == (ATTIC, "")
-    gone = with_found(fewer, Found((FoundServer("cellar", CELLAR, Locked()),)))
+    gone = with_found(fewer, found.Found((found.FoundServer("cellar", CELLAR, found.Locked()),)))
     assert chosen(gone) is None
     assert after(gone, NOWHERE, "enter").entry is not None
 
@@ -181,8 +177,8 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 
     assert "Looking for servers on this network." in words(LOOKING)
     assert "ask the host for the address" in words(replace(LOOKING, page=Search(waited=True)))
-    assert "(permission denied)" in words(with_found(LOOKING, Found(deaf="Permission denied")))
-    assert "not connected to a network" in words(with_found(LOOKING, Found(deaf="")))
+    assert "(permission denied)" in words(with_found(LOOKING, found.Found(deaf="Permission denied")))
+    assert "not connected to a network" in words(with_found(LOOKING, found.Found(deaf="")))
     silent = after(SEEN, NOWHERE, *["down"] * 4)
     assert "ws://192.0.2.10:7733 does not answer." in words(silent)
 
@@ -209,16 +205,16 @@ summaries = st.builds(
     title=strange,
 )
 listed = st.lists(summaries, max_size=20, unique_by=lambda each: each.table).map(tuple)
-answers: st.SearchStrategy[Answer] = st.one_of(
-    st.sampled_from([Asking(), Locked()]),
-    st.builds(Silent, strange),
-    st.builds(Listed, listed, st.integers(0, 999)),
+answers: st.SearchStrategy[found.Answer] = st.one_of(
+    st.sampled_from([found.Asking(), found.Locked()]),
+    st.builds(found.Silent, strange),
+    st.builds(found.Listed, listed, st.integers(0, 999)),
 )
 
 
 urls = st.sampled_from([ATTIC, CELLAR, "ws://[fd00::9]:1"])
 servers_found = st.lists(
-    st.builds(FoundServer, st.text("ab ", max_size=32), urls, answers), unique_by=lambda each: each.url
+    st.builds(found.FoundServer, st.text("ab ", max_size=32), urls, answers), unique_by=lambda each: each.url
 )
 some_keys = st.lists(st.sampled_from(["up", "down"]), max_size=30)
 
@@ -226,10 +222,10 @@ some_keys = st.lists(st.sampled_from(["up", "down"]), max_size=30)
 @examples(5)
 @given(servers_found, some_keys, st.integers(20, 130), st.integers(8, 45))
 def test_whatever_servers_say_fits_on_the_screen(
-    servers: list[FoundServer], keys: list[str], width: int, height: int
+    servers: list[found.FoundServer], keys: list[str], width: int, height: int
 ) -> None:
     """Lines have the window's width, terminals are told nothing, and the chosen line is seen."""
-    ui = after(with_found(LOOKING, Found(tuple(servers))), NOWHERE, *keys)
+    ui = after(with_found(LOOKING, found.Found(tuple(servers))), NOWHERE, *keys)
     frame = drawn(ui, NOWHERE, UNICODE, width, height)
     assert [width_of(content) for content in frame.lines] == [width] * height
     shown = "".join(text for content in frame.lines for _, text, _ in content)

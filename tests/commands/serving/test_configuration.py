@@ -15,15 +15,8 @@ from client.bots.brains import LEVELS
 from client.language import WrongUse
 from client.network.connection import open_connection
 from commands.parsing import Parser
+from commands.serving import options
 from commands.serving.notices import postman
-from commands.serving.options import (
-    Option,
-    ServeOptions,
-    options_in,
-    read_settings,
-    serve_options,
-    toml_lines,
-)
 from commands.serving.serve import add_serve
 from server.net.postman import NoticePostman, SmtpServer
 from tests.cases import cases
@@ -40,11 +33,11 @@ def serve_command() -> argparse.ArgumentParser:
     return command
 
 
-def chosen(words: list[str], text: str, folder: Path) -> ServeOptions:
+def chosen(words: list[str], text: str, folder: Path) -> options.ServeOptions:
     """Return what a command line and the text of a file in `folder` set together."""
     file = folder / "serve.toml"
     file.write_text(text, encoding="utf-8")
-    return options_in(read_settings(serve_command().parse_args(words), file))
+    return options.options_in(options.read_settings(serve_command().parse_args(words), file))
 
 
 def mistakes(text: str, folder: Path) -> str:
@@ -57,10 +50,10 @@ def test_every_option_has_a_key() -> None:
     """Whoever adds an option to the command line has added it to the file."""
     command = serve_command()
     dests = {action.dest for action in command._actions} - COMMAND_LINE_ALONE
-    assert {option.name for option in serve_options()} == dests
+    assert {option.name for option in options.serve_options()} == dests
 
 
-def values(option: Option) -> st.SearchStrategy[Any]:
+def values(option: options.Option) -> st.SearchStrategy[Any]:
     """Return values of an option as a file has them."""
     if option.choices:
         return st.sampled_from(option.choices)
@@ -93,7 +86,7 @@ def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
         folder = Path(name)
         groups = set()
         words: list[str] = []
-        for option in serve_options():
+        for option in options.serve_options():
             if data.draw(st.booleans(), label=f"set {option.key}") and option.only not in groups:
                 groups.update({option.only} - {""})
                 value = data.draw(values(option), label=option.key)
@@ -102,13 +95,13 @@ def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
                 else:
                     given = value if option.kind is list else [value]
                     words += [f"--{option.key}={each}" for each in given]
-        first = read_settings(command.parse_args(words), None)
+        first = options.read_settings(command.parse_args(words), None)
         file = folder / "printed.toml"
-        file.write_text("\n".join(toml_lines(first)), encoding="utf-8")
-        second = read_settings(command.parse_args([]), file)
+        file.write_text("\n".join(options.toml_lines(first)), encoding="utf-8")
+        second = options.read_settings(command.parse_args([]), file)
         assert absolute(first) == absolute(second)
-        file.write_text("\n".join(toml_lines(second)), encoding="utf-8")
-        assert second == read_settings(command.parse_args([]), file)
+        file.write_text("\n".join(options.toml_lines(second)), encoding="utf-8")
+        assert second == options.read_settings(command.parse_args([]), file)
 
 
 def absolute(found: list[Any]) -> dict[str, Any]:
@@ -222,11 +215,13 @@ def test_players_are_called_as_the_options_say(run: Run, tmp_path: Path) -> None
     mail = ["--notify", "mail", "--smtp", "smtps://ann@mail.example.org", "--smtp-from", "ann@example.org"]
     words = [*mail, "--notify", "url:ntfy.sh", "--smtp-password-file", str(tmp_path / "password")]
     assert 'notify = ["mail", "url:ntfy.sh"]' in run("serve", "--no-config", "--print-config", *words)[0]
-    sender = postman(options_in(read_settings(serve_command().parse_args(words), None)))
+    sender = postman(options.options_in(options.read_settings(serve_command().parse_args(words), None)))
     assert isinstance(sender, NoticePostman)
     assert sender.kinds == ["mail", "url"]
     wanted = SmtpServer("mail.example.org", 465, "ann@example.org", "ann", "secret", implicit_tls=True)
     assert sender.smtp == wanted
     assert "secret" not in repr(wanted)
     with pytest.raises(WrongUse):
-        postman(options_in(read_settings(serve_command().parse_args(["--notify", "mail"]), None)))
+        postman(
+            options.options_in(options.read_settings(serve_command().parse_args(["--notify", "mail"]), None))
+        )

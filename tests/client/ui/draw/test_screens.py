@@ -47,6 +47,7 @@ from engine.view import SPECTATOR
 from protocol.absence import ByVote
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import SeatSummary, TableState, TableSummary
+from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import (
     LEVELS,
     PAGES,
@@ -58,22 +59,6 @@ from tests.client.ui.draw.sample_pages import (
     placing,
     talking,
 )
-from tests.client.ui.seen import (
-    ADDRESS,
-    KEY_NAMES,
-    actions_of,
-    after,
-    assert_screen,
-    at_scoring_step,
-    model_of,
-    playing_of,
-    reading_pages,
-    screen_of,
-    text_of,
-    ui_of,
-    view_of,
-    with_cursor,
-)
 from tests.games import begun, games, played
 
 TOPICS = (Act.HELP, Act.RULES, Act.COUNTS, Act.WHOLE)
@@ -83,18 +68,18 @@ TOPICS = (Act.HELP, Act.RULES, Act.COUNTS, Act.WHOLE)
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, size: str) -> None:
     ui, model = PAGES[page]()
-    assert_screen(f"{page}-{size}", screen_of(ui, model, *SIZES[size]))
+    seen.assert_screen(f"{page}-{size}", seen.screen_of(ui, model, *SIZES[size]))
 
 
 @pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
 def test_page_in_ascii_and_in_a_large_window(page: str) -> None:
     """There is no character beyond ASCII; in the large one, hexes are larger, with the panel beside them."""
     ui, model = PAGES[page]()
-    text = screen_of(ui, model, glyphs=ASCII)
+    text = seen.screen_of(ui, model, glyphs=ASCII)
     assert text.isascii()
-    assert_screen(f"{page}-ascii", text)
+    seen.assert_screen(f"{page}-ascii", text)
     if page != "laying":
-        assert_screen(f"{page}-160x50", screen_of(ui, model, 160, 50))
+        seen.assert_screen(f"{page}-160x50", seen.screen_of(ui, model, 160, 50))
 
 
 def test_talk_stays_above_the_log_until_it_is_read() -> None:
@@ -103,24 +88,24 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
     quiet, _ = placing()
     for _turn in range(50):
         ui = after_update(ui, Back(), model)
-    screen = screen_of(ui, model)
+    screen = seen.screen_of(ui, model)
     assert "spectator 7: Indeed." in screen
     assert "T read (3)" in screen
-    silent = screen_of(quiet, model)
+    silent = seen.screen_of(quiet, model)
     assert screen.splitlines()[:20] == silent.splitlines()[:20]
     for size in ((79, 24), (40, 16), (24, 10), (20, 8)):
-        small = screen_of(ui, model, *size)
+        small = seen.screen_of(ui, model, *size)
         assert "T read (3)" in small
-        everything = after(ui, model, "T")
+        everything = seen.after(ui, model, "T")
         shown = ""
         for _line in range(20):
             frame = drawn(everything, model, UNICODE, *size)
-            shown = text_of(frame) + shown
-            everything = after(replace(everything, last_top=frame.last_top), model, "up")
+            shown = seen.text_of(frame) + shown
+            everything = seen.after(replace(everything, last_top=frame.last_top), model, "up")
         assert all(word in shown for word in ("Shall", "here?", "Lovely.", "Indeed."))
-    read = screen_of(after(ui, model, "T", "escape"), model)
+    read = seen.screen_of(seen.after(ui, model, "T", "escape"), model)
     assert "Indeed." not in read
-    assert "Indeed." in screen_of(after(ui, model, "T", "escape"), model, 120, 40)
+    assert "Indeed." in seen.screen_of(seen.after(ui, model, "T", "escape"), model, 120, 40)
 
 
 def test_points_of_past_games_are_seen_beside_long_names() -> None:
@@ -130,7 +115,7 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
     )
     (row,) = (
         row
-        for row in screen_of(Ui("", page=HistoryPage((game,))), TableModel()).splitlines()
+        for row in seen.screen_of(Ui("", page=HistoryPage((game,))), TableModel()).splitlines()
         if "KXQT" in row
     )
     assert re.findall(r"(\w)\1* (\d\d\*?)", row.partition("KXQT")[2]) == [
@@ -142,7 +127,7 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
 def test_pages_to_read_fit_the_least_size(language: str, in_language: Callable[[str], None]) -> None:
     """No line of help or rules is cut off at 80x24; the keys, which come first, depend on the page below."""
     in_language(language)
-    (keys, *others), rules = reading_pages(Act.HELP), reading_pages(Act.RULES)
+    (keys, *others), rules = seen.reading_pages(Act.HELP), seen.reading_pages(Act.RULES)
     wanted = [(page, [keys]) for page in PAGES] + [("placing", [*others, *rules])]
     for glyphs in (UNICODE, ASCII) if language == "en" else (UNICODE,):
         for page, shown in wanted:
@@ -175,54 +160,56 @@ def test_the_counting_page_fits(players: int, language: str, in_language: Callab
 
 
 def test_spectators_see_that_they_are_watching() -> None:
-    model = model_of(played(GameOptions(3, random_layout=True), 3, 12), None)
-    frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
+    model = seen.model_of(played(GameOptions(3, random_layout=True), 3, 12), None)
+    frame = drawn(Ui("Ann", seen.ADDRESS), model, UNICODE, 80, 24)
     assert plain(frame.lines[0]).endswith("  watching ")
-    assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(actions_of(frame))
+    assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(seen.actions_of(frame))
     state = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
-    room = drawn(Ui("Bob", ADDRESS), TableModel("KXQT", state=state), UNICODE, 80, 24)
-    assert actions_of(room)[0] is Act.LEAVE
+    room = drawn(Ui("Bob", seen.ADDRESS), TableModel("KXQT", state=state), UNICODE, 80, 24)
+    assert seen.actions_of(room)[0] is Act.LEAVE
 
 
 @pytest.mark.parametrize("bots", [False, True])
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
-    ui = Ui("Ann", ADDRESS, Capabilities(levels=("greedy",) if bots else ()))
+    ui = Ui("Ann", seen.ADDRESS, Capabilities(levels=("greedy",) if bots else ()))
     for seats, expected in (
         ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
         ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {Act.START}),
         ([SeatSummary("Ann", True), SeatSummary("Bob", kept=True)], set()),
     ):
         model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
-        actions = {*actions_of(drawn(ui, model, UNICODE, 80, 24))}
+        actions = {*seen.actions_of(drawn(ui, model, UNICODE, 80, 24))}
         assert actions & {Act.SEAT_BOT, Act.START} == expected
 
 
 def test_the_options_of_the_chosen_table_are_shown() -> None:
     """Layout and absence policy are in words below the list; a deserted game is seen for what it is."""
     tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
-    ui = Ui("Ann", ADDRESS, page=LobbyPage(tables, frozenset({"QRST"}), 2))
-    text = screen_of(ui, TableModel())
+    ui = Ui("Ann", seen.ADDRESS, page=LobbyPage(tables, frozenset({"QRST"}), 2))
+    text = seen.screen_of(ui, TableModel())
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players     your seat" in text
     deserted = tuple(structs.replace(each, deserted=True) for each in TABLES)
-    text = screen_of(Ui("Ann", ADDRESS, page=LobbyPage(deserted)), TableModel())
+    text = seen.screen_of(Ui("Ann", seen.ADDRESS, page=LobbyPage(deserted)), TableModel())
     assert "5 of 5  playing, all away" in text
     assert "1 of 3  waiting for players " in text
 
 
 def test_help_and_rules() -> None:
     ui, model = placing()
-    texts = [screen_of(replace(ui, overlay=each), model) for each in reading_pages(Act.HELP, Act.RULES)]
-    assert_screen("reading", "\n".join(texts))
+    texts = [
+        seen.screen_of(replace(ui, overlay=each), model) for each in seen.reading_pages(Act.HELP, Act.RULES)
+    ]
+    seen.assert_screen("reading", "\n".join(texts))
 
 
 def test_every_glyph_is_explained() -> None:
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
-            screen_of(replace(ui, overlay=each), model, glyphs=glyphs)
-            for each in list(reading_pages(Act.HELP))[1:]
+            seen.screen_of(replace(ui, overlay=each), model, glyphs=glyphs)
+            for each in list(seen.reading_pages(Act.HELP))[1:]
         )
         for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
             assert f"\n  {sign}" in pages
@@ -247,23 +234,23 @@ def test_the_field_under_the_mouse_is_explained() -> None:
     """This ends when the mouse leaves the board or a key is pressed; choices and questions stay."""
     ui, model = placing()
     asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
-    over, request = updated(asking, Hover(view_of(model).layout.hexes[Field("C4")]), model)
+    over, request = updated(asking, Hover(seen.view_of(model).layout.hexes[Field("C4")]), model)
     assert request is None
     assert replace(over, page=ui.page) == asking
-    assert playing_of(over).cursor == playing_of(ui).cursor
+    assert seen.playing_of(over).cursor == seen.playing_of(ui).cursor
     for now, explained in ((over, True), (updated(over, Hover(None), model)[0], False)):
-        assert ("FIELD C4" in screen_of(now, model)) is explained
-    assert "FIELD C4" not in screen_of(after(over, model, "l"), model)
+        assert ("FIELD C4" in seen.screen_of(now, model)) is explained
+    assert "FIELD C4" not in seen.screen_of(seen.after(over, model, "l"), model)
 
 
 def test_what_the_player_has_to_know_is_shown() -> None:
     ui, model = placing()
     refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
     for width, height in SIZES.values():
-        assert "C4 is taken." in screen_of(refused, model, width, height)
+        assert "C4 is taken." in seen.screen_of(refused, model, width, height)
     lost = replace(ui, now=3.0, lost=Outage("The connection broke.", 5.0))
     assert "Trying again in 2 s." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
-    typing = drawn(after(ui, model, *":m* C"), model, UNICODE, 80, 24)
+    typing = drawn(seen.after(ui, model, *":m* C"), model, UNICODE, 80, 24)
     assert plain(typing.lines[-1]).startswith(" : m* C    m* C")
 
 
@@ -284,8 +271,8 @@ def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
         frame = drawn(ui, model, UNICODE, width, height)
         for y, content in enumerate(frame.lines[1:-4], start=1):
             text = plain(content)[: 50 if width == 80 else 82]
-            for field, cell in view_of(model).layout.hexes.items():
-                if field not in view_of(model).board and field in text:
+            for field, cell in seen.view_of(model).layout.hexes.items():
+                if field not in seen.view_of(model).board and field in text:
                     action = frame.action_at(text.index(field), y)
                     assert action is not None
                     assert getattr(action, "cell", None) == cell
@@ -321,11 +308,11 @@ def test_every_line_of_the_log_can_be_scrolled_to() -> None:
     """Where the log is shortest, with a notice below it."""
     ui, model = placing()
     ui = replace(ui, log=tuple(f"no. {number}." for number in range(20)))
-    seen = ""
+    read = ""
     for _ in ui.log:
-        seen += screen_of(replace(ui, notice=Notice("Read this.")), model)
+        read += seen.screen_of(replace(ui, notice=Notice("Read this.")), model)
         ui, _request = after_key(ui, "pageup", model)
-    assert [line for line in ui.log if line not in seen] == []
+    assert [line for line in ui.log if line not in read] == []
 
 
 def test_small_windows() -> None:
@@ -340,8 +327,8 @@ def test_small_windows() -> None:
         ui, model = PAGES[page]()
         frame = drawn(ui, model, UNICODE, width, height)
         assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-        texts.append(f"{page} {width}x{height}\n\n{text_of(frame)}")
-    assert_screen("small", "\n".join(texts))
+        texts.append(f"{page} {width}x{height}\n\n{seen.text_of(frame)}")
+    seen.assert_screen("small", "\n".join(texts))
 
 
 @pytest.mark.parametrize("size", [(79, 23), (40, 15), (20, 8)])
@@ -349,7 +336,7 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
     """Every hex with the cursor is visible, and a click on it points at it."""
     ui, model = placing()
     for cell in HEX_POSITIONS:
-        there = with_cursor(ui, cell)
+        there = seen.with_cursor(ui, cell)
         frame = drawn(there, model, UNICODE, *size)
         line, text = next(
             (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))
@@ -376,21 +363,21 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
             frame = drawn(replace(ui, overlay=overlay), model, UNICODE, *size)
             assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
             assert frame.seen
-            assert "The window" not in text_of(frame)
+            assert "The window" not in seen.text_of(frame)
 
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
     """Even while the player is told something, and when others play again."""
     game = played(GameOptions(players, random_layout=True), 11)
-    model = model_of(game, 0)
+    model = seen.model_of(game, 0)
     assert model.state is not None
-    assert (result := view_of(model).result) is not None
+    assert (result := seen.view_of(model).result) is not None
     model.state.seats[1] = structs.replace(model.state.seats[1], again=True)
-    ui = at_scoring_step(ui_of(game, model), model, last_step(view_of(model)))
+    ui = seen.at_scoring_step(seen.ui_of(game, model), model, last_step(seen.view_of(model)))
     for size in ((79, 23), (40, 12), (20, 8)):
         for notice in (None, Notice("Saved as palatinus-KXQT.txt in /home/ann.")):
-            shown = screen_of(replace(ui, notice=notice), model, *size)
+            shown = seen.screen_of(replace(ui, notice=notice), model, *size)
             points = [int(found) for found in re.findall(r"(?m)^ [ESLMA] .* (\d+) +\|", shown)]
             assert points == sorted((tally.points for tally in result.tallies), reverse=True)
             assert ("Saved" if notice else "again") in shown
@@ -431,7 +418,7 @@ def test_a_line_that_is_cut_can_be_clicked_at_its_dots() -> None:
 def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
     """Even many keys, which fill their column in a larger one."""
     ui, model = PAGES["scoring-piece"]()
-    shown = screen_of(replace(ui, overlay=Reading(Act.HELP)), model, 60, 20)
+    shown = seen.screen_of(replace(ui, overlay=Reading(Act.HELP)), model, 60, 20)
     assert "l: the next step" in shown
 
 
@@ -441,7 +428,7 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
     frame = drawn(ui, model, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
     if width >= 19:
-        assert "20x8 or" in text_of(frame)
+        assert "20x8 or" in seen.text_of(frame)
 
 
 @pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 8)])
@@ -450,19 +437,20 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[in
     """Every word of every page is shown on the way to the end; back at the start, the first is again."""
     ui, model = placing()
     pages = [
-        drawn(replace(ui, overlay=each), model, UNICODE, 80, 24).lines[1:-1] for each in reading_pages(topic)
+        drawn(replace(ui, overlay=each), model, UNICODE, 80, 24).lines[1:-1]
+        for each in seen.reading_pages(topic)
     ]
     whole = "\n".join(plain(content) for page in pages for content in page)
     ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
-    seen, text, screens = first, first, 1
+    read, text, screens = first, first, 1
     while Act.PAGE_DOWN in {key.action for key in keys_offered(ui, model, ui.last_top)}:
-        ui, text = shown_in(after(ui, model, "pagedown"), model, size)
-        seen, screens = seen + text, screens + 1
+        ui, text = shown_in(seen.after(ui, model, "pagedown"), model, size)
+        read, screens = read + text, screens + 1
     words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
-    assert words <= set(re.findall(r"\w+", seen))
-    assert topic is not Act.HELP or ", Space: " in seen  # a key stands apart from what it does
+    assert words <= set(re.findall(r"\w+", read))
+    assert topic is not Act.HELP or ", Space: " in read  # a key stands apart from what it does
     for _ in range(screens):
-        ui, text = shown_in(after(ui, model, "pageup"), model, size)
+        ui, text = shown_in(seen.after(ui, model, "pageup"), model, size)
     assert "page 1 of" in text or topic in {Act.COUNTS, Act.WHOLE}
     assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
 
@@ -479,13 +467,13 @@ def shown_in(ui: Ui, model: TableModel, size: tuple[int, int]) -> tuple[Ui, str]
     """Return what a window shows, and the state after it has told how far it can be scrolled."""
     frame = drawn(ui, model, UNICODE, *size)
     assert frame.seen
-    return replace(ui, last_top=frame.last_top), text_of(frame)
+    return replace(ui, last_top=frame.last_top), seen.text_of(frame)
 
 
 ANY_SIZE = st.sampled_from(
     [(80, 24), (96, 31), (100, 50), (120, 40), (200, 60), (79, 24), (20, 10), (1, 1)]
 ) | st.tuples(st.integers(0, 130), st.integers(0, 45))
-ANY_KEY = KEY_NAMES + list("mC4*é小")
+ANY_KEY = seen.KEY_NAMES + list("mC4*é小")
 
 
 @given(
@@ -496,8 +484,8 @@ def test_any_screen_of_any_game_fits(
 ) -> None:
     """After any keys, for any eyes, at any moment, in any language: a frame as large as the window."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
-    model = model_of(game, seat)
-    ui = ui_of(game, model)
+    model = seen.model_of(game, seat)
+    ui = seen.ui_of(game, model)
     for key in keys:
         ui, _ = after_key(ui, key, model)
     announced = data.draw(st.lists(st.text("ab é小", min_size=1, max_size=ANNOUNCEMENT_LENGTH), max_size=3))
@@ -508,7 +496,7 @@ def test_any_screen_of_any_game_fits(
         frames = [drawn(ui, model, glyphs, *size) for glyphs in (UNICODE, ASCII)]
     for frame in frames:
         assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
-    assert text_of(frames[1]).isascii()
+    assert seen.text_of(frames[1]).isascii()
 
 
 PALETTES = {
@@ -535,7 +523,9 @@ def test_colours(name: str) -> None:
     above = _grid(frame, {style: letters[above] for style, (_, above) in parts.items()})
     grounds = {ground: ground[-1] for ground, _ in sorted(parts.values()) if ground}
     key = _key({**letters, **grounds})
-    assert_screen(f"{name}-colours", "\n".join((text_of(frame), *([tiles] if grounds else []), above, key)))
+    seen.assert_screen(
+        f"{name}-colours", "\n".join((seen.text_of(frame), *([tiles] if grounds else []), above, key))
+    )
 
 
 def _parts(style: str) -> tuple[str, str]:
@@ -597,7 +587,7 @@ def test_board_as_text(name: str) -> None:
     view = snapshot(played(GameOptions(5, random_layout=True), 2, 24).view, SPECTATOR)
     texts = [board_text(view, ascii_only=ascii_only, scale=SCALES[name]) for ascii_only in (False, True)]
     assert texts[1].isascii()
-    assert_screen(f"board-{name}", "\n\n".join(texts) + "\n")
+    seen.assert_screen(f"board-{name}", "\n\n".join(texts) + "\n")
 
 
 @given(games(), st.sampled_from([*SCALES.values()]), st.sampled_from([UNICODE, ASCII]))

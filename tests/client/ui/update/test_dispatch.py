@@ -345,9 +345,6 @@ def test_keys_are_clear(place: str) -> None:
     assert place in {"TYPING", "QUITTING", "ANNOUNCEMENT"} or "?" in names
 
 
-NAMING = ("mute", "stand-in", "host", "remove", "starts")
-
-
 def test_a_line_is_edited() -> None:
     ui, model = seen.placing()
     keys = [":", *"mx C", "left", "left", "backspace", "right", "right", "4", "home", "delete"]

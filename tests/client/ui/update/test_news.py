@@ -49,26 +49,14 @@ from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.limits import NAME_LENGTH
 from protocol.messages import Announced, Refused, SeatSummary, Stopping, TableState, TableSummary
-from tests.client.ui.seen import (
-    after,
-    line_of,
-    lobby_of,
-    model_of,
-    played_until_turn_of,
-    playing_of,
-    screen_of,
-    shown_step,
-    state_of,
-    ui_of,
-    view_of,
-)
+from tests.client.ui import seen
 from tests.games import all_eyes, games, played
 
 
 @given(games())
 def test_every_event_is_put_into_words(game: Game) -> None:
     for seat, eyes in enumerate(all_eyes(game), start=-1):
-        model = model_of(game, None if seat < 0 else seat)
+        model = seen.model_of(game, None if seat < 0 else seat)
         for event in game.events:
             ui = after_update(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
             walked = hasattr(event, "hill") or isinstance(event, WolvesRevealed | GameEnded)
@@ -78,20 +66,20 @@ def test_every_event_is_put_into_words(game: Game) -> None:
 
 def test_the_last_piece_is_marked() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 5)
-    model = model_of(game, 0)
+    model = seen.model_of(game, 0)
     placed = [event for event in game.events if isinstance(event, Placed)]
-    assert playing_of(ui_of(game, model)).last == placed[-1].field
-    assert playing_of(after_update(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
+    assert seen.playing_of(seen.ui_of(game, model)).last == placed[-1].field
+    assert seen.playing_of(after_update(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
 
 
 def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
     game = played(GameOptions(3, random_layout=True), 1)
-    model = model_of(game, 0)
-    assert isinstance(ui_of(game, model).page, Scoring)
+    model = seen.model_of(game, 0)
+    assert isinstance(seen.ui_of(game, model).page, Scoring)
     back = after_update(Ui("Ann"), Refreshed(), model)
-    assert shown_step(back, model) == last_step(view_of(model))
+    assert seen.shown_step(back, model) == last_step(seen.view_of(model))
     assert isinstance(back.page, Result)
-    log = "".join(ui_of(game, model).log)
+    log = "".join(seen.ui_of(game, model).log)
     assert not any(event.laurel in log for event in game.events if isinstance(event, HillScored))
 
 
@@ -158,31 +146,31 @@ def test_rematches_votes_and_bots_are_logged() -> None:
 
 def test_an_announcement_stays_until_it_is_closed() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 5)
-    model = model_of(game, 0)
+    model = seen.model_of(game, 0)
     ui = after_update(
-        replace(ui_of(game, model), overlay=Reading(Act.HELP)), Announced("Down at ten."), model
+        replace(seen.ui_of(game, model), overlay=Reading(Act.HELP)), Announced("Down at ten."), model
     )
     assert ui.overlay == Announcements(("Down at ten.",))
     assert ui.log[-1] == "Announcement by the host of the server: Down at ten."
     for key in ("up", "down", " ", "q", "?", "1", "m"):
-        assert after(ui, model, key) == ui
+        assert seen.after(ui, model, key) == ui
     both = after_update(ui, Announced("Really."), model)
     assert both.overlay == Announcements(("Down at ten.", "Really."))
     assert at_other_table(both, model).overlay == both.overlay
     ended = played(GameOptions(3, random_layout=True), 1)
-    at_the_end = after_update(both, Happened((ended.events[-1],), 1), model_of(ended, 0))
+    at_the_end = after_update(both, Happened((ended.events[-1],), 1), seen.model_of(ended, 0))
     assert at_the_end.overlay == both.overlay
     for key in ("escape", "enter"):
-        assert after(both, model, key).overlay is None
+        assert seen.after(both, model, key).overlay is None
 
 
 def test_an_announcement_does_not_take_the_line_being_typed() -> None:
-    model = TableModel("KXQT", Seat(0), state=state_of(3))
-    ui = after_update(after(Ui("Ann"), model, "t", "h", "i"), Announced("Down at ten."), model)
-    assert line_of(ui) == "hi"
-    typing_on = after(ui, model, "!")
-    assert line_of(typing_on) == "hi!"
-    assert after(typing_on, model, "escape").overlay == Announcements(("Down at ten.",))
+    model = TableModel("KXQT", Seat(0), state=seen.state_of(3))
+    ui = after_update(seen.after(Ui("Ann"), model, "t", "h", "i"), Announced("Down at ten."), model)
+    assert seen.line_of(ui) == "hi"
+    typing_on = seen.after(ui, model, "!")
+    assert seen.line_of(typing_on) == "hi!"
+    assert seen.after(typing_on, model, "escape").overlay == Announcements(("Down at ten.",))
 
 
 def test_no_chat_line_looks_like_an_announcement() -> None:
@@ -225,7 +213,7 @@ def test_the_result_names_players_at_the_next_table() -> None:
 
 def test_a_move_made_because_time_was_up_is_explained() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
-    model = model_of(game, None)
+    model = seen.model_of(game, None)
     placed = redacted(game.events[-1], SPECTATOR)
     assert isinstance(placed, Placed | WolfPlaced)
     log = after_update(Ui("Eve"), Happened((placed,), 9, "clock"), model).log
@@ -236,8 +224,8 @@ def test_a_move_made_because_time_was_up_is_explained() -> None:
 
 def test_talk_stands_apart_from_the_log() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
-    model = model_of(game, 0)
-    ui = ui_of(game, model)
+    model = seen.model_of(game, 0)
+    ui = seen.ui_of(game, model)
     log, zoe = ui.log, HeardRemark(None, "hm", "Zoe", 3)
     for said in (HeardRemark(None, "hi"), zoe, HeardRemark(None, "oh", None, 7), HeardRemark(Seat(1), "ho")):
         ui = after_update(ui, said, model)
@@ -252,7 +240,7 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
     """A bot's moves for a player are marked; what is told again is not heard twice, nor from the muted."""
     game = played(GameOptions(2, random_layout=True), 1, 6)
     placed = tuple(event for event in game.events if isinstance(event, Placed))
-    model = model_of(game, 0)
+    model = seen.model_of(game, 0)
     ui = after_update(Ui("Ann"), Refreshed(placed, 10, (11,)), model)
     assert len(ui.log) == len(placed)
     assert ["(A bot moved.)" in sentence for sentence in ui.log[:3]] == [False, True, False]
@@ -284,19 +272,19 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
 
 def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
-    model = model_of(game, 0)
+    model = seen.model_of(game, 0)
     ui = after_update(
-        after_update(ui_of(game, model), HeardRemark(Seat(1), "hi"), model),
+        after_update(seen.ui_of(game, model), HeardRemark(Seat(1), "hi"), model),
         HeardRemark(None, "hm", "Ann", 3),
         model,
     )
     assert ui.talk.unread == 2
-    assert after(ui, model, "?", "escape", "c", "escape").talk.unread == 2
-    assert after(ui, model, "t", "o", "escape").talk.unread == 2
-    assert after(ui, model, "T").talk.unread == 0
-    assert after_key(after(ui, model, "t", "o"), "enter", model)[0].talk.unread == 0
-    assert after_update(after(ui, model, "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 0
-    assert after_update(after(ui, model, "T", "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 1
+    assert seen.after(ui, model, "?", "escape", "c", "escape").talk.unread == 2
+    assert seen.after(ui, model, "t", "o", "escape").talk.unread == 2
+    assert seen.after(ui, model, "T").talk.unread == 0
+    assert after_key(seen.after(ui, model, "t", "o"), "enter", model)[0].talk.unread == 0
+    assert after_update(seen.after(ui, model, "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 0
+    assert after_update(seen.after(ui, model, "T", "T"), HeardRemark(Seat(1), "so"), model).talk.unread == 1
     assert after_update(ui, HeardRemark(Seat(0), "mine"), model).talk.unread == 0
     model.seat = None
     assert after_update(ui, HeardRemark(None, "mine", ui.name, 4), model).talk.unread == 0
@@ -305,28 +293,28 @@ def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> N
 def test_what_the_player_says_is_seen_at_the_table() -> None:
     """In a small window too, where only unread talk stands above the log; until the next key or an answer."""
     game = played(GameOptions(2, random_layout=True), 1, 4)
-    model = model_of(game, 0)
-    ui = after_update(ui_of(game, model), HeardRemark(Seat(0), "That hurts!"), model)
-    assert "Ann: That hurts!" in screen_of(ui, model)
-    assert "That hurts!" not in screen_of(after(ui, model, "right"), model)
-    answered = screen_of(after_update(ui, HeardRemark(Seat(1), "I know."), model), model)
+    model = seen.model_of(game, 0)
+    ui = after_update(seen.ui_of(game, model), HeardRemark(Seat(0), "That hurts!"), model)
+    assert "Ann: That hurts!" in seen.screen_of(ui, model)
+    assert "That hurts!" not in seen.screen_of(seen.after(ui, model, "right"), model)
+    answered = seen.screen_of(after_update(ui, HeardRemark(Seat(1), "I know."), model), model)
     assert "Bob: I know." in answered
     assert "That hurts!" not in answered
 
 
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     game = played(GameOptions(2, random_layout=True), 1)
-    model = model_of(game, 0)
-    ui = after_update(ui_of(game, model), HeardRemark(Seat(1), "hi"), model)
+    model = seen.model_of(game, 0)
+    ui = after_update(seen.ui_of(game, model), HeardRemark(Seat(1), "hi"), model)
     for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
-        assert after(ui, model, *keys).talk.remarks == ui.talk.remarks
-    again = TableModel("ABCD", Seat(0), state=state_of(2))
+        assert seen.after(ui, model, *keys).talk.remarks == ui.talk.remarks
+    again = TableModel("ABCD", Seat(0), state=seen.state_of(2))
     for there in (ui, at_table_page(ui, again), at_table_page(at_table_page(ui, TableModel()), again)):
         assert at_table_page(at_next_table(there, again, ui.talk), again).talk.remarks == ui.talk.remarks
     greeted = after_update(at_table_page(ui, again), HeardRemark(Seat(1), "once more"), again)
     assert [each.text for each in at_next_table(greeted, again, ui.talk).talk.remarks] == ["hi", "once more"]
     assert at_table_page(at_other_table(ui, model), TableModel()).talk == TalkLog()
-    assert at_table_page(after(ui, model, "T"), TableModel()).overlay is None
+    assert at_table_page(seen.after(ui, model, "T"), TableModel()).overlay is None
 
 
 def test_a_lost_connection_is_shown_until_it_is_back() -> None:
@@ -374,24 +362,26 @@ def test_tables_that_can_be_joined_come_first() -> None:
         TableSummary("EEEE", "Bob", 3, 1, "gathering"),
     )
     ui = with_tables(Ui("Ann"), [over, left, running, full, held, free], TableModel(), frozenset({"DDDD"}))
-    assert lobby_of(ui).tables == (held, free, running, full, left, over)
+    assert seen.lobby_of(ui).tables == (held, free, running, full, left, over)
 
 
 def test_the_lobby_keeps_the_chosen_table() -> None:
     model = TableModel()
     one, two, three = (TableSummary(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
     ui = with_tables(Ui("Ann"), [one, two], model)
-    assert lobby_of(ui).chosen == 0
-    ui = with_tables(after(ui, model, "down"), [three, one, two], model)
-    assert lobby_of(ui).chosen == 2
-    assert lobby_of(with_tables(ui, [three], model)).chosen == 1  # the table is gone: the line for a new one
-    assert lobby_of(with_tables(after(ui, model, "down"), [one], model)).chosen == 1
+    assert seen.lobby_of(ui).chosen == 0
+    ui = with_tables(seen.after(ui, model, "down"), [three, one, two], model)
+    assert seen.lobby_of(ui).chosen == 2
+    assert (
+        seen.lobby_of(with_tables(ui, [three], model)).chosen == 1
+    )  # the table is gone: the line for a new one
+    assert seen.lobby_of(with_tables(seen.after(ui, model, "down"), [one], model)).chosen == 1
 
 
 LOBBY = LobbyPage((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
 TABLE = TableModel("KXQT")
-RUNNING = model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
-OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
+RUNNING = seen.model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
+OVER = seen.model_of(played(GameOptions(3, random_layout=True), 1), 0)
 
 
 def test_the_page_follows_the_table() -> None:
@@ -421,8 +411,8 @@ def test_the_page_follows_the_table() -> None:
 def test_the_screen_shows_the_current_table() -> None:
     """The table is updated before the UI state, and a screen drawn in between fits the table."""
     ui = Ui("Ann", page=Scoring(5))
-    assert "PLAYERS" in screen_of(ui, RUNNING)
-    assert "the lobby" in screen_of(replace(ui, page=Playing()), TableModel())
+    assert "PLAYERS" in seen.screen_of(ui, RUNNING)
+    assert "the lobby" in seen.screen_of(replace(ui, page=Playing()), TableModel())
 
 
 def called_for(model: TableModel) -> list[str]:
@@ -436,21 +426,21 @@ def with_seat(model: TableModel, seat: int, summary: SeatSummary) -> TableModel:
 
 
 def test_every_own_turn_is_an_occasion_of_its_own() -> None:
-    game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
-    seen = []
+    game = seen.played_until_turn_of(played(GameOptions(3), 1, 1), 1)
+    called = []
     while not game.over:
-        model = model_of(game, 1)
+        model = seen.model_of(game, 1)
         if game.view.turn == 1:
-            seen.append(next(occasions(model)))
+            called.append(next(occasions(model)))
             assert called_for(model)[0].startswith("Your turn: ")
             assert window_title(model).startswith("Your turn: ")
         else:
             assert called_for(model) == ["The game has begun."]
             assert window_title(model) == "Palatinus KXQT"
         game.apply(game.legal_commands()[0])
-    assert len({*seen}) == len(seen) > 10
-    assert called_for(model_of(game, 1)) == ["All pieces are placed: the scoring begins."]
-    assert called_for(model_of(game, None)) == []
+    assert len({*called}) == len(called) > 10
+    assert called_for(seen.model_of(game, 1)) == ["All pieces are placed: the scoring begins."]
+    assert called_for(seen.model_of(game, None)) == []
 
 
 def test_the_host_is_called_when_everybody_is_there() -> None:
@@ -466,12 +456,12 @@ def test_the_host_is_called_when_everybody_is_there() -> None:
 
 
 def test_votes_and_another_game() -> None:
-    game = played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1)
+    game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1)
     asked = "Cosima is away: vote whether a bot plays."
     away = SeatSummary("Cosima", here=False, votes_needed=2)
-    assert asked in called_for(with_seat(model_of(game, 0), 2, away))
-    assert asked not in called_for(with_seat(model_of(game, 0), 2, structs.replace(away, votes=[0])))
-    over = model_of(played(GameOptions(3, random_layout=True), 1), 0)
+    assert asked in called_for(with_seat(seen.model_of(game, 0), 2, away))
+    assert asked not in called_for(with_seat(seen.model_of(game, 0), 2, structs.replace(away, votes=[0])))
+    over = seen.model_of(played(GameOptions(3, random_layout=True), 1), 0)
     over = with_seat(over, 1, SeatSummary("Bob", here=True, again=True))
     assert called_for(over)[0] == "Bob plays again. Press m to play too."
     over = with_seat(over, 0, SeatSummary("Ann", here=True, again=True))
@@ -481,7 +471,7 @@ def test_votes_and_another_game() -> None:
 def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
     for seat in map(Seat, range(3)):
-        model = model_of(game, seat)
+        model = seen.model_of(game, seat)
         told = with_refusal(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
         ui = after_update(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
-        assert (ui.notice is None) == (seat == view_of(model).turn)
+        assert (ui.notice is None) == (seat == seen.view_of(model).turn)

@@ -16,19 +16,12 @@ from client.typed_text import BadText
 from client.ui import requests
 from client.ui.at_table import next_vote
 from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
+from client.ui.screens import typed_commands
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update, at_other_table, at_table_page, occasions, with_name_refusal
 from client.ui.screens.playing import Ended
-from client.ui.screens.typed_commands import (
-    COMMANDS,
-    HOST_COMMANDS,
-    TABLE_COMMANDS,
-    TableCommand,
-    completions,
-    meaning,
-)
 from client.ui.state import Mute, Outage, TalkLog, Ui
 from client.ui.texts.tables import describe_absence
 from client.ui.texts.times import moment_named
@@ -129,18 +122,22 @@ def test_what_only_the_host_may_is_said_below_the_lines() -> None:
 
 def test_the_help_has_all_that_can_be_typed_while_gathering() -> None:
     _, model = gathering(0)
-    shown = {word for typed, _words in (*COMMANDS, *HOST_COMMANDS) for word in re.findall(r"[\w-]+", typed)}
-    assert {line.split()[0] for line in completions("", model)} - {"unmute"} <= shown
+    shown = {
+        word
+        for typed, _words in (*typed_commands.COMMANDS, *typed_commands.HOST_COMMANDS)
+        for word in re.findall(r"[\w-]+", typed)
+    }
+    assert {line.split()[0] for line in typed_commands.completions("", model)} - {"unmute"} <= shown
 
 
-@pytest.mark.parametrize("command", TABLE_COMMANDS, ids=lambda command: command.verb)
-def test_every_example_of_a_command_can_be_typed(command: TableCommand) -> None:
+@pytest.mark.parametrize("command", typed_commands.TABLE_COMMANDS, ids=lambda command: command.verb)
+def test_every_example_of_a_command_can_be_typed(command: typed_commands.TableCommand) -> None:
     """As the help shows it, and as a line that makes no sense is answered."""
     _, model = running() if command.stage == "playing" else gathering()
     for example in command.example.split(", "):
-        meaning(example.replace("Bob", "2"), model)
+        typed_commands.meaning(example.replace("Bob", "2"), model)
     with pytest.raises(BadText):
-        meaning(f"{command.verb} {'?' * 99}", model)
+        typed_commands.meaning(f"{command.verb} {'?' * 99}", model)
 
 
 def test_ready_is_said_and_taken_back() -> None:
@@ -168,8 +165,8 @@ def test_a_people_is_chosen() -> None:
         messages.ChoosePeople(NEW, None),
     ]
     assert seen.request_after(ui, model, *typed("people a")) == messages.ChoosePeople(NEW, People.ARCADIANS)
-    assert {"people Sabines", "people any"} <= set(completions("people ", model))
-    assert "people Marsi" not in completions("people ", model)
+    assert {"people Sabines", "people any"} <= set(typed_commands.completions("people ", model))
+    assert "people Marsi" not in typed_commands.completions("people ", model)
     model.seat = None
     assert "watching" in seen.notice_of(seen.after(ui, model, "p"))
 
