@@ -80,13 +80,6 @@ async def test_without_a_valid_hello_and_the_password_nobody_comes_in(
     assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
 
 
-async def test_hello_is_sent_only_once() -> None:
-    async with memory_server() as server, connected(server.port) as peer:
-        await peer.send(Hello(list(VERSIONS), "again"))
-        assert (await peer.until(Refused)).code == Code.HELLO_TWICE
-        await peer.nothing_but_pong()
-
-
 async def test_who_is_silent_is_disconnected_unless_at_a_table() -> None:
     """Before a hello, and in the lobby; even a busy machine opens a table in that time."""
     async with (
@@ -101,17 +94,7 @@ async def test_who_is_silent_is_disconnected_unless_at_a_table() -> None:
         await peer.nothing_but_pong()
 
 
-async def test_frames_that_end_the_connection() -> None:
-    async with memory_server() as server, connected(server.port) as one, connected(server.port) as other:
-        await one.socket.send('{"t": "ping", "id": 1}')
-        assert (await one.closed())[0] == CloseCode.UNSUPPORTED_DATA
-        await other.socket.send(b"\xc1" * CLIENT_FRAME_BYTES)
-        assert isinstance(await other.receive(), Refused)
-        await other.socket.send(b"\xc1" * (CLIENT_FRAME_BYTES + 1))
-        assert (await other.closed())[0] == 1009
-
-
-async def test_a_message_may_come_in_fragments() -> None:
+async def test_a_message_may_come_in_fragments_and_not_as_text_or_too_long() -> None:
     async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
         whole = pack(t="ping", id=7)
         await peer.socket.send([whole[:3], whole[3:5], whole[5:]])
@@ -120,6 +103,16 @@ async def test_a_message_may_come_in_fragments() -> None:
         assert (await peer.closed())[0] == 1009
         other.socket.transport.write(b"\x02" + frame(0x2)[1:] + frame(0x2, whole))
         assert (await other.closed())[0] == 1002
+        async with connected(server.port) as one, connected(server.port) as large:
+            await one.send(Hello(list(VERSIONS), "again"))
+            assert (await one.until(Refused)).code == Code.HELLO_TWICE
+            await one.nothing_but_pong()
+            await one.socket.send('{"t": "ping", "id": 1}')
+            assert (await one.closed())[0] == CloseCode.UNSUPPORTED_DATA
+            await large.socket.send(b"\xc1" * CLIENT_FRAME_BYTES)
+            assert isinstance(await large.receive(), Refused)
+            await large.socket.send(b"\xc1" * (CLIENT_FRAME_BYTES + 1))
+            assert (await large.closed())[0] == 1009
 
 
 @pytest.mark.parametrize("fragments", [17, 8000])

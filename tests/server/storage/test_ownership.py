@@ -111,10 +111,19 @@ async def test_a_silent_connection_leaves_time_to_renew_the_lease(monkeypatch: p
     assert lapsed[:2] == [False, False]
 
 
-async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) -> None:
-    """It counts from when its renewal was sent; players are sent on, and without it there are no tables."""
-    tables = Mock()
+async def test_a_lease_that_has_run_out_is_the_servers_no_more(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts from when its renewal was sent; players are sent on, and without it there are no tables.
+
+    The event loop has another clock, which need not agree with that of the lease.
+    """
+    loop, tables = asyncio.get_running_loop(), Mock()
+    loop_time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: loop_time() - 1000)
     async with journal_at(database) as journal:
+        assert not journal.lapsed
+        assert 0 < journal.node.seconds_left <= 6
         held = journal._lease
         held._holder = tables
         held._extend(time.monotonic() - 10**6)
@@ -213,16 +222,6 @@ async def test_a_damaged_table_that_another_has_just_restored(monkeypatch: pytes
         with pytest.raises(Refusal) as refused:
             await server.lobby.registry.restore_damaged("ONCE")
         assert refused.value.code == Code.NO_SUCH_TABLE
-
-
-async def test_a_lease_is_measured_by_one_clock(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event loop has another one, which need not agree."""
-    loop = asyncio.get_running_loop()
-    time = loop.time
-    monkeypatch.setattr(loop, "time", lambda: time() - 1000)
-    async with journal_at(database) as journal:
-        assert not journal.lapsed
-        assert 0 < journal.node.seconds_left <= 6
 
 
 @pytest.mark.parametrize("stored", [True, False])
