@@ -76,7 +76,6 @@ class HeldSeat:
     """A seat that no other process on this computer may take until it is released or forgotten."""
 
     table: str
-    seat: int
     name: str
     token: str = field(repr=False)
     path: Path
@@ -157,7 +156,7 @@ class Seats:
                 with contextlib.suppress(ValueError):
                     usable.append(same_server(each))
         kept = _Kept(1, self._server, table, seat, name, token, usable)
-        held = HeldSeat(table, seat, name, token, self._folder / f"{secrets.token_hex(8)}.json", None, None)
+        held = HeldSeat(table, name, token, self._folder / f"{secrets.token_hex(8)}.json", None, None)
         with self._alone():
             self._write(held, kept)
         self._own.add(held.path)
@@ -227,7 +226,7 @@ class Seats:
             if self._server not in known_at or (self._new and path not in self._own):
                 return None
             closing.pop_all()
-        return HeldSeat(kept.table, kept.seat, printable(kept.name), kept.token, path, kept.call, file)
+        return HeldSeat(kept.table, printable(kept.name), kept.token, path, kept.call, file)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
