@@ -37,24 +37,11 @@ SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
 UI = Ui("Ann", page=Start(("slave", "plebeian"), Preferences(servers=SERVERS)))
 
 
-def test_every_line_can_be_chosen() -> None:
-    for down, request in (
-        (0, requests.Errand.LEARN),
-        (1, requests.Errand.PLAY),
-        (2, requests.Errand.HOST),
-        (4, requests.Errand.SOLVE),
-        (5, requests.Errand.LOOK_BACK),
-        (6, requests.GoTo(SERVERS[0])),
-        (10, requests.GoTo(SERVERS[1])),
-        (3, requests.Errand.SEARCH),
-    ):
-        assert seen.request_after(UI, NOWHERE, *["down"] * down, "enter") == request
+def test_a_line_is_chosen_by_clicking_twice() -> None:
     chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
     assert at_first is None
     assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Errand.HOST
-    assert seen.request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
     assert seen.request_after(UI, NOWHERE, "escape") is None
-    assert seen.request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
 
 
 def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], None]) -> None:

@@ -19,12 +19,10 @@ from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.pieces import Seat
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import (
     NEW,
     Leave,
-    ListTables,
     LobbyRemark,
     Online,
     PersonOnline,
@@ -50,25 +48,14 @@ def gathering(*seats: SeatSummary) -> TableModel:
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     ui = Ui("Ann", page=LobbyPage(TABLES))
-    assert seen.request_after(ui, seen.LOBBY, "enter") == requests.Join("KXQT")
-    assert seen.request_after(ui, seen.LOBBY, "down", "enter") == requests.WatchTable("ABCD")
     held = replace(ui, page=LobbyPage(TABLES, frozenset({"ABCD"})))
     assert seen.request_after(held, seen.LOBBY, "down", "enter") == requests.Join("ABCD")
-    assert seen.request_after(ui, seen.LOBBY, "j", "k", "w") == requests.WatchTable("KXQT")
     clicked, request = updated(ui, ChooseLine(1), seen.LOBBY)
     assert (seen.lobby_of(clicked).chosen, request) == (1, None)
     assert updated(clicked, ChooseLine(1), seen.LOBBY)[1] == requests.WatchTable("ABCD")
     vacant = LobbyPage((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
     assert seen.request_after(replace(ui, page=vacant), seen.LOBBY, "enter") == requests.Join("KXQT")
     assert seen.after(ui, seen.LOBBY, "down", "down", "down", "w").notice is not None
-
-
-def test_the_lobby_opens_a_table_with_the_chosen_options() -> None:
-    ui = Ui("Ann", page=LobbyPage(TABLES))
-    assert seen.request_after(ui, seen.LOBBY, "down", "down", "enter") == requests.Open(3)
-    assert seen.request_after(ui, seen.LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
-    assert seen.request_after(ui, seen.LOBBY, "2", "o") == requests.Open(2)
-    assert seen.request_after(ui, seen.LOBBY, "r") == ListTables(NEW)
 
 
 def test_the_lobby_chooses_who_starts() -> None:
@@ -80,27 +67,10 @@ def test_the_lobby_chooses_who_starts() -> None:
     assert seen.request_after(ui, seen.LOBBY, *"sss2", "o") == requests.Open(2)
 
 
-def test_the_lobby_chooses_the_absence_policy() -> None:
+def test_the_time_of_an_absence_policy_has_bounds() -> None:
     ui = Ui("Ann")
-    opened = [seen.request_after(ui, seen.LOBBY, *"a" * presses, "o") for presses in range(6)]
-    assert opened == [
-        requests.Open(3, absence=policy)
-        for policy in (WAIT, MoveClock(60), GameClock(900), ByVote(60), ByBot(60), WAIT)
-    ]
-    assert seen.request_after(ui, seen.LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
-    assert seen.request_after(ui, seen.LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
-    assert seen.request_after(ui, seen.LOBBY, *"a" + "+" * 6, "o") == requests.Open(
-        3, absence=LongClock(2 * 86_400)
-    )
-    assert seen.request_after(ui, seen.LOBBY, *"a" + "+" * 6 + "-", "o") == requests.Open(
-        3, absence=MoveClock(86_400)
-    )
-    assert seen.request_after(ui, seen.LOBBY, *"a" + "+" * 6 + "a", "o") == requests.Open(
-        3, absence=GameClock(900)
-    )
     assert seen.after(ui, seen.LOBBY, *"aaaa---") == seen.after(ui, seen.LOBBY, *"aaaa--")
     assert seen.after(ui, seen.LOBBY, *"aa++++++") == seen.after(ui, seen.LOBBY, *"aa+++")
-    assert seen.request_after(ui, seen.LOBBY, "+", "o") == requests.Open(3)
 
 
 def test_escape_leaves_the_lobby() -> None:

@@ -382,7 +382,7 @@ def test_what_is_typed(place: str, line: str, told: str) -> None:
     ui, model = PLACES[place]()
     ui, request = after_key(seen.after(ui, model, *typed(line)[:-1]), "enter", model)
     if request is not None:
-        assert repr(request) == told
+        assert str(request) == told
     else:
         assert seen.is_refused(ui)
         kept = "(gone) " if ui.entry is None else "" if ui.entry.text == line else "another line: "
