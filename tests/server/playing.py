@@ -14,7 +14,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected
+from tests.server.peer import Peer, connected, eventually
 
 
 def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
@@ -114,6 +114,15 @@ async def play_on(peers: Sequence[Peer], chooser: random.Random, moves: int = 10
 
 def table_of(server: Running, peers: Sequence[Peer]) -> Table:
     return server.lobby.tables[peers[0].code]
+
+
+async def archived_game(server: Running, moves: int = 1000, **options: Any) -> list[Peer]:
+    """Play a game of two and leave it, at a server that archives soon; return the players when it has."""
+    async with game(server.port, 2, **options) as peers:
+        await play_on(peers, random.Random(1), moves)
+        table = table_of(server, peers)
+    await eventually(lambda: table.archived)
+    return peers
 
 
 @contextlib.asynccontextmanager

@@ -35,7 +35,7 @@ from server.storage.sqlite.inspection import inspect_folder
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.peer import TIMEOUT, connected, eventually, http_get
-from tests.server.playing import full_table, game, play_on
+from tests.server.playing import archived_game, full_table, game, play_on
 from tests.server.process import refused_to_start, serving
 from tests.server.storage.conformance.stores import PostgresStore
 
@@ -66,9 +66,7 @@ async def test_the_level_of_the_log_can_be_changed(tmp_path: Path) -> None:
 async def test_stored_tables_are_listed_and_read_one_by_one(tmp_path: Path) -> None:
     config = Config(data=tmp_path, admin=tmp_path / SOCKET_NAME, limits=Limits(over_seconds=0.01))
     async with running(config) as server:
-        async with game(server.port, 2) as over:
-            await play_on(over, random.Random(1))
-        await eventually(lambda: over[0].code in server.lobby.journal.archived)
+        over = await archived_game(server)
         async with game(server.port, 2) as playing, full_table(server.port, 3):
             await play_on(playing, random.Random(2), moves=7)
             stored = {table["code"]: table for table in await answer(tmp_path, "stored")}
@@ -99,9 +97,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
     data, restored = tmp_path / "data", tmp_path / "restored"
     config = Config(data=data, admin=data / SOCKET_NAME, limits=Limits(over_seconds=0.01))
     async with running(config) as server:
-        async with game(server.port, 2) as over:
-            await play_on(over, random.Random(1))
-        await eventually(lambda: over[0].code in server.lobby.journal.archived)
+        over = await archived_game(server)
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(2), moves=9)
             seq = peers[0].seq

@@ -35,7 +35,7 @@ from tests.server.cluster.running_cluster import cluster
 from tests.server.cluster.test_channel import table as public_table
 from tests.server.manual_clock import FastClock
 from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import game, memory_server, play_on, rematch, table_of
+from tests.server.playing import archived_game, game, memory_server, rematch
 from tests.server.storage.conformance.stores import rows
 from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
 from tests.server.tables.test_rematch import finished_game
@@ -236,19 +236,10 @@ def look(server: Running) -> None:
     journal._lease._wake.set()
 
 
-async def archived_game(server: Running) -> list[Peer]:
-    """Return the players of a game that this server has put into the archive."""
-    async with game(server.port, 2) as peers:
-        await play_on(peers, random.Random(1), moves=2)
-        table = table_of(server, peers)
-    await eventually(lambda: table.archived)
-    return list(peers)
-
-
 async def test_players_who_come_back_at_two_servers(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one brings it back; the second learns where it is, and has not lost the seat."""
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two):
-        first, second = await archived_game(one)
+        first, second = await archived_game(one, moves=2)
         look(two)
         await eventually(lambda: first.code in two.lobby.journal.archived)
         monkeypatch.setattr(PostgresJournal, "look_at_others", nothing)
@@ -266,7 +257,7 @@ async def test_a_game_that_another_has_just_archived(database: str, monkeypatch:
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two), connected(two.port) as peer:
         with monkeypatch.context() as patch:
             patch.setattr(PostgresJournal, "look_at_others", nothing)
-            first, _ = await archived_game(one)
+            first, _ = await archived_game(one, moves=2)
             assert (
                 await peer.refused(messages.Resume(1, first.code, first.token, 0))
             ).code == Code.NOT_STORED

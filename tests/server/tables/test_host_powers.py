@@ -26,6 +26,7 @@ from tests.server.manual_clock import ManualClock
 from tests.server.peer import connected, eventually
 from tests.server.playing import (
     all_caught_up,
+    archived_game,
     check_views,
     full_table,
     game,
@@ -403,9 +404,7 @@ async def test_everybody_at_a_closed_table_is_told_and_is_in_the_lobby(reason: s
 async def test_an_archived_table_can_be_closed_too(tmp_path: Path) -> None:
     config = Config(data=tmp_path, limits=Limits(over_seconds=0.01))
     async with running(config) as server:
-        async with game(server.port, 2) as peers:
-            await play_on(peers, random.Random(1))
-        await eventually(lambda: peers[0].code in server.lobby.journal.archived)
+        peers = await archived_game(server)
         await server.lobby.registry.close(peers[0].code, None)
         assert not server.lobby.journal.archived
     async with running(config) as server:

@@ -29,7 +29,7 @@ from tests.server.manual_clock import ManualClock
 from tests.server.match import Match, Script, match, some_scripts
 from tests.server.monitoring.traces import traces
 from tests.server.peer import Peer, blanked, connected, eventually, http_get
-from tests.server.playing import all_caught_up, full_table, game, memory_server, play_on
+from tests.server.playing import all_caught_up, archived_game, full_table, game, memory_server, play_on
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import changed, play_to_the_end, state_where
 
@@ -298,9 +298,7 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
     """That takes longer than finding nothing; so after too many wrong codes its own players wait, too."""
     limits = Limits(unattended_seconds=0.01, wrong_codes_per_address=2)
     async with running(Config(data=tmp_path, limits=limits)) as server:
-        async with game(server.port, 2, private=True) as (host, _):
-            pass
-        await eventually(lambda: not server.lobby.tables)
+        host, _ = await archived_game(server, moves=0, private=True)
         async with connected(server.port) as stranger:
             for number in range(2):
                 await stranger.refused(messages.Resume(number, "AAAA", "x"))
@@ -382,9 +380,7 @@ async def test_nothing_is_told_without_the_seats_own_token() -> None:
 async def test_an_archived_game_stays_in_the_archive(tmp_path: Path) -> None:
     limits = Limits(unattended_seconds=0.01, tables_per_connection=2)
     async with running(Config(data=tmp_path, limits=limits)) as server, connected(server.port) as asker:
-        async with game(server.port, 2) as (host, _):
-            pass
-        await eventually(lambda: not server.lobby.tables)
+        host, _ = await archived_game(server, moves=0)
         assert await asker.refusal(messages.AskTurn, host.code, token_hash("x")) == Code.BAD_TOKEN
         for _ in range(2):
             answer = await turn(asker, host.code, host.token)

@@ -27,6 +27,7 @@ from server.storage.stored_tables import link_rows, pack, unpack
 from tests.server.peer import Peer, connected, eventually
 from tests.server.playing import (
     all_caught_up,
+    archived_game,
     check_views,
     game,
     held_back,
@@ -122,9 +123,7 @@ async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None
         running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server,
         connected(server.port) as outsider,
     ):
-        async with game(server.port, 2) as peers:
-            code = peers[0].code
-        await eventually(lambda: not server.lobby.tables)
+        code = (await archived_game(server, moves=0))[0].code
         assert await outsider.refusal(messages.Watch, code) == Code.NO_SUCH_TABLE
         assert await outsider.refusal(messages.JoinTable, code, "Anna") == Code.NO_SUCH_TABLE
         for number in range(4):
