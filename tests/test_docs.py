@@ -201,6 +201,7 @@ def test_the_options_of_serve_are_documented_as_in_its_help() -> None:
 def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
     """Wherever the server and the ssh gateway log."""
     known: dict[tuple[str, str], set[str]] = {}
+    texts: dict[str, str] = {}
     for file in (*(ROOT / "server").rglob("*.py"), *(ROOT / "commands" / "guests").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
@@ -211,6 +212,16 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
                 ):
                     level = "error" if level == "exception" else level
                     known.setdefault((event, level), set()).update(str(field.arg) for field in fields)
+                case ast.Call(
+                    ast.Attribute(attr="log" | "log_end"),
+                    [ast.Attribute(ast.Name("log"), level), text, *_],
+                    fields,
+                ):  # of a failure that may come again
+                    known_text = text.value if isinstance(text, ast.Constant) else texts[ast.unparse(text)]
+                    level = "error" if level == "exception" else level
+                    known[str(known_text), level] = {"failures", *(str(field.arg) for field in fields)}
+                case ast.Assign([ast.Name(name)], ast.Constant(str(value))):
+                    texts[name] = value
                 case ast.Call(ast.Attribute(ast.Name("log")), [_, *_]):
                     pytest.fail(f"{file}:{node.lineno}: an event is a text, and its fields are `about`")
     documented = {
