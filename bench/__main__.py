@@ -27,7 +27,6 @@ SECTIONS: Final = {
     "engine": (["bench.engine"], 20, "the rules, the codec and a search, in one process"),
     "server": (["bench.server"], 210, "the server under load beside a bare one, a core each"),
     "durable": (["bench.durable"], 40, "what safety from power cuts costs"),
-    "idle": (["bench.idle"], 40, "500 tables at which nobody moves"),
     "client": (["bench.client"], 50, "the client in a terminal"),
     "instructions": (["bench.instructions"], 60, "the server under valgrind, if that is installed"),
 }

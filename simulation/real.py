@@ -18,8 +18,7 @@ import secrets
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -68,20 +67,25 @@ class RealServer(ServerProcess):
 
 
 class Proxy:
-    """The network between clients and servers: it takes down what passes, and cuts each connection."""
+    """The network between clients and servers: it takes down what passes, and cuts connections.
 
-    def __init__(self, rng: random.Random) -> None:
+    Each goes on for `bytes_before_a_cut`, on average.
+    """
+
+    def __init__(self, rng: random.Random, bytes_before_a_cut: float = 1e15) -> None:
         self.taps: list[Wiretap] = []
         self.cuts = 0
         self._rng = rng
+        self._bytes_before_a_cut = bytes_before_a_cut
 
     @contextlib.asynccontextmanager
-    async def door(self, choose: Callable[[], RealServer]) -> AsyncIterator[int]:
-        """Accept connections while the context lasts, each to the server that `choose` names then."""
+    async def door(self, servers: Sequence[ServerProcess]) -> AsyncIterator[int]:
+        """Accept connections while the context lasts, each to any of the servers that run then."""
         links: set[asyncio.Task[None]] = set()
 
         def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            link = asyncio.create_task(self._link(choose(), reader, writer))
+            server = self._rng.choice([each for each in servers if each.runs] or servers)
+            link = asyncio.create_task(self._link(server, reader, writer))
             links.add(link)
             link.add_done_callback(links.discard)
 
@@ -95,7 +99,7 @@ class Proxy:
             await asyncio.gather(*links, return_exceptions=True)
 
     async def _link(
-        self, server: RealServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, server: ServerProcess, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         tap = Wiretap(server.starts, server.name)
         try:
@@ -104,7 +108,7 @@ class Proxy:
             writer.transport.abort()
             return
         self.taps.append(tap)
-        room = self._rng.expovariate(1 / _BYTES_BEFORE_A_CUT)
+        room = self._rng.expovariate(1 / self._bytes_before_a_cut)
         ways = [
             asyncio.create_task(_carry(reader, to_server, tap.feed_request, room)),
             asyncio.create_task(_carry(from_server, writer, tap.feed, room)),
@@ -117,10 +121,6 @@ class Proxy:
         finally:
             for way in ways:
                 way.cancel()
-
-
-def _itself(server: RealServer) -> RealServer:
-    return server
 
 
 async def _carry(
@@ -150,7 +150,7 @@ class Round:
         kinds = ["kill", "restart", "cut", "crash", "kill"]
         self._rng.shuffle(kinds)
         self._kinds = itertools.cycle(kinds)
-        self._proxy = Proxy(random.Random(f"{plan.seed} network"))
+        self._proxy = Proxy(random.Random(f"{plan.seed} network"), _BYTES_BEFORE_A_CUT)
         self._folder = folder
         self._data = folder / "data"
         self._cluster = Cluster(folder / "postgresql") if nodes > 1 else None
@@ -203,16 +203,12 @@ class Round:
             self._servers[0].options += ("--data", self._data, "--durable", "normal")
             await self._servers[0].restart()
         for server, relay in zip(self._servers, self._relays, strict=False):
-            own = await doors.enter_async_context(self._proxy.door(partial(_itself, server)))
+            own = await doors.enter_async_context(self._proxy.door([server]))
             data = self._folder / f"data-{server.name}"
             server.options += ("--database", relay.url, "--node", server.name, "--lease", f"{_LEASE:g}")
             server.options += ("--address", f"ws://127.0.0.1:{own}", "--data", data)
             await server.restart()
-        return await doors.enter_async_context(self._proxy.door(self._any))
-
-    def _any(self) -> RealServer:
-        """Return where a newcomer comes to, as with a name that leads to all nodes that can be reached."""
-        return self._rng.choice([server for server in self._servers if server.runs] or self._servers)
+        return await doors.enter_async_context(self._proxy.door(self._servers))
 
     # -- playing ------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import signal
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,7 @@ from client.network.transport import ConnectFailed, RequestRefused
 from client.tables.table import Closed
 from protocol.events import move_message
 from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame
+from simulation.real import Proxy
 from tests.postgresql import Cluster, DatabaseRelay
 from tests.server.process import ServerProcess
 
@@ -92,41 +93,6 @@ async def play_games(url: str, table: MeasuredTable, number: int, pace: float, o
                     tasks.create_task(play_game(player, table, random.Random(f"{number} {at}"), pace))
             for player in players:
                 await player.ask(Leave(NEW))
-
-
-@contextlib.asynccontextmanager
-async def front(nodes: Sequence[ServerProcess]) -> AsyncIterator[str]:
-    """Accept connections for nodes that run, each for any of them, as a proxy does; yield the URL."""
-    rng, links = random.Random(1), set[asyncio.Task[object]]()
-
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-        writer.transport.abort()
-
-    async def link(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            port = rng.choice([node for node in nodes if node.runs]).port
-            there, to_there = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            writer.transport.abort()
-            return
-        await asyncio.gather(carry(reader, to_there), carry(there, writer))
-
-    def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        links.add(task := asyncio.create_task(link(reader, writer)))
-        task.add_done_callback(links.discard)
-
-    server = await asyncio.start_server(accepted, "127.0.0.1", 0)
-    try:
-        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in links:
-            task.cancel()
-        await asyncio.gather(*links, return_exceptions=True)
 
 
 async def fetch(database: str, query: str, *arguments: object) -> set[str]:
@@ -196,7 +162,8 @@ async def measure(
             node = ServerProcess(*options, *own, *_OPTIONS, name=f"node{at}")
             nodes.append(await stack.enter_async_context(node))
             await node.start()
-        url = await stack.enter_async_context(front(nodes))
+        door = Proxy(random.Random(1)).door(nodes)
+        url = f"ws://127.0.0.1:{await stack.enter_async_context(door)}"
         async with asyncio.TaskGroup() as playing:
             for at, table in enumerate(tables):
                 playing.create_task(play_games(url, table, at, pace, over))
