@@ -19,7 +19,7 @@ from typing import Final
 from bench import Samples
 from bench.load.process import Subject, subject
 from bench.load.tables import SEATS, begin_game, leave, scripts
-from bench.load.wire import Wire, packed
+from bench.load.wire import Wire, packed, page_handshake
 
 _BROWSERS: Final = 32
 _LISTENING: Final = 800  # browsers that show the list, for the memory of each
@@ -95,10 +95,7 @@ def _browsers(port: int, path: str, languages: tuple[str, ...]) -> Iterator[None
 
 def _live_page(port: int, path: str, language: str) -> socket.socket:
     page = socket.create_connection(("127.0.0.1", port))
-    lines = f"Host: bench\r\nOrigin: http://bench\r\nAccept-Language: {language}\r\n"
-    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    page.sendall(f"GET {path} HTTP/1.1\r\n{lines}{upgrade}{key}\r\n".encode())
+    page.sendall(page_handshake(path, language))
     return page
 
 

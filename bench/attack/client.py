@@ -5,8 +5,9 @@ import contextlib
 import itertools
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgpack
@@ -34,13 +35,16 @@ class Target:
     source: str | None = None  # the address it comes from; None is the system's choice
 
 
+Attack: TypeAlias = Callable[[Target], Coroutine[Any, Any, None]]
+
+
 @dataclass(frozen=True)
 class Mode:
     """An attack by its name; `run` goes on until its process is ended."""
 
     name: str
     summary: str
-    run: Callable[[Target], None]
+    run: Attack
     connections: int = 240  # fewer than one address may have
     addresses: int = 1  # each attacks in a process of its own
     tls: bool = False
@@ -50,7 +54,7 @@ class Mode:
     def attack(self, target: Target) -> None:
         """Run in this process, after the others: an attack comes from another machine."""
         os.nice(10)
-        self.run(target)
+        asyncio.run(self.run(target))
 
 
 class AttackClient:
@@ -88,7 +92,7 @@ class AttackClient:
 
     async def flood(self, messages: Iterable[Together]) -> None:
         """Send messages as fast as the server reads them, and read past the answers."""
-        reading, rest = asyncio.ensure_future(self.read_all()), iter(messages)
+        reading, rest = asyncio.ensure_future(read_all(self._reader)), iter(messages)
         try:
             while not reading.done():
                 for each in itertools.chain.from_iterable(itertools.islice(rest, _RATE)):
@@ -118,10 +122,14 @@ class AttackClient:
         return message
 
     async def read_all(self) -> None:
-        """Read past everything until the connection ends."""
-        with contextlib.suppress(OSError):
-            while await self._reader.read(2**18):
-                pass
+        await read_all(self._reader)
+
+
+async def read_all(reader: asyncio.StreamReader) -> None:
+    """Read past everything until the connection ends."""
+    with contextlib.suppress(OSError):
+        while await reader.read(2**18):
+            pass
 
 
 async def connected(target: Target, tls: ssl.SSLContext | None = None) -> Streams:
@@ -143,38 +151,30 @@ async def play(client: AttackClient) -> None:
             client.send("place", piece=legal["pieces"][0], field=FIELDS[first])
 
 
-class Groups:
-    """Lets groups of clients attack, each with its own tables; a class, to be sent to a process."""
+GroupAttack: TypeAlias = Callable[[list[AttackClient]], Awaitable[None]]
 
-    def __init__(
-        self,
-        attack: Callable[[list[AttackClient]], Awaitable[None]],
-        size: int,
-        handshake: bytes = HANDSHAKE,
-    ) -> None:
-        self._attack = attack
-        self._size = size
-        self._handshake = handshake
 
-    def __call__(self, target: Target) -> None:
-        asyncio.run(self._all(target))
+def groups(attack: GroupAttack, size: int, handshake: bytes = HANDSHAKE) -> Attack:
+    """Return the attack of groups of clients, each with its own tables."""
+    return partial(_attack_in_groups, attack, size, handshake)
 
-    async def _all(self, target: Target) -> None:
-        sizes = [self._size] * (target.connections // self._size)
-        if rest := target.connections % self._size:
-            sizes.append(max(rest, 2))
-        await asyncio.gather(*(self._group(target, size) for size in sizes))
 
-    async def _group(self, target: Target, size: int) -> None:
+async def _attack_in_groups(attack: GroupAttack, size: int, handshake: bytes, target: Target) -> None:
+    async def one(size: int) -> None:
         while True:
             clients: list[AttackClient] = []
             with contextlib.suppress(OSError, EOFError):
                 for _ in range(size):
-                    clients.append(await AttackClient.connected(target, self._handshake))  # noqa: PERF401 - some may have failed
-                await self._attack(clients)
+                    clients.append(await AttackClient.connected(target, handshake))  # noqa: PERF401 - some may have failed
+                await attack(clients)
             for client in clients:
                 client.abort()
             await asyncio.sleep(1.0)
+
+    sizes = [size] * (target.connections // size)
+    if rest := target.connections % size:
+        sizes.append(max(rest, 2))
+    await asyncio.gather(*map(one, sizes))
 
 
 async def begun_game(

@@ -6,11 +6,11 @@ import random
 import socket
 import ssl
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Final
 
-from bench.attack.client import TRUSTING, Mode, Streams, Target, connected
+from bench.attack.client import TRUSTING, Attack, Mode, Streams, Target, connected, read_all
 from bench.load.wire import HANDSHAKE, packed
 
 _HELLO: Final = packed(t="hello", versions=[1], client="attack")
@@ -27,24 +27,19 @@ _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER that ends a connection by a
 _NETWORKS: Final = 65_536  # of 64 bits, in one of 48
 
 
-class Repeated:
-    """Does an attack on many connections at once, again and again; a class, to be sent to a process."""
+def repeated(attack: Attack) -> Attack:
+    """Return what does an attack on many connections at once, again and again."""
+    return partial(_repeat, attack)
 
-    def __init__(self, attack: Callable[[Target], Awaitable[None]]) -> None:
-        self._attack = attack
 
-    def __call__(self, target: Target) -> None:
-        asyncio.run(self.all(target))
-
-    async def all(self, target: Target) -> None:
-        """Attack until this is cancelled."""
-        await asyncio.gather(*(self._one(target) for _ in range(target.connections)))
-
-    async def _one(self, target: Target) -> None:
+async def _repeat(attack: Attack, target: Target) -> None:
+    async def one() -> None:
         while True:
             with contextlib.suppress(OSError, EOFError, asyncio.IncompleteReadError):
-                await self._attack(target)
+                await attack(target)
             await asyncio.sleep(0.01)  # the server is attacked, not this machine
+
+    await asyncio.gather(*(one() for _ in range(target.connections)))
 
 
 async def _upgraded(target: Target) -> Streams:
@@ -68,7 +63,7 @@ async def fragments(target: Target) -> None:
 async def frames(target: Target) -> None:
     """Say hello, and send small messages as fast as the server takes them."""
     reader, writer = await _upgraded(target)
-    reading = asyncio.ensure_future(_read_all(reader))
+    reading = asyncio.ensure_future(read_all(reader))
     try:
         writer.write(_HELLO)
         while True:
@@ -92,9 +87,9 @@ async def visits(target: Target) -> None:
 
 def saying(
     what: bytes | Callable[[], bytes] = b"", seconds: float | None = None, *, tls: bool = False
-) -> Repeated:
+) -> Attack:
     """Return the attack that connects, says something or nothing, and reads to the end, or for so long."""
-    return Repeated(partial(_say, what, seconds, tls))
+    return repeated(partial(_say, what, seconds, tls))
 
 
 async def _say(what: bytes | Callable[[], bytes], seconds: float | None, tls: bool, target: Target) -> None:
@@ -116,17 +111,12 @@ async def resets(target: Target) -> None:
     _reset(writer)
 
 
-def hellos(target: Target) -> None:
+async def hellos(target: Target) -> None:
     """Begin TLS handshakes on many connections in the same moment, without having calculated anything."""
-    asyncio.run(_together(target, _client_hello()))
+    await together(_client_hello(), target)
 
 
-def upgrades(target: Target) -> None:
-    """Ask for websockets on many connections in the same moment."""
-    asyncio.run(_together(target, HANDSHAKE))
-
-
-async def _together(target: Target, said: bytes) -> None:
+async def together(said: bytes, target: Target) -> None:
     """Say the same on many connections at once, again and again."""
     while True:
         opened = await asyncio.gather(
@@ -171,29 +161,28 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def _read_all(reader: asyncio.StreamReader) -> None:
-    with contextlib.suppress(OSError):
-        while await reader.read(2**18):
-            pass
-
-
 # The attack's first addresses, so that it can name others: a loopback interface has one of IPv6.
 _TRUSTED: Final = ("--trust-proxy", "127.0.0.2/31", "--proxy-protocol")
 
 MODES: Final = (
-    Mode("fragments", "messages of 4,096 empty fragments, before a hello", Repeated(fragments)),
-    Mode("frames", "small messages without a pause", Repeated(frames)),
-    Mode("visits", "hello, 30 KB of messages, reset; again and again", Repeated(visits), connections=50),
+    Mode("fragments", "messages of 4,096 empty fragments, before a hello", repeated(fragments)),
+    Mode("frames", "small messages without a pause", repeated(frames)),
+    Mode(
+        "visits",
+        "hello, 30 KB of messages, reset; again and again",
+        repeated(visits),
+        connections=50,
+    ),
     Mode("headers", "a megabyte of header lines without an end", saying(_HEADERS, 5)),
     Mode("silent", "connections that say nothing", saying(), connections=4000),
     Mode("silent-tls", "the same to a server with TLS", saying(), connections=4000, tls=True),
     Mode("silent-tls-4", "the same from four addresses", saying(), connections=4000, tls=True, addresses=4),
     Mode("handshakes", "TLS handshakes and nothing more", saying(seconds=1, tls=True), tls=True),
-    Mode("resets", "TLS handshakes begun and reset at once", Repeated(resets), tls=True),
+    Mode("resets", "TLS handshakes begun and reset at once", repeated(resets), tls=True),
     Mode("hellos", "hundreds of TLS handshakes begun in the same moment", hellos, tls=True),
     Mode("hellos-rsa-2048", "the same to a server with such a key", hellos, tls=True, key="rsa:2048"),
     Mode("hellos-rsa-4096", "the same to a server with such a key", hellos, tls=True, key="rsa:4096"),
-    Mode("upgrades", "hundreds of requests for a websocket in the same moment", upgrades),
+    Mode("upgrades", "hundreds of requests for a websocket in the same moment", partial(together, HANDSHAKE)),
     Mode("networks", "connections from the networks of a /48", saying(network), 4000, options=_TRUSTED),
     Mode(
         "networks-tls",

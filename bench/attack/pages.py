@@ -4,16 +4,16 @@ import asyncio
 import itertools
 from typing import Any, Final
 
-from bench.attack.client import AttackClient, Groups, Mode, Target, begun_game, connected
-from bench.attack.connections import Repeated
-from bench.load.wire import HANDSHAKE, framed
+from bench.attack.client import AttackClient, Mode, Target, begun_game, connected, groups
+from bench.attack.connections import repeated
+from bench.load.wire import framed, page_handshake
 from engine.board import FIELDS
 
 _LANGUAGES: Final = ("en", "it", "fr", "nl")
 _PATHS: Final = ("/", "/watch/ABCD", "/x")
 _VIEWERS: Final = 27  # of each table
 _TEXT: Final = 0x81
-_PLAYING: Final = HANDSHAKE.replace(b" / HTTP/1.1\r\n", b" /play/ABCD HTTP/1.1\r\nOrigin: http://bench\r\n")
+_PLAYING: Final = page_handshake("/play/ABCD")
 _numbers: Final = itertools.count()
 
 
@@ -53,27 +53,31 @@ async def choices(clients: list[AttackClient]) -> None:
 async def _watching(target: Target, code: Any) -> asyncio.StreamWriter:
     """Open a live page, and read nothing but the handshake's first line."""
     reader, writer = await connected(target)
-    lines = "Host: bench\r\nOrigin: http://bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-    writer.write(f"GET /watch/{code} HTTP/1.1\r\n{lines}{key}\r\n".encode())
+    writer.write(page_handshake(f"/watch/{code}"))
     await reader.readuntil(b"\r\n")
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     return writer
 
 
 MODES: Final = (
-    Mode("pages", "pages for browsers, under ever new names", Repeated(pages), 50, options=("--web",)),
+    Mode(
+        "pages",
+        "pages for browsers, under ever new names",
+        repeated(pages),
+        50,
+        options=("--web",),
+    ),
     Mode(
         "viewers",
         "browsers that watch tables renamed without end, and read nothing",
-        Groups(viewers, 1),
+        groups(viewers, 1),
         8,
         options=("--web",),
     ),
     Mode(
         "choices",
         "players in browsers who choose pieces and fields without end, and read nothing",
-        Groups(choices, 2, _PLAYING),
+        groups(choices, 2, _PLAYING),
         options=("--web",),
     ),
 )

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from bench.attack.client import AttackClient, Groups, Mode, begun_game, flood, gathered, play
+from bench.attack.client import AttackClient, Mode, begun_game, flood, gathered, groups, play
 from protocol.limits import NAME_LENGTH, TITLE_LENGTH
 
 _SPECTATORS: Final = 32  # as many as a table lets in
@@ -205,31 +205,31 @@ def _reading(clients: list[AttackClient]) -> Iterator[Any]:
 _FEW_TABLES: Final = ("--max-tables", "20", "--tables-per-minute", "1000000")
 
 MODES: Final = (
-    Mode("chat", "full tables at which everyone talks", Groups(chat, 2 + _SPECTATORS)),
-    Mode("lobby", "everyone talks in the lobby, with hundreds listening", Groups(lobby, 240)),
-    Mode("crowd", "hundreds who take names in the lobby, come and go", Groups(crowd, 240)),
-    Mode("seated", "players of begun games send messages without a pause", Groups(pings, 5)),
-    Mode("syncs", "full tables at which everyone asks for the game", Groups(syncs, 2 + _SPECTATORS)),
-    Mode("visitors", "spectators who come and go", Groups(visitors, 2 + _SPECTATORS)),
-    Mode("joining", "players who come and go before a game", Groups(joining, 5)),
-    Mode("names", "names that look like another player's", Groups(names, 5)),
+    Mode("chat", "full tables at which everyone talks", groups(chat, 2 + _SPECTATORS)),
+    Mode("lobby", "everyone talks in the lobby, with hundreds listening", groups(lobby, 240)),
+    Mode("crowd", "hundreds who take names in the lobby, come and go", groups(crowd, 240)),
+    Mode("seated", "players of begun games send messages without a pause", groups(pings, 5)),
+    Mode("syncs", "full tables at which everyone asks for the game", groups(syncs, 2 + _SPECTATORS)),
+    Mode("visitors", "spectators who come and go", groups(visitors, 2 + _SPECTATORS)),
+    Mode("joining", "players who come and go before a game", groups(joining, 5)),
+    Mode("names", "names that look like another player's", groups(names, 5)),
     Mode(
         "looks",
         "tables full of names that are slow to compare, and others taken in the lobby",
-        Groups(looks, 5),
+        groups(looks, 5),
         connections=25,
         options=("--tables-per-minute", "1000000"),
     ),
-    Mode("openers", "tables opened and left", Groups(openers, 2)),
-    Mode("bots", "full tables of the server's bots", Groups(bots, 1)),
+    Mode("openers", "tables opened and left", groups(openers, 2)),
+    Mode("bots", "full tables of the server's bots", groups(bots, 1)),
     Mode(
         "returns",
         "more archived games than tables, to which a player goes back in turn",
-        Groups(returns, 2),
+        groups(returns, 2),
         connections=2,
         options=_FEW_TABLES,
     ),
-    Mode("settings", "hosts who change everything at full tables", Groups(settings, _VISITORS)),
-    Mode("votes", "players who leave, return and vote at full tables", Groups(votes, _VISITORS)),
-    Mode("rematches", "players who go on from finished games and come back", Groups(rematches, 2)),
+    Mode("settings", "hosts who change everything at full tables", groups(settings, _VISITORS)),
+    Mode("votes", "players who leave, return and vote at full tables", groups(votes, _VISITORS)),
+    Mode("rematches", "players who go on from finished games and come back", groups(rematches, 2)),
 )

@@ -23,6 +23,12 @@ _BUFFER: Final = bytearray(
 )  # of all connections: a new one for each read would take longer than the read
 
 
+def page_handshake(path: str, language: str = "en") -> bytes:
+    """Return how a browser opens the live page at `path`."""
+    lines = f" {path} HTTP/1.1\r\nOrigin: http://bench\r\nAccept-Language: {language}\r\n"
+    return HANDSHAKE.replace(b" / HTTP/1.1\r\n", lines.encode())
+
+
 def framed(payload: bytes, opcode: int = _BINARY) -> bytes:
     """Return a client's frame around `payload` (RFC 6455, 5.2); payloads below 64 KiB."""
     masked = bytes(byte ^ _MASK[index % 4] for index, byte in enumerate(payload))
