@@ -1,36 +1,340 @@
-"""The client in lines of text: what is new is printed, and what is typed is answered or carried out."""
+"""The client in lines of text: what is new is printed, and what is typed is answered or carried out.
+
+What a player can ask for is all that a screen shows, in lines to be read aloud.
+"""
 
 import asyncio
 import contextlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from client.language import _, labelled, yes_letters
+from client.language import N_, _, labelled, listed, yes_letters
 from client.tables.table import TableModel
+from client.typed_text import BadText
 from client.ui.activity import Activity
 from client.ui.at_table import request_to_answer
-from client.ui.draw.page import on_turn
-from client.ui.facts import answer, numbered
-from client.ui.frame import in_ascii
+from client.ui.draw.board import notation
+from client.ui.draw.page import asked_question, countdown, on_turn, remark_rows, vote_question
+from client.ui.draw.panel import Panel
+from client.ui.frame import WIDE, in_ascii, spoken
 from client.ui.keys import Act, Action, InsertText, Pick
 from client.ui.screens.dispatch import keys_now, letters
-from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.gathering import Gathering, gathering_block, set_up
+from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
-from client.ui.screens.playing import Playing
-from client.ui.screens.replay import Replay
-from client.ui.state import Overlay, Screen, TypedLine, Ui, with_game
+from client.ui.screens.playing import Ended, Playing
+from client.ui.screens.reading import rules_page, short_counts
+from client.ui.screens.replay import Replay, told_of_move
+from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
+from client.ui.screens.typed_commands import (
+    COMMANDS,
+    HOST_COMMANDS,
+    LOBBY_COMMANDS,
+    REPLAY_COMMANDS,
+    placement,
+)
+from client.ui.state import Overlay, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
-from engine.board import Field
-from engine.components import DEALS
+from client.ui.texts.games import (
+    bounds_text,
+    describe_chances,
+    describe_progress,
+    describe_standings,
+    describe_turn,
+    turned,
+)
+from client.ui.texts.glyphs import glyphs_to_read
+from client.ui.texts.rules import RULES
+from client.ui.texts.tables import describe_online, names_at, spectator_name
+from engine.board import (
+    FIELDS,
+    ORIENTATIONS,
+    TILES,
+    Field,
+    Hex,
+    LaidTile,
+    Tile,
+    fields_of,
+    has_spring,
+    layout_of,
+)
+from engine.components import DEALS, LAUREL_WORTH
+from engine.knowledge import hill_influence
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece
+from engine.view import View
 from protocol.text import printable
+
+_LOG_LINES: Final = 10
+
+QUESTIONS: Final = (
+    ("hand", N_("the pieces in your hand")),
+    ("hill D", N_("a hill: its laurel, the influence there, its pieces")),
+    ("field D4", N_("a field: its piece, and what is beside it")),
+    ("if Em D4", N_("what a piece would do on a field")),
+    ("if 4 2", N_("what the fields of the tile would be beside, at position 4, turned twice")),
+    ("board", N_("all hills with their pieces")),
+    ("tiles", N_("where the tiles lie")),
+    ("moves", N_("what you may do now")),
+    ("turn", N_("whose turn it is, and what is asked of you")),
+    ("players", N_("the players, their clocks, and how much they have left to place")),
+    ("leaders", N_("who leads on each hill")),
+    ("counts", N_("what everybody may still hold")),
+    ("points", N_("the points so far, or the result")),
+    ("chances", N_("everybody's chances, in a record that is being analysed")),
+    ("table", N_("the table: who sits there, how it is set up")),
+    ("tables", N_("the tables in the lobby")),
+    ("talk", N_("what was said, and who is online")),
+    ("log", N_("what happened last")),
+)
+
+_MORE_WORDS: Final = (
+    (
+        "next, back",
+        N_("one step on or back in the scoring, a record, a lesson or the problems; an empty line: on"),
+    ),
+    ("next hill, result", N_("on to the next hill that is scored, or to the result")),
+    ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
+    ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
+    ("play on", N_("in a record or a problem: play on from there, against bots")),
+    ("study", N_("in a table's record: go on from there at a new table; after a game: join in there")),
+    ("hint", N_("suggest a move, where the table allows hints")),
+    ("menu", N_("the table's menu; choose by number")),
+    ("evening, evening play, pause, leave", N_("the evening: sign up, pause, standings")),
+    ("wait", N_("wait for your turn, before the next line is read")),
+)
+
+_IN_LISTS: Final = (
+    ("1, 2, 3 ...", N_("choose the line with that number")),
+    ("w 2", N_("do what a letter stands for with a line")),
+    ("list", N_("all lines to choose from")),
+    ("back", N_("back to where you came from")),
+    *COMMANDS[-1:],
+)
+
+
+def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
+    """Return what is known in answer to a question like `hill D`; None if the text is no question."""
+    view = model.view
+    match text.lower().split():
+        case ["help" | "?"]:
+            return [labelled(command, _(told)) for command, told in _help(ui, model)]
+        case ["list"] if (options := (ui.overlay or ui.page).options(ui, model)) is not None:
+            return numbered(options)
+        case ["rules"]:
+            return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
+        case ["tables"] if isinstance(ui.page, LobbyPage):
+            return tables_in_words(ui, ui.page)
+        case ["talk"]:
+            said = [row for remark in ui.talk.remarks for row in remark_rows(remark, WIDE)]
+            told = spoken(said) or [_("Nobody has said anything.")]
+            company = ui.company
+            return told if company is None else [*told, describe_online(company.people, company.more)]
+        case ["log"]:
+            return list(ui.log[-_LOG_LINES:])
+        case ["table"]:
+            return _table(ui, model)
+        case ["turn"]:
+            return _turn(ui, model)
+        case [word, *_rest] if view is None:
+            known = {question.split()[0] for question, _meaning in QUESTIONS}
+            return [_("No game is running here.")] if word in known else None
+        case words if view is not None:
+            return _of_game(words, ui, model, view)
+    return None
+
+
+def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
+    """Yield what can be typed now, and what it does."""
+    if (ui.overlay or ui.page).options(ui, model) is None:
+        commands = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS)
+        yield from (*QUESTIONS, *_MORE_WORDS, *(REPLAY_COMMANDS if isinstance(ui.page, Replay) else commands))
+    else:
+        yield from _IN_LISTS
+    does: dict[str, list[str]] = {}
+    for letter, key in letters(ui, model).items():
+        if ui.evening is not None or key.action is not Act.EVENING:
+            does.setdefault(key.help, []).append(letter)
+    yield from ((", ".join(each), told) for told, each in does.items())
+
+
+def numbered(options: Sequence[str]) -> list[str]:
+    return [f"{number}. {text}" for number, text in enumerate(options, start=1)]
+
+
+def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[str] | None:
+    board = view
+    if isinstance(page := ui.page.game, Scoring):  # which takes pieces off the board step by step
+        board = scene(view, step_of(page, view), names_at(model)).board
+    match words:
+        case ["hand"] | ["my", "hand"]:
+            return spoken(_panel(ui, model, view).hand())
+        case ["hill", letter] if letter.upper() in TILES:
+            tile = Tile(letter.upper())
+            told = _at(view.layout.hills.get(tile), ui, model, board)
+            # Without the heading, and that a hill holds no pieces.
+            return [*told[1:-1], _of_hill(tile, board)] if len(told) > 1 else told
+        case ["field", name] | [name] if name.upper() in FIELDS:
+            return _at(view.layout.hexes.get(Field(name.upper())), ui, model, board)
+        case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
+            return _foreseen(piece, Field(name.upper()), ui, model, view)
+        case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
+            return list(_beside_tile(position, LaidTile(view.drawn, int(turns)), ui, model, view))
+        case ["board"]:
+            return [_of_hill(tile, board) for tile in sorted(view.layout.hills)]
+        case ["tiles"]:
+            return list(_tiles(view))
+        case ["moves"]:
+            return _moves(ui, model)
+        case ["players"]:
+            return spoken(_panel(ui, model, view).players())
+        case ["leaders"] | ["who", "leads"] if not isinstance(page, Scoring | Result):
+            return list(_leaders(model, view))
+        case ["counts"]:
+            return spoken(short_counts(view, names_at(model), WIDE))
+        case ["points" | "leaders"] | ["who", "leads"]:
+            return list(_points(ui, model, view))
+        case ["chances"]:
+            return _chances(ui)
+    return None
+
+
+def _panel(
+    ui: Ui, model: TableModel, view: View, cell: Hex | None = None, piece: Piece | None = None
+) -> Panel:
+    """Return the panel beside a board on which the player points at `cell`, with this piece chosen."""
+    chosen = Playing(piece=piece) if cell is None else Playing(cursor=cell, piece=piece)
+    pane = Pane(ui, replace(model, view=view), glyphs_to_read(), WIDE, WIDE)
+    return Panel(pane, chosen, _("YOUR HAND"), foresees=piece is not None)
+
+
+def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | None = None) -> list[str]:
+    """Return what the panel tells of a field or a hill."""
+    if cell is None:
+        return [_("NO TILE YET")]
+    return spoken(_panel(ui, model, view, cell, piece).field())
+
+
+def _of_hill(tile: Tile, view: View) -> str:
+    """Return in one line what stands on the fields around a hill."""
+    laurel = view.laurels.get(tile)
+    heading, empty = _("HILL {hill}").format(hill=tile), _("empty")
+    signs = {field: notation(piece) for field, piece in view.board.items()}
+    fields = ", ".join(f"{_in_words(field)} {signs.get(field, empty)}" for field in fields_of(tile))
+    worth = "" if laurel is None else f", {laurel.value} {LAUREL_WORTH[laurel]}"
+    return labelled(f"{heading}{worth}", fields)
+
+
+def _in_words(field: Field) -> str:
+    return _("{field} with a spring").format(field=field) if has_spring(field) else field
+
+
+def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
+    hand = view.hands.get(model.seat, {}) if model.seat is not None else {}
+    piece, cell = None, view.layout.hexes.get(field)
+    with contextlib.suppress(BadText):
+        piece = placement(text, field, "", model).piece
+    if piece is None or not hand.get(piece) or cell is None:
+        return [_("There is no {piece} left in your hand.").format(piece=text)]
+    return _at(cell, ui, model, view, piece)
+
+
+def _beside_tile(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: View) -> Iterator[str]:
+    """Yield what would be beside the fields of a tile that is laid like this."""
+    if not isinstance(model.legal, LegalLays) or text not in map(str, model.legal.positions):
+        yield from _moves(ui, model)
+        return
+    position = int(text)
+    layout = layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
+    for field in fields_of(laid.tile):
+        beside = listed(layout.adjacent(field))
+        yield labelled(_in_words(field), _("Beside it: {around}.").format(around=beside))
+
+
+def _tiles(view: View) -> Iterator[str]:
+    for position, laid in enumerate(view.tiles):
+        where = _("position {position}").format(position=position) if position else _("the centre")
+        what = _("NO TILE YET") if laid is None else f"{laid.tile}, {turned(laid.orientation)}"
+        yield labelled(where, what)
+
+
+def _moves(ui: Ui, model: TableModel) -> list[str]:
+    if not isinstance(ui.page.game, Playing):
+        return _turn(ui, model)
+    match model.legal:
+        case LegalPlaces(pieces=pieces, fields=fields):
+            told = _("You may place {pieces} on {fields}.")
+            return [told.format(pieces=", ".join(pieces), fields=", ".join(fields))]
+        case LegalLays(positions=positions):
+            told = _("You may lay the tile at position {positions}, turned 0 to 5 times.")
+            return [told.format(positions=", ".join(map(str, positions)))]
+    return [_("It is not your turn.")]
+
+
+def _turn(ui: Ui, model: TableModel) -> list[str]:
+    if isinstance(page := ui.page.game or ui.page, Scoring | Result | Ended):
+        return list(page.words(ui, model))
+    asked = (asked_question(ui, model), vote_question(model), countdown(ui))
+    return [f"{describe_turn(model, names_at(model))}.", *filter(None, asked)]
+
+
+def _leaders(model: TableModel, view: View) -> Iterator[str]:
+    names: Sequence[str] = names_at(model)
+    for tile in sorted(view.layout.hills):
+        seats = hill_influence(view, tile).seats
+        some = [(name, bounds) for name, bounds in zip(names, seats, strict=False) if bounds.most]
+        amounts = [f"{name} {bounds_text(bounds)}" for name, bounds in some]
+        most = max((bounds.least for bounds in seats), default=0)
+        leads = [name for name, bounds in some if bounds.most >= most]
+        told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("nobody"))
+        yield f"{told} ({', '.join(amounts)})" if amounts else told
+
+
+def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:
+    match ui.page.game:
+        case Result() as page:
+            yield from page.words(ui, model)
+        case Scoring() as page:
+            step, names = step_of(page, view), names_at(model)
+            so_far = scene(view, step, names)
+            number = _("step {number} of {last}").format(number=step + 1, last=last_step(view) + 1)
+            yield labelled(_("SO FAR"), number)
+            for seat, points in enumerate(so_far.points):
+                influence = sum(each.amount for each in so_far.step.counted if each.seat == seat)
+                yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
+        case _:
+            standings = "" if model.state is None else describe_standings(model.state)
+            yield standings or _("Nothing has been scored yet.")
+
+
+def _chances(ui: Ui) -> list[str]:
+    page = ui.page
+    if not isinstance(page, Replay) or (analysis := page.analysis) is None:
+        return [_("No record is being analysed here.")]
+    progress = describe_progress(analysis) if page.judging else ""
+    here = analysis.at(page.stop)
+    chances = "" if here is None else describe_chances(here, page.recording.names)
+    return [*filter(None, (progress, chances)), *told_of_move(page, analysis)]
+
+
+def _table(ui: Ui, model: TableModel) -> list[str]:
+    state = model.state
+    if state is None or state.stage == "gathering":
+        return spoken(gathering_block(replace(ui, log=()), model, glyphs_to_read(), WIDE))
+    heading = _("Table {table}").format(table=state.table)
+    lines = [labelled(heading, state.title) if state.title else heading, *set_up(state)]
+    if state.watching:
+        named = listed(spectator_name(each.number, each.name) for each in state.watching)
+        lines.append(_("spectators: {names}").format(names=named))
+    return lines
+
 
 _NUMBER: Final = re.compile("[0-9]{1,6}")
 _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for

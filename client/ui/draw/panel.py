@@ -8,16 +8,7 @@ from client.language import _, counted
 from client.ui import at_table
 from client.ui.draw.board import notation
 from client.ui.draw.page import seat_note
-from client.ui.frame import (
-    EMPTY,
-    Line,
-    chips,
-    clickable,
-    ends,
-    line,
-    people_style,
-    wrapped,
-)
+from client.ui.frame import EMPTY, Line, chips, clickable, ends, line, people_style, wrapped
 from client.ui.keys import Act, Hold, Pick
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, describe_forecast, turned

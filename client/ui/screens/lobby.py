@@ -22,17 +22,7 @@ from client.ui.draw.page import (
     talk_lines,
     with_news,
 )
-from client.ui.frame import (
-    EMPTY,
-    Line,
-    clickable,
-    first_rows,
-    line,
-    padded,
-    side_by_side,
-    spoken,
-    wrapped,
-)
+from client.ui.frame import EMPTY, Line, clickable, first_rows, line, padded, side_by_side, spoken, wrapped
 from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.requests import Open
 from client.ui.state import LinePrompt, OnlineList, Outcome, Pane, TalkLog, TypedLine, Ui, those

@@ -13,17 +13,7 @@ from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel, open_request
 from client.ui.at_table import holiday_request, request_for, request_to_answer
 from client.ui.draw.page import line_chosen, lines_around, short_list, with_news
-from client.ui.frame import (
-    EMPTY,
-    Line,
-    chips,
-    clickable,
-    line,
-    padded,
-    paragraphs,
-    width_of,
-    wrapped,
-)
+from client.ui.frame import EMPTY, Line, chips, clickable, line, padded, paragraphs, width_of, wrapped
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
 from client.ui.requests import Request
 from client.ui.state import LinePrompt, Mute, Notice, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui

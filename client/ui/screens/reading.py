@@ -12,19 +12,7 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import next_vote, request_for, request_to_answer
 from client.ui.draw.page import scrolled, scrolled_to
-from client.ui.frame import (
-    EMPTY,
-    WIDE,
-    Line,
-    chips,
-    ends,
-    fitted,
-    line,
-    padded,
-    paragraphs,
-    plain,
-    wrapped,
-)
+from client.ui.frame import EMPTY, WIDE, Line, chips, ends, fitted, line, padded, paragraphs, plain, wrapped
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.lobby import LobbyPage

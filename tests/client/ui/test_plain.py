@@ -20,9 +20,8 @@ from client.records import Analysis, Recording
 from client.tables.table import ConnectionLost, TableModel
 from client.ui.activity import Activity, Services
 from client.ui.at_table import field_at, hand
-from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
-from client.ui.lines import LineShell
+from client.ui.lines import QUESTIONS, LineShell, answer, numbered
 from client.ui.program import Replaying
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_table_page, with_tables
