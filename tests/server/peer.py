@@ -320,3 +320,20 @@ def blanked(frame: bytes, secrets: list[bytes]) -> bytes:
     for secret in secrets:
         frame = frame.replace(secret, b"?" * len(secret))
     return frame
+
+
+async def state_where(peer: Peer, condition: Callable[[messages.TableState], bool]) -> messages.TableState:
+    """Return the state of the table as soon as it meets the condition."""
+    state = next((each for each in reversed(peer.received) if isinstance(each, messages.TableState)), None)
+    while state is None or not condition(state):
+        state = await peer.until(messages.TableState)
+    return state
+
+
+async def next_state_where(
+    peer: Peer, condition: Callable[[messages.TableState], bool]
+) -> messages.TableState:
+    """Return the next state of the table that meets the condition."""
+    while not condition(state := await peer.until(messages.TableState)):
+        pass
+    return state

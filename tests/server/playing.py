@@ -144,10 +144,6 @@ async def held_back(owner: object, name: str) -> AsyncIterator[asyncio.Event]:
         may_go_on.set()
 
 
-def queued_requests(table: Table) -> int:
-    return len(table._lock)
-
-
 def check_views(table: Table, peers: Sequence[Peer]) -> None:
     """Fail unless every peer's folded view is exactly what its seat may know of the game."""
     game = table.state.game

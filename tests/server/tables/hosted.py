@@ -16,8 +16,9 @@ from server.config import Choose, Config, Limits
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
+from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer
+from tests.server.peer import Peer, next_state_where
 from tests.server.playing import all_caught_up, peer_on_turn, table_of
 from tests.server.storage.test_journal import table_facts
 
@@ -48,21 +49,6 @@ async def served(
                 for kept in (entries, [entries[number] for number in live_entries(entries)]):
                     restored = table_facts(PersistentState(kept, RandomChance(random.Random(1))))
                     assert restored | {"entries": facts["entries"]} == facts
-
-
-async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
-    """Return the state of the table as soon as it meets the condition."""
-    state = next((each for each in reversed(peer.received) if isinstance(each, TableState)), None)
-    while state is None or not condition(state):
-        state = await peer.until(TableState)
-    return state
-
-
-async def next_state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
-    """Return the next state of the table that meets the condition."""
-    while not condition(state := await peer.until(TableState)):
-        pass
-    return state
 
 
 async def sent_away(peer: Peer) -> Refused:
@@ -133,3 +119,7 @@ def vote(peer: Peer, seat: int, *, agree: bool = True) -> Vote:
 
 def tally(state: TableState, seat: int) -> tuple[list[int], int]:
     return state.seats[seat].votes, state.seats[seat].votes_needed
+
+
+def queued_requests(table: Table) -> int:
+    return len(table._lock)

@@ -23,7 +23,7 @@ from server.errors import JournalError
 from server.refusal import Refusal
 from server.tables.state.persistent_state import PersistentState, Player
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import connected, eventually
+from tests.server.peer import connected, eventually, state_where
 from tests.server.playing import (
     all_caught_up,
     archived_game,
@@ -44,7 +44,6 @@ from tests.server.tables.hosted import (
     play_to_the_end,
     sent_away,
     served,
-    state_where,
 )
 
 SETTINGS: tuple[Setting, ...] = (

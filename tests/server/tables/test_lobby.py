@@ -16,10 +16,10 @@ from server.config import Config, Limits
 from server.limits.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, full_table, game, memory_server, table_of, timed_server
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.hosted import changed, disconnect, next_state_where, served, state_where
+from tests.server.tables.hosted import changed, disconnect, served
 
 
 async def table_list(peer: Peer) -> list[messages.TableSummary]:

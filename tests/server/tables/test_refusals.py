@@ -48,9 +48,9 @@ from server.tables.absence.deadlines import AT_SEATS, Due
 from server.tables.requests import HANDLERS
 from server.tables.table import WORK
 from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import full_table, game, queued_requests, table_of
+from tests.server.playing import full_table, game, table_of
 from tests.server.storage.test_journal import table_facts
-from tests.server.tables.hosted import play_to_the_end
+from tests.server.tables.hosted import play_to_the_end, queued_requests
 
 CONFIG: Final = Config(brains={"random": at_random}, limits=Limits(stand_in_seconds=0))
 CODE: Final = "ZZZZ"  # stands for the code of the table

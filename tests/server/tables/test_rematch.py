@@ -24,19 +24,10 @@ from protocol.messages import Show, Shown
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
-from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import (
-    all_caught_up,
-    check_views,
-    game,
-    memory_server,
-    play_on,
-    queued_requests,
-    rematch,
-    table_of,
-)
+from tests.server.peer import Peer, connected, eventually, next_state_where
+from tests.server.playing import all_caught_up, check_views, game, memory_server, play_on, rematch, table_of
 from tests.server.storage.test_journal import journal_of
-from tests.server.tables.hosted import game_of, next_state_where, play_to_the_end, served
+from tests.server.tables.hosted import game_of, play_to_the_end, queued_requests, served
 
 
 @contextlib.asynccontextmanager

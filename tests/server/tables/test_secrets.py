@@ -28,10 +28,10 @@ from server.tables.audience import Talk
 from tests.server.manual_clock import ManualClock
 from tests.server.match import Match, Script, match, some_scripts
 from tests.server.monitoring.traces import traces
-from tests.server.peer import Peer, blanked, connected, eventually, http_get
+from tests.server.peer import Peer, blanked, connected, eventually, http_get, state_where
 from tests.server.playing import all_caught_up, archived_game, full_table, game, memory_server, play_on
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed, play_to_the_end, state_where
+from tests.server.tables.hosted import changed, play_to_the_end
 
 OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (

@@ -30,27 +30,17 @@ from server.tables.absence.stand_in import Pace
 from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import (
-    all_caught_up,
-    check_views,
-    full_table,
-    game,
-    play_on,
-    queued_requests,
-    rematch,
-    table_of,
-)
+from tests.server.peer import Peer, connected, eventually, next_state_where, state_where
+from tests.server.playing import all_caught_up, check_views, full_table, game, play_on, rematch, table_of
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
     LONG_PAUSE,
     disconnect,
-    next_state_where,
     play_to_the_end,
     policy_of,
+    queued_requests,
     served,
-    state_where,
 )
 from tests.server.thinking.brains import Learning, Waiting, hanging, raising, steady
 from tests.server.thinking.test_processes import thinkers
@@ -444,10 +434,7 @@ async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
         asked.add(legal.seat)
         return at_random(view, legal, rng)
 
-    async with (
-        served(tmp_path) as server,
-        game(server.port, 3, bots={1: "random", 2: "greedy"}) as (host,),
-    ):
+    async with served(tmp_path) as server, game(server.port, 3, bots={1: "random", 2: "greedy"}) as (host,):
         await host.done(host.random_move(random.Random(1)))
         while host.legal is None:
             await host.news()

@@ -35,14 +35,13 @@ from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun, examples
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, connected, eventually
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where
 from tests.server.playing import check_views, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
     disconnect,
     game_of,
     held_by_bot,
-    next_state_where,
     play_to_the_end,
     policy_of,
     served,

@@ -22,10 +22,10 @@ from server.storage.sqlite.data_folder import DataFolder
 from server.tables.context import PAUSE_SECONDS
 from server.tables.game.consent import LONGEST_PAUSE_DAYS, PAUSES, TAKE_BACKS
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, connected, eventually, state_where
 from tests.server.playing import check_views, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed, game_of, policy_of, served, state_where
+from tests.server.tables.hosted import changed, game_of, policy_of, served
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:

@@ -17,18 +17,9 @@ from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Sn
 from server.tables.state.persistent_state import Answers
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, fields_in
-from tests.server.playing import (
-    all_caught_up,
-    check_views,
-    game,
-    held_back,
-    memory_server,
-    play_on,
-    queued_requests,
-    table_of,
-)
+from tests.server.playing import all_caught_up, check_views, game, held_back, memory_server, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import game_of, served
+from tests.server.tables.hosted import game_of, queued_requests, served
 
 
 async def test_an_id_is_used_for_one_message_only() -> None:

@@ -25,17 +25,9 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import link_rows, pack, unpack
 from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import (
-    all_caught_up,
-    archived_game,
-    check_views,
-    game,
-    held_back,
-    play_on,
-    queued_requests,
-    table_of,
-)
+from tests.server.playing import all_caught_up, archived_game, check_views, game, held_back, play_on, table_of
 from tests.server.storage.test_journal import journal_of
+from tests.server.tables.hosted import queued_requests
 
 SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
 
