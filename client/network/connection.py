@@ -225,6 +225,7 @@ class Connection:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
         self.has_evening = welcome.evening
+        self._stopping = False  # whether this server has said when it stops
         self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))
         self.unconfirmed = tuple(
@@ -266,6 +267,7 @@ class Connection:
             raise there
         if (news := table.news_of_server(message)) is not None:
             self.has_evening = self.has_evening or isinstance(news, messages.Evening)
+            self._stopping = isinstance(news, messages.Stopping) or self._stopping
             self._tell(news)
         if isinstance(message, messages.DrawBegins):
             model, share = self.model, self._share
@@ -442,7 +444,7 @@ class Connection:
             await self._return_to_table(websocket)
             self._addresses.note_arrival()
             self._websocket = websocket
-            self._tell(table.Back())
+            self._tell(table.Back(self._stopping))
             for waiting in list(self._waiting.values()):
                 if not waiting.answer.done():
                     await self._put(websocket, waiting)

@@ -415,7 +415,9 @@ class ConnectionLost(Struct, frozen=True):
 
 
 class Back(Struct, frozen=True):
-    """The connection and the place at the table are back."""
+    """The connection and the place at the table are back; `stopping` if the server has said when it stops."""
+
+    stopping: bool = False
 
 
 class Closed(Struct, frozen=True):

@@ -142,7 +142,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             ui = ui if ui.lost is not None else with_log(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)
         case Back() if ui.lost is None:  # gone on to where the table is, which is no news to the player
-            return replace(ui, notice=None)
+            return replace(ui, notice=None, stops_at=ui.stops_at if update.stopping else None)
         case Back():
             return with_log(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):

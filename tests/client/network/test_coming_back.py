@@ -39,7 +39,7 @@ from protocol import messages
 from protocol.codes import CloseCode, Code
 from protocol.events import move_message
 from protocol.limits import ADDRESSES_TOLD
-from protocol.messages import NEW, Hello, JoinTable, Moved, Refused, Rematch, Resume
+from protocol.messages import NEW, Hello, JoinTable, Moved, Refused, Rematch, Resume, Seated
 from server.app import running
 from server.config import Config
 from tests.client.network import seated
@@ -515,6 +515,26 @@ async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await next_update(connection, Back)
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+async def test_a_client_that_has_moved_knows_whether_its_server_stops(stopping: bool) -> None:
+    async def second(peer: Peer) -> None:
+        await peer.welcome()
+        if stopping:
+            await peer.send(messages.Stopping(60))
+        await peer.answer(Resume, Seated(NEW, "ABCD", 0))
+
+    async with scripted(second) as second_url:
+
+        async def first(peer: Peer) -> None:
+            await seat_joiner(peer)
+            await peer.send(messages.Stopping(1))
+            await peer.send(Moved(second_url))
+
+        async with scripted(first) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
+            await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+            assert await next_update(connection, Back) == Back(stopping)
 
 
 async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:

@@ -335,6 +335,13 @@ def test_a_lost_connection_is_shown_until_it_is_back() -> None:
     assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
 
 
+def test_only_the_server_of_the_table_says_when_it_stops() -> None:
+    model = TableModel("KXQT")
+    stopping = after_update(Ui("Ann"), Stopping(60), model)
+    assert after_update(stopping, Back(), model).stops_at is None
+    assert after_update(stopping, Back(stopping=True), model).stops_at is not None
+
+
 def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     model = TableModel("KXQT")
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
