@@ -103,6 +103,12 @@ def ui_of(game: Game, model: TableModel) -> Ui:
     )
 
 
+def client_of(game: Game, seat: int | None, *, away: int | None = None) -> tuple[Ui, TableModel]:
+    """Return the UI state and the model of a client at this seat that has followed the game."""
+    model = model_of(game, seat, away=away)
+    return ui_of(game, model), model
+
+
 def played_until_turn_of(game: Game, seat: int) -> Game:
     """Return the game, played on with the first legal move until `seat` is on turn."""
     while not game.over and game.view.turn != seat:
@@ -234,18 +240,12 @@ LOBBY = TableModel()
 
 
 def placing(players: int = 3, seat: int = 0) -> tuple[Ui, TableModel]:
-    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
-    model = model_of(game, seat)
-    return ui_of(game, model), model
+    return client_of(played_until_turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat), seat)
 
 
 def laying() -> tuple[Ui, TableModel]:
-    game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
-    model = model_of(game, 1)
-    return ui_of(game, model), model
+    return client_of(played_until_turn_of(played(GameOptions(3), 1, 1), 1), 1)
 
 
 def over() -> tuple[Ui, TableModel]:
-    game: Game = played(GameOptions(3, random_layout=True), 1)
-    model = model_of(game, 0)
-    return ui_of(game, model), model
+    return client_of(played(GameOptions(3, random_layout=True), 1), 0)

@@ -152,8 +152,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
     """After any keys, for any eyes, at any moment; typed lines have their own test."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     with in_cyrillic():
-        model = seen.model_of(game, seat)
-        ui = seen.ui_of(game, model)
+        ui, model = seen.client_of(game, seat)
         for key in keys:
             ui, _ = after_key(ui, key, model)
         assert not untranslated(seen.screen_of(ui, model))
@@ -245,8 +244,7 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
             game = played(GameOptions(players), 3, moves)
             if game.view.turn is None:
                 break
-            model = seen.model_of(game, game.view.turn, away=players - 1)
-            ui = seen.ui_of(game, model)
+            ui, model = seen.client_of(game, game.view.turn, away=players - 1)
             panes = (Pane(ui, model, UNICODE, width, 99) for width in (30, 56))
             narrow, wide = map(seen.playing_of(ui).panel_block, panes)
             assert words(narrow) == words(wide)

@@ -45,7 +45,7 @@ from server.app import running
 from server.config import Config
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.draw.sample_pages import PAGES
-from tests.client.ui.seen import after, at_scoring_step, change, model_of, over, placing, ui_of, view_of
+from tests.client.ui.seen import after, at_scoring_step, change, client_of, over, placing, view_of
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import examples, games, played
@@ -66,8 +66,7 @@ def _words(texts: Iterable[str]) -> set[str]:
 @given(games(), st.data())
 def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: st.DataObject) -> None:
     seat = data.draw(st.sampled_from([None, *map(Seat, range(game.view.seats))]))
-    model = model_of(game, seat)
-    ui = ui_of(game, model)
+    ui, model = client_of(game, seat)
     seen = _on_screen(ui, model) | (_on_screen(after(ui, model, "c"), model) if not game.over else set())
     questions = [question for question, _meaning in QUESTIONS if " " not in question]
     questions += [f"if {position} 0" for position in OUTER_POSITIONS]

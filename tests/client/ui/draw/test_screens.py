@@ -484,8 +484,7 @@ def test_any_screen_of_any_game_fits(
 ) -> None:
     """After any keys, for any eyes, at any moment, in any language: a frame as large as the window."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
-    model = seen.model_of(game, seat)
-    ui = seen.ui_of(game, model)
+    ui, model = seen.client_of(game, seat)
     for key in keys:
         ui, _ = after_key(ui, key, model)
     announced = data.draw(st.lists(st.text("ab é小", min_size=1, max_size=ANNOUNCEMENT_LENGTH), max_size=3))

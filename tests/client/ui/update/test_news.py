@@ -145,11 +145,8 @@ def test_rematches_votes_and_bots_are_logged() -> None:
 
 
 def test_an_announcement_stays_until_it_is_closed() -> None:
-    game = played(GameOptions(3, random_layout=True), 1, 5)
-    model = seen.model_of(game, 0)
-    ui = after_update(
-        replace(seen.ui_of(game, model), overlay=Reading(Act.HELP)), Announced("Down at ten."), model
-    )
+    ui, model = seen.client_of(played(GameOptions(3, random_layout=True), 1, 5), 0)
+    ui = after_update(replace(ui, overlay=Reading(Act.HELP)), Announced("Down at ten."), model)
     assert ui.overlay == Announcements(("Down at ten.",))
     assert ui.log[-1] == "Announcement by the host of the server: Down at ten."
     for key in ("up", "down", " ", "q", "?", "1", "m"):
@@ -224,8 +221,7 @@ def test_a_move_made_because_time_was_up_is_explained() -> None:
 
 def test_talk_stands_apart_from_the_log() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
-    model = seen.model_of(game, 0)
-    ui = seen.ui_of(game, model)
+    ui, model = seen.client_of(game, 0)
     log, zoe = ui.log, HeardRemark(None, "hm", "Zoe", 3)
     for said in (HeardRemark(None, "hi"), zoe, HeardRemark(None, "oh", None, 7), HeardRemark(Seat(1), "ho")):
         ui = after_update(ui, said, model)
@@ -271,10 +267,9 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
 
 
 def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> None:
-    game = played(GameOptions(2, random_layout=True), 1, 4)
-    model = seen.model_of(game, 0)
+    ui, model = seen.client_of(played(GameOptions(2, random_layout=True), 1, 4), 0)
     ui = after_update(
-        after_update(seen.ui_of(game, model), HeardRemark(Seat(1), "hi"), model),
+        after_update(ui, HeardRemark(Seat(1), "hi"), model),
         HeardRemark(None, "hm", "Ann", 3),
         model,
     )
@@ -292,9 +287,8 @@ def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> N
 
 def test_what_the_player_says_is_seen_at_the_table() -> None:
     """In a small window too, where only unread talk stands above the log; until the next key or an answer."""
-    game = played(GameOptions(2, random_layout=True), 1, 4)
-    model = seen.model_of(game, 0)
-    ui = after_update(seen.ui_of(game, model), HeardRemark(Seat(0), "That hurts!"), model)
+    ui, model = seen.client_of(played(GameOptions(2, random_layout=True), 1, 4), 0)
+    ui = after_update(ui, HeardRemark(Seat(0), "That hurts!"), model)
     assert "Ann: That hurts!" in seen.screen_of(ui, model)
     assert "That hurts!" not in seen.screen_of(seen.after(ui, model, "right"), model)
     answered = seen.screen_of(after_update(ui, HeardRemark(Seat(1), "I know."), model), model)
@@ -303,9 +297,8 @@ def test_what_the_player_says_is_seen_at_the_table() -> None:
 
 
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
-    game = played(GameOptions(2, random_layout=True), 1)
-    model = seen.model_of(game, 0)
-    ui = after_update(seen.ui_of(game, model), HeardRemark(Seat(1), "hi"), model)
+    ui, model = seen.client_of(played(GameOptions(2, random_layout=True), 1), 0)
+    ui = after_update(ui, HeardRemark(Seat(1), "hi"), model)
     for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
         assert seen.after(ui, model, *keys).talk.remarks == ui.talk.remarks
     again = TableModel("ABCD", Seat(0), state=seen.state_of(2))

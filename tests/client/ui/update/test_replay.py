@@ -389,9 +389,7 @@ def test_marks_stand_below_their_moments() -> None:
 
 
 def scoring() -> tuple[Ui, TableModel]:
-    game = played(GameOptions(3, random_layout=True), 11)
-    model = seen.model_of(game, 0)
-    return seen.ui_of(game, model), model
+    return seen.client_of(played(GameOptions(3, random_layout=True), 11), 0)
 
 
 def test_autoplay_shows_every_step_long_enough_to_read() -> None:

@@ -57,9 +57,9 @@ def table(model: TableModel) -> messages.TableState:
 
 def running(seat: int = 0) -> tuple[Ui, TableModel]:
     """Return a game of three whose third player is away."""
-    game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), seat)
-    model = seen.model_of(game, seat, away=2)
-    return seen.ui_of(game, model), model
+    return seen.client_of(
+        seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), seat), seat, away=2
+    )
 
 
 LEVELS = ("random", "greedy")
