@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import shutil
+import signal
 import tempfile
 import time
 import traceback
@@ -22,7 +23,7 @@ from simulation.verdict import Outcome
 from simulation.week import Week
 from simulation.world import World
 
-_MOST_SECONDS: Final = 300.0  # of a simulation, in real time: then something runs in a circle
+_MOST_SECONDS: Final = 300  # of a simulation, in real time: then something runs in a circle
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - files in memory, in folders of our own
 
 
@@ -30,7 +31,7 @@ def outcomes(
     choices: Iterable[Choice], jobs: int, *, trace: Path | None = None, until: float | None = None
 ) -> Iterator[tuple[Choice, Outcome]]:
     """Yield what has come of each simulation, so many at once; none begins after `until`."""
-    waiting, running = deque(choices), dict[Connection, tuple[ForkProcess, Choice, float]]()
+    waiting, running = deque(choices), dict[Connection, tuple[ForkProcess, Choice]]()
     skeleton("é")  # reads the list of look-alikes: what is loaded is shared by all processes
     gc.collect()
     gc.freeze()
@@ -39,20 +40,15 @@ def outcomes(
             while waiting and len(running) < jobs and (until is None or time.monotonic() < until):
                 choice = waiting.popleft()
                 process, ours = _begin(choice, trace)
-                running[ours] = process, choice, time.monotonic()
+                running[ours] = process, choice
             if not running:
                 return
-            for ready in wait(list(running), 1.0):
+            for ready in wait(list(running)):
                 assert isinstance(ready, Connection)
-                process, choice, _ = running.pop(ready)
+                process, choice = running.pop(ready)
                 yield choice, _receive(ready, process)
-            for ours, (process, choice, began) in list(running.items()):
-                if time.monotonic() > began + _MOST_SECONDS:
-                    del running[ours]
-                    process.kill()
-                    yield choice, Outcome(failure=f"no end after {_MOST_SECONDS:g} s of real time")
     finally:
-        for process, _, _ in running.values():
+        for process, _ in running.values():
             process.kill()
 
 
@@ -90,6 +86,8 @@ def _receive(ours: Connection, process: ForkProcess) -> Outcome:
         outcome: Outcome = ours.recv()
     except EOFError:
         process.join()
+        if process.exitcode == -signal.SIGALRM:
+            return Outcome(failure=f"no end after {_MOST_SECONDS} s of real time")
         return Outcome(failure=f"its process ended with {process.exitcode}")
     finally:
         ours.close()
@@ -99,6 +97,7 @@ def _receive(ours: Connection, process: ForkProcess) -> Outcome:
 
 def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
     real_cpu = time.process_time  # which the machine replaces
+    signal.alarm(_MOST_SECONDS)
     folder = Path(tempfile.mkdtemp(prefix="palatinus-simulation-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
         with nullcontext() if trace is None else trace.open("w", encoding="utf-8") as file:

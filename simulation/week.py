@@ -16,7 +16,7 @@ from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
 from simulation.database.server import LEASE_SECONDS
 from simulation.people.correspondent import Correspondent, is_called_at
-from simulation.people.games import Games, Party
+from simulation.people.games import Games
 from simulation.plan import FaultKind, Moment, PlannedFault
 from simulation.server import Server
 from simulation.world import World
@@ -96,10 +96,15 @@ class Week(World):
         journal = await self._journal()
         for party in [] if self._games is None else self._games.parties:
             for table in party.tables:
-                made = sum(isinstance(each, Played) and each.planned for each in journal.get(table, []))
+                entries = journal.get(table, [])
+                made = sum(isinstance(each, Played) and each.planned for each in entries)
                 self.outcome.counts["planned moves made"] += made
-                judge = self._judge_notices if is_called_at(table) else self._judge_clocks
-                judge(table, party, journal.get(table, []))
+                people = [each for each in party.players if isinstance(each, Correspondent)]
+                moved = {seq: at for each in people for seq, at in each.moved.items()}
+                if is_called_at(table):
+                    self._judge_notices(table, people, moved, entries)
+                else:
+                    self._judge_clocks(table, moved, entries)
         self._judge_repeated()
 
     def _judge_repeated(self) -> None:
@@ -112,15 +117,13 @@ class Week(World):
             else:
                 self.outcome.verdict.doubled.append(f"{again.notice.table}: {again.notice} came twice")
 
-    def _judge_notices(self, table: str, party: Party, entries: list[Entry]) -> None:
+    def _judge_notices(
+        self, table: str, people: list[Correspondent], moved: dict[int, float], entries: list[Entry]
+    ) -> None:
         """Who was away for long on turn was called, as was everybody at the end; nobody was without cause."""
         verdict, counts = self.outcome.verdict, self.outcome.counts
         came = {each.notice.key: each for each in self.postbox.letters if each.notice.table == table}
-        called = [each for each in party.players if isinstance(each, Correspondent) and each.called_since]
-        moved: dict[int, float] = {}
-        for other in party.players:
-            if isinstance(other, Correspondent):
-                moved |= other.moved
+        called = {each.name: each for each in people if each.called_since}
         due: dict[str, str] = {"": ""}
         stood = _turns_that_stood(entries)
         counts["turns that stood still"] += len(stood)
@@ -141,7 +144,7 @@ class Week(World):
             for kind in ("turn", "short"):
                 due[notice_key(table, held.token_hash, kind, seq)] = kind
             began, ended = moved.get(seq - len(entry.events)), moved.get(seq)
-            away = next((each for each in called if each.name == held.name), None)
+            away = called.get(held.name)
             if away is None or began is None or ended is None or ended - began < _LONG_ENOUGH:
                 continue
             since = away.called_since or 0.0
@@ -162,7 +165,7 @@ class Week(World):
                 continue
             if each.notices is not None:
                 verdict.leaked.append(f"{table}: the address of {each.name} is kept after the end")
-            away = next((player for player in called if player.name == each.name), None)
+            away = called.get(each.name)
             end = max(moved.values(), default=0.0)
             if away is not None and away.visits[-1] > end + _A_WHILE:
                 counts["ends with a notice"] += 1
@@ -170,7 +173,7 @@ class Week(World):
                     verdict.lost.append(f"{table}: {each.name} was not called at the end")
         verdict.invented += [f"{table}: {came[key].notice}" for key in came.keys() - due.keys()]
 
-    def _judge_clocks(self, table: str, party: Party, entries: list[Entry]) -> None:
+    def _judge_clocks(self, table: str, moves: dict[int, float], entries: list[Entry]) -> None:
         """The stand-in moves when time is up: never sooner, and later only by what restarts cost."""
         verdict, counts = self.outcome.verdict, self.outcome.counts
         by_clock = [each for each in entries if isinstance(each, StoodIn) and each.by == "clock"]
@@ -178,12 +181,8 @@ class Week(World):
         counts["moves by the clock"] += len(by_clock)
         if len(when) != len(by_clock):
             return  # a server was killed between the move and its line in the log
-        at: dict[int, float] = {}
         stood = _turns_that_stood(entries)
         counts["turns that stood still"] += len(stood)
-        for player in party.players:
-            if isinstance(player, Correspondent):
-                at |= player.moved
         times, moved = iter(when), None
         state = PersistentState([], RandomChance(random.Random(0)))
         ends: dict[int, float] = {}  # when the turn before an event ended, by the events so far
@@ -204,7 +203,7 @@ class Week(World):
                             f"{table}: time was up after {took / _HOUR:.2f} h, not {allowed / _HOUR:.2f} h"
                         )
             else:
-                moved = at.get(seq, None) if isinstance(entry, Played) else None
+                moved = moves.get(seq) if isinstance(entry, Played) else None
             state.fold(entry)
             if isinstance(entry, Played | StoodIn) and state.game is not None and moved is not None:
                 ends[len(state.game.events)] = moved

@@ -135,7 +135,7 @@ class Disk:
         undone = 0
         for path, writes in self._undo.items():
             lost = self.rng.choice([len(writes), len(writes), self.rng.randint(0, len(writes))])
-            if lost and _exists(path):
+            if lost and Path(path).exists():
                 with Path(path).open("r+b") as file:
                     for offset, replaced, size in reversed(writes[len(writes) - lost :]):
                         file.seek(offset)
@@ -166,10 +166,6 @@ def _size(path: str) -> int:
 
 def _path_of(file: int) -> str:
     return str(Path(f"/proc/self/fd/{file}").readlink())
-
-
-def _exists(path: str) -> bool:
-    return Path(path).exists()
 
 
 class Disks:

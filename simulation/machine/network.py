@@ -34,10 +34,21 @@ class Weather:
     half_open: float = 0.3  # of the cuts: only one side learns of it
 
 
-class ListeningSocket:
-    """What `socket.create_server` returns in a simulation."""
+class _Socket:
+    """The socket of a connection, as far as anybody asks for it."""
 
     family = socket.AF_INET
+
+    def setsockopt(self, *_option: Any) -> None:
+        pass
+
+    def fileno(self) -> int:
+        return -1
+
+
+class ListeningSocket(_Socket):
+    """What `socket.create_server` returns in a simulation."""
+
     type = socket.SOCK_STREAM
     proto = 0
 
@@ -53,16 +64,10 @@ class ListeningSocket:
     def close(self) -> None:
         self._network.listening.pop(self._address, None)
 
-    def fileno(self) -> int:
-        return -1
-
     def listen(self, _backlog: int = 0) -> None:
         self._network.listening[self._address] = self
 
     def setblocking(self, _on: bool) -> None:
-        pass
-
-    def setsockopt(self, *_option: Any) -> None:
         pass
 
     def __enter__(self) -> "ListeningSocket":
@@ -70,18 +75,6 @@ class ListeningSocket:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
-
-
-class _Socket:
-    """The socket of a connection, as far as anybody asks for it."""
-
-    family = socket.AF_INET
-
-    def setsockopt(self, *_option: Any) -> None:
-        pass
-
-    def fileno(self) -> int:
-        return -1
 
 
 @dataclass(slots=True)
