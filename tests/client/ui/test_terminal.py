@@ -284,38 +284,11 @@ _LEFT, _RIGHT = clickable(EMPTY, PointAt(HERE), 1), clickable(EMPTY, PointAt(THE
 FRAME = Frame((EMPTY,) * 6 + (line(" " * 4) + _LEFT + line(" " * 114) + _RIGHT,))
 
 
-@pytest.mark.parametrize(
-    ("means", "sent"),
-    [
-        (["h"], ["h"]),
-        (["é"], ["é"]),
-        ([" "], [" "]),
-        (["enter"], ["\r", "\n"]),
-        (["tab"], ["\t"]),
-        (["s-tab"], ["\x1b[Z"]),
-        (["backspace"], ["\x7f", "\x08"]),
-        (["escape"], ["\x1b"]),
-        (["escape", "h"], ["\x1bh"]),  # Alt-H, as terminals put it
-        (["up"], ["\x1b[A", "\x1bOA"]),
-        (["pagedown"], ["\x1b[6~"]),
-        (["scroll-up"], ["\x1b[62~", "\x1b[<64;5;7M", "\x1b[96;120;7M"]),
-        (["scroll-down"], ["\x1b[<65;5;7M", "\x1b[Ma%'"]),
-        (["c-c"], ["\x03"]),
-        ([InsertText("Ann")], ["\x1b[200~Ann\x1b[201~"]),
-        (
-            [PointAt(HERE)],
-            ["\x1b[<0;5;7m", "\x1b[<16;5;7m", "\x1b[M#%'"],
-        ),  # with Ctrl, one character a number
-        ([PointAt(THERE)], ["\x1b[35;120;7M"]),  # without SGR
-        ([Hover(HERE)], ["\x1b[<35;5;7M"]),
-        ([Hover(THERE)], ["\x1b[67;120;7M"]),
-        ([], ["\x1b[24~", "\x1b[I", "\x1b[O", "\x1b[;M"]),  # F12, and what is no key
-        # A click acts on release; beside it, drags, sideways, with Ctrl.
-        ([], ["\x1b[<0;5;7M", "\x1b[<0;6;7m", "\x1b[<32;5;7M", "\x1b[<66;5;7M", "\x1b[M3%'"]),
-    ],
-)
-async def test_terminal_input(means: list[str | Action], sent: list[str]) -> None:
-    assert await passed_on(FRAME, "".join(sent)) == [*means * len(sent), "q"]
+@pytest.mark.parametrize(("sent", "means", "_why"), cases(__file__, "input"))
+async def test_terminal_input(sent: str, means: str, _why: str) -> None:
+    forms = [form.encode().decode("unicode_escape") for form in sent.split()]
+    expected = [means] * len(forms) if means != "nothing" else []
+    assert repr(await passed_on(FRAME, "".join(forms))) == f"[{', '.join([*expected, repr('q')])}]"
 
 
 # Linear light as seen without one kind of cone (Machado, Oliveira and Fernandes, 2009).
