@@ -8,19 +8,22 @@ its CPU is that of all its processes.
 """
 
 import argparse
+import asyncio
 import contextlib
 import json
 import tempfile
+import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import asyncpg
 import psutil
 
 from bench import Samples
-from bench.cluster.database import commits, database, database_cpu, own_schema
-from bench.load.process import Load, loaded, subject
+from bench.load.process import Load, cpu_of, loaded, subject
+from tests.postgresql import Cluster
 
 _MOVES: Final = {1: 960}
 _MOVES_OF_MANY: Final = 6400
@@ -76,6 +79,45 @@ def one_round(
         yield f"{name}: round trips a move", sent / seen["moves"]
         if masters:
             yield f"{name}: PostgreSQL's own CPU us a move", 1e6 * cost / seen["moves"]
+
+
+@contextlib.contextmanager
+def database(url: str | None) -> Iterator[tuple[str, list[psutil.Process]]]:
+    """Return the URL of a database, and the processes that serve it if they are ours."""
+    if url is not None:
+        yield url, []
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder,
+        Cluster(Path(folder) / "postgresql").running() as cluster,
+    ):
+        yield cluster.url, [psutil.Process(cluster.pid)]
+
+
+def own_schema(url: str) -> str:
+    """Return the URL of an empty schema of the database."""
+    return f"{url}{'&' if '?' in url else '?'}search_path=bench_{uuid.uuid4().hex}"
+
+
+def commits(url: str) -> int:
+    """Return how many transactions the database has committed, nearly all of them moves under load."""
+
+    async def ask() -> int:
+        connection: asyncpg.Connection = await asyncpg.connect(url)
+        try:
+            query = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+            return int(await connection.fetchval(query))
+        finally:
+            await connection.close()
+
+    return asyncio.run(ask())
+
+
+def database_cpu(masters: list[psutil.Process]) -> float:
+    """Return the seconds of CPU that a database has used so far."""
+    return sum(
+        cpu_of(process) for master in masters for process in (master, *master.children(recursive=True))
+    )
 
 
 def _figures(name: str, seen: Load) -> Iterator[tuple[str, float]]:
