@@ -396,20 +396,9 @@ def test_colours_follow_the_environment(environment: str, wanted: str, colours: 
     assert colours_of(variables, Colours[wanted]) is Colours[colours]
 
 
-@pytest.mark.parametrize(
-    ("colorfgbg", "theme"),
-    [
-        ("15;0", Theme.DARK),
-        ("0;15", Theme.LIGHT),
-        ("0;default;15", Theme.LIGHT),
-        ("0;7", Theme.LIGHT),
-        ("7;8", Theme.DARK),
-        ("default;default", Theme.AUTO),
-        ("", Theme.AUTO),
-    ],
-)
-def test_the_theme_follows_colorfgbg(colorfgbg: str, theme: Theme) -> None:
-    assert theme_of({"COLORFGBG": colorfgbg}, Theme.AUTO) is theme
+@pytest.mark.parametrize(("colorfgbg", "theme"), cases(__file__, "themes"))
+def test_the_theme_follows_colorfgbg(colorfgbg: str, theme: str) -> None:
+    assert theme_of({"COLORFGBG": colorfgbg}, Theme.AUTO) is Theme[theme]
     assert theme_of({"COLORFGBG": colorfgbg}, Theme.LIGHT) is Theme.LIGHT
 
 

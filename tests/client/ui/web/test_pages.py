@@ -21,6 +21,7 @@ from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import Asked, SeatSummary, Stage, TableState, TableSummary
 from protocol.pages import MoveChoice, NoPage, PlayerHand
+from tests.cases import cases
 from tests.games import begun, examples, games, played, some_command
 
 PAGES = WebPages()
@@ -181,16 +182,7 @@ def test_a_qr_code_has_an_empty_border() -> None:
     assert [tag for tag, _ in paths] == ["path", "path"]
 
 
-@pytest.mark.parametrize(
-    ("address", "game"),
-    [
-        ("http://attic:7733/", "ws://attic:7733"),
-        ("https://games.example/", "wss://games.example:443"),
-        ("http://192.0.2.7/", "ws://192.0.2.7:80"),
-        ("http://[2001:db8::7]:7733/", "ws://[2001:db8::7]:7733"),
-        ("https://games.example/palatinus/", "wss://games.example:443/palatinus/"),
-    ],
-)
+@pytest.mark.parametrize(("address", "game"), cases(__file__, "addresses"))
 def test_the_game_is_where_the_page_is(address: str, game: str) -> None:
     """Always with the port: without one, clients would try their own default."""
     assert game_address(address) == game
