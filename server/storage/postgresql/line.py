@@ -109,19 +109,24 @@ class DatabaseLine:
         """Return a connection for making a change again; raises Fenced if there is none in time."""
         try:
             async with asyncio.timeout_at(until):
-                if self._up.is_set():  # the database has refused it, perhaps for the earlier attempt
+                if (
+                    self._connection is not None
+                ):  # the database has refused it, perhaps for the earlier attempt
                     await asyncio.sleep(_FIRST_PAUSE)
-                await self._wait_for_connection()
+                connection = await self._connected()
         except TimeoutError:
             self.end_term()
         if self.fenced or self._term != term:
             raise Fenced from error
-        return self._connection
+        return connection
 
-    async def _wait_for_connection(self) -> None:
-        """Wait for a connection, even if one is made and lost in the same moment, or the end of the term."""
+    async def _connected(self) -> Connection:
+        """Return the connection when there is one, or raise Fenced when the term has ended."""
         while self._connection is None and not self.fenced:
-            await self._up.wait()
+            await self._up.wait()  # though it may be made and lost in the same moment
+        if self.fenced:
+            raise Fenced
+        return self._connection
 
     async def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Return what `work` returns, which changes nothing; raises NotStored if that fails."""
@@ -136,21 +141,12 @@ class DatabaseLine:
 
     async def _ready(self) -> Connection:
         """Return the connection; if it is lost, wait a moment for the next one, and raise NotStored."""
-        if self.fenced:
-            raise Fenced
-        if not self._up.is_set():
-            left = self._lost_at + _BLIP_SECONDS - self._loop.time()
-            try:
-                async with asyncio.timeout(max(0.0, left)):
-                    await self._wait_for_connection()
-            except TimeoutError:
-                raise NotStoredNow(
-                    "the journal could not be written: {reason}",
-                    reason=f"the database cannot be reached: {self._why}",
-                ) from None
-            if self.fenced:
-                raise Fenced
-        return self._connection
+        try:
+            async with asyncio.timeout_at(self._lost_at + _BLIP_SECONDS):
+                return await self._connected()
+        except TimeoutError:
+            reason = f"the database cannot be reached: {self._why}"
+            raise NotStoredNow("the journal could not be written: {reason}", reason=reason) from None
 
     def _lose(self, connection: Connection, error: BaseException | None) -> None:
         if connection is not self._connection or self._connection is None:
