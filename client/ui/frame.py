@@ -170,21 +170,23 @@ def chips(peoples: Iterable[People]) -> Line:
 class Frame:
     """A complete screen; not `seen` if there is no room for the page, and the screen only says so.
 
-    `window` is the title of the window, `last_top` how far the text on the screen can be scrolled.
+    `window` is the title of the window, `last_top` how far the text on the screen can be scrolled. A click on
+    any line does what `anywhere` is, if that is given.
     """
 
     lines: tuple[Line, ...]
     seen: bool = True
     window: str = ""
     last_top: int = 0
+    anywhere: Action | None = None
 
     def action_at(self, column: int, line: int) -> Action | None:
-        if column >= 0:
+        if column >= 0 and self.anywhere is None:
             for _style, text, action in self.lines[line] if 0 <= line < len(self.lines) else ():
                 column -= get_cwidth(text)
                 if column < 0:
                     return action
-        return None
+        return self.anywhere
 
 
 def side_by_side(

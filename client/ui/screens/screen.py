@@ -111,9 +111,11 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
     if glyphs.ascii:
         title = in_ascii(title)
         lines = [tuple((style, in_ascii(text), act) for style, text, act in each) for each in lines]
-    if ui.ticks_left is not None:
-        lines = [clickable(content, Act.NEXT) for content in lines]
-    return Frame(tuple(lines), fits or ui.entry is not None or _asks(pane.ui), title, last_top)
+    seen, anywhere = (
+        fits or ui.entry is not None or _asks(pane.ui),
+        None if ui.ticks_left is None else Act.NEXT,
+    )
+    return Frame(tuple(lines), seen, title, last_top, anywhere)
 
 
 def window_title(model: TableModel) -> str:

@@ -445,6 +445,7 @@ def test_a_click_anywhere_stops_autoplay() -> None:
         action = frame.action_at(column, line)
         assert action is not None
         assert updated(autoplaying, action, model) == (replace(autoplaying, ticks_left=None), None)
+    assert frame.lines[:-1] == drawn(ui, model, UNICODE, 80, 24).lines[:-1]  # the rest is not written again
 
 
 def test_the_walk_through_a_game_that_was_not_finished_ends_with_its_last_move() -> None:
