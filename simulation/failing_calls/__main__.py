@@ -1,10 +1,11 @@
 """Every system call of the journal fails once, in turn, in a real process.
 
-The calls are those that concern files in the data folder. Each fails in four ways: with an error, for want
-of space, after half of what was to be read or written, and by the end of the process (half of a write is
-done then). Whatever happens, what was acknowledged is there afterwards, what was refused is not, nothing is
-set aside as damaged, and the journal goes on working. SQLite is tested in this way
-(https://www.sqlite.org/testing.html). Linux only; needs a C compiler.
+The calls are those that concern files in the data folder. Each fails in five ways: with an error, for want
+of space, after half of what was to be read or written, by the end of the process (half of a write is done
+then), and with an error after which the process ends as soon as it has refused something. Whatever happens,
+what was acknowledged is there afterwards, what was refused is not, nothing is set aside as damaged, and the
+journal goes on working. SQLite is tested in this way (https://www.sqlite.org/testing.html). Linux only;
+needs a C compiler.
 """
 
 import argparse
@@ -28,8 +29,9 @@ from server.storage.sqlite.journal import SqliteJournal
 
 T = TypeVar("T")
 
-WAYS: Final = ("error", "no space", "half", "end")  # as the C source numbers them, from 1
+WAYS: Final = ("error", "no space", "half", "end", "error, then the end")
 _SECONDS: Final = 30  # for one trial
+_ENDS_REFUSED: Final = 5  # of the ways; the others are the C source's
 _ENDED: Final = 137  # the exit status of a process that was to end
 _OPENED: Final = Opened(2, random_layout=True, starting=None)
 _GAME: Final = ArchivedGame("home", played=True)
@@ -137,6 +139,8 @@ class _Trial:
                     await work(on)
                 except JournalError:
                     say("refused")
+                    if self._way == _ENDS_REFUSED:
+                        os._exit(_ENDED)
                     raise
                 say("done")
 

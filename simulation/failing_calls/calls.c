@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NO_WAY, ERROR, NO_SPACE, SHORT, CUT };
+enum { NO_WAY, ERROR, NO_SPACE, SHORT, CUT, ERROR_AND_END };
 
 static char folder[4096];
 static int failing = -1, how;
@@ -50,7 +50,7 @@ static int fate(void) {
     if (!next) next = dlsym(RTLD_NEXT, name)
 #define FAIL_WITH(way, result) \
     if (way == CUT) _exit(137); \
-    if (way == ERROR || way == SHORT) { errno = EIO; return result; } \
+    if (way == ERROR || way == SHORT || way == ERROR_AND_END) { errno = EIO; return result; } \
     if (way == NO_SPACE) { errno = ENOSPC; return result; }
 
 #define READ_OR_WRITE(name, kind, bytes_type, parameters, whole, half) \

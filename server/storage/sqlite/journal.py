@@ -28,13 +28,12 @@ from server.storage.sqlite.journal_file import (
     copy_beside,
     damage_error,
     lock_folder,
-    mark,
     open_journal,
     unusable,
 )
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
 from server.storage.sqlite.ready import make_ready
-from server.storage.sqlite.rows import Ledger, carry_out, write_copy
+from server.storage.sqlite.rows import Ledger, carry_out, mark, write_copy
 from server.storage.stored_tables import Stored
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from server.config import Durable
 from server.errors import JournalError, JournalInUse, in_the_way
 from server.monitoring.logs import about
 from server.storage.reasons import Misfit, reason_of
-from server.storage.sqlite.schema import SCHEMA_VERSION, check_version, number_of, transaction, upgrade
+from server.storage.sqlite.schema import SCHEMA_VERSION, check_version, number_of, upgrade
 
 log = logging.getLogger(__name__)
 
@@ -99,15 +99,6 @@ def connect(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def mark(database: sqlite3.Connection) -> None:
-    """Commit something that changes nothing: a new count of changes on the first page.
-
-    Raises sqlite3.Error if nothing can be stored.
-    """
-    with transaction(database):
-        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalError:

@@ -14,6 +14,7 @@ from server.storage.stored_tables import COLUMNS, SET_ASIDE, Changes, StoredStat
 T = TypeVar("T")
 
 _COPIED: Final = "copy-of-"  # begins the name of a journal that needs no commit list
+_ATTEMPTS_TO_OVERWRITE: Final = 10
 
 _ORDER: Final = {
     "entry": "id",
@@ -85,6 +86,15 @@ def standings(database: sqlite3.Connection) -> dict[str, StoredState]:
     )
 
 
+def mark(database: sqlite3.Connection) -> None:
+    """Commit something that changes nothing: a new count of changes on the first page.
+
+    Raises sqlite3.Error if nothing can be stored.
+    """
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    database.execute(f"PRAGMA user_version = {version}")
+
+
 def is_copy(journal: str) -> bool:
     """Return whether a journal of this name is a copy that is whole without a commit list."""
     return journal.startswith(_COPIED)
@@ -119,8 +129,9 @@ def identity_of(database: sqlite3.Connection) -> str:
 class Ledger:
     """The tables in `database`, the journal of the folder `data`.
 
-    One thread at a time may use it. Whatever fails raises and changes nothing; `before_commit` is called last
-    of all, and may raise to undo a transaction. `known` says how far the tables have come.
+    One thread at a time may use it. Whatever fails raises and changes nothing, also for the next start;
+    `before_commit` is called last of all, and may raise to undo a transaction. `known` says how far the
+    tables have come.
     """
 
     def __init__(
@@ -140,34 +151,42 @@ class Ledger:
 
     def append(self, batch: Batch) -> None:
         commit = self._commits + 1
-        with self._database:
-            if batch.forgotten:
+        try:
+            with self._database:
+                if batch.forgotten:
+                    self._database.executemany(
+                        "DELETE FROM entry WHERE code = ?", [(c,) for c in batch.forgotten]
+                    )
+                if batch.forgotten or not batch.rows:
+                    self._count()
                 self._database.executemany(
-                    "DELETE FROM entry WHERE code = ?", [(c,) for c in batch.forgotten]
+                    "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
+                    # Python asks bytes, but no bytearray, how to adapt them, which takes long.
+                    [(*row, bytearray(link), commit) for *row, link in batch.rows],
                 )
-            if batch.forgotten or not batch.rows:
-                self._count()
-            self._database.executemany(
-                "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
-                # Python asks bytes, but no bytearray, how to adapt them, which takes longer than to insert.
-                [(*row, bytearray(link), commit) for *row, link in batch.rows],
-            )
-            if batch.ended:
-                self._database.executemany(
-                    "INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", batch.ended
-                )
-            self._before_commit()
+                if batch.ended:
+                    self._database.executemany(
+                        "INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", batch.ended
+                    )
+                self._before_commit()
+        except sqlite3.Error as error:
+            self._overwrite_commit(error)
+            raise
         self._take_note(batch.changes)
 
     def change(self, operation: Operation[Outcome]) -> Outcome:
         """Carry out an operation in a transaction of its own."""
-        with self._database:
-            outcome = carry_out(self._database, operation)
-            changes = {code: None if table is None else table.standing for code, table in outcome.items()}
-            if changes:
-                self._count()
-                self._sign(changes)
-            self._before_commit()
+        try:
+            with self._database:
+                outcome = carry_out(self._database, operation)
+                changes = {code: None if table is None else table.standing for code, table in outcome.items()}
+                if changes:
+                    self._count()
+                    self._sign(changes)
+                self._before_commit()
+        except sqlite3.Error as error:
+            self._overwrite_commit(error)
+            raise
         if changes:
             self._take_note(changes)
         return outcome
@@ -180,6 +199,14 @@ class Ledger:
     def close(self) -> None:
         self._list.close()
         self._database.close()
+
+    def _overwrite_commit(self, error: sqlite3.Error) -> None:
+        """Overwrite a commit whose sync failed: it is in the log, and the next start would find it."""
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_FSYNC:
+            for _ in range(_ATTEMPTS_TO_OVERWRITE):
+                with contextlib.suppress(sqlite3.Error):
+                    mark(self._database)
+                    return
 
     def _sign(self, changes: Changes) -> None:
         """Have tables in use say that this commit changed them, should the commit list lack that."""
