@@ -1,6 +1,7 @@
 """`palatinus history`: the finished games that were played or hosted on this computer."""
 
 import argparse
+from typing import Final
 
 from msgspec.structs import asdict
 
@@ -15,37 +16,43 @@ from commands.parsing import add_command, confirm, print_found, using_file
 from protocol.messages import Evening, EveningPerson
 from server.tables.evening.rounds import standings as evening_standings
 
+_LATEST: Final = 20
+
 
 def add_history(history: argparse.ArgumentParser) -> None:
+    many = _("how many games (default: %(default)s)") % {"default": _LATEST}
+    as_json, before = _("print JSON"), argparse.SUPPRESS  # an option before the action counts as well
     add_folder(history, default=None)
-    history.set_defaults(run=_list_games, last=20, json=False)
+    history.add_argument("--last", type=positive, metavar="NUMBER", help=many)
+    history.add_argument("--json", action="store_true", help=as_json)
+    history.set_defaults(run=_list_games)
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
     listing = add_command(actions, "list", _("list the latest games (the default)"), _list_games)
-    meaning = _("how many games (default: %(default)s)")
-    listing.add_argument("--last", type=positive, metavar="NUMBER", default=20, help=meaning)
+    listing.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=many)
     standings = add_command(actions, "standings", _("games, wins and points by player"), _print_standings)
-    meaning = _("count only the latest games (default: all)")
-    standings.add_argument("--last", type=positive, metavar="NUMBER", help=meaning)
     meaning = _("of evenings held here, by people instead of names; --last counts evenings")
     standings.add_argument("--evening", action="store_true", help=meaning)
     own = add_command(
         actions, "statistics", _("your results by opponents, and what your moves cost"), _own_games
     )
     own.add_argument("--name", help=_("whose results (default: the name on the start screen)"))
+    meaning = _("count only the latest games (default: all)")
+    for action in (standings, own):
+        action.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=meaning)
     for action in (listing, standings, own):
-        action.add_argument("--json", action="store_true", help=_("print JSON"))
+        action.add_argument("--json", action="store_true", default=before, help=as_json)
     removal = add_command(actions, "remove", _("remove games for good"), _remove_games)
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     which = _("a game: its number in the list, its table's code, or its file's name")
     removal.add_argument("games", nargs="+", metavar="GAME", help=which)
     for action in (listing, standings, own, removal):
-        add_folder(action, default=argparse.SUPPRESS)  # an option before the action counts as well
+        add_folder(action, default=before)
 
 
 def _list_games(arguments: argparse.Namespace) -> int:
     games = games_of(arguments)
-    latest = games[: arguments.last]
+    latest = games[: arguments.last or _LATEST]
     lines = games_listing(latest)
     if left := len(games) - len(latest):
         form = counted("{n} more game: see --last.", "{n} more games: see --last.", left)
@@ -94,7 +101,8 @@ def _print_evenings(arguments: argparse.Namespace) -> int:
 
 
 def _own_games(arguments: argparse.Namespace) -> int:
-    name, games, known = name_of_player(arguments.name), games_of(arguments), known_games().looked
+    name, known = name_of_player(arguments.name), known_games().looked
+    games = games_of(arguments)[: arguments.last]
     results = own_results(name, games, known)
     looked = [known[game.file] for game in games if name in game.names and game.file in known]
     faults = [fault for each in looked for fault in each.faults]

@@ -69,9 +69,14 @@ def test_the_latest_games_come_first(told: Told, records: Path) -> None:
     assert result is not None
     for seat, (name, tally) in enumerate(zip(NAMES, result.tallies, strict=True)):
         assert (f"{name} {tally.points}*" in rows[0]) == (seat in result.winners)
-    assert told("list", "--last", "1").splitlines() == [heading, rows[0], "2 more games: see --last."]
-    listed = json.loads(told("list", "--json", "--last", "2"))
-    assert [each["table"] for each in listed] == ["KRTC", "KRTB"]
+    assert told("--last", "1").splitlines() == [heading, rows[0], "2 more games: see --last."]
+    for words in (
+        ("--json", "--last", "2"),
+        ("list", "--json", "--last", "2"),
+        ("--json", "list", "--last", "2"),
+    ):
+        listed = json.loads(told(*words))
+        assert [each["table"] for each in listed] == ["KRTC", "KRTB"]
     assert listed[0]["names"] == list(NAMES)
 
 
@@ -130,8 +135,10 @@ def test_standings_count_games_wins_and_points(told: Told) -> None:
     standings = json.loads(told("standings", "--json"))
     assert {each["name"]: each["games"] for each in standings} == dict.fromkeys(NAMES, 3)
     assert sum(each["wins"] for each in standings) >= 3
-    latest = json.loads(told("standings", "--json", "--last", "1"))
+    latest = json.loads(told("--last", "1", "standings", "--json"))
     assert {each["games"] for each in latest} == {1}
+    own = json.loads(told("--last", "2", "statistics", "--json", "--name", NAMES[0]))
+    assert [each["games"] for each in own["results"]] == [2]
     heading, *rows = told("standings").splitlines()
     assert heading.split() == ["PLAYER", "GAMES", "WINS", "POINTS"]
     assert [row.split()[0] for row in rows] == [each["name"] for each in standings]
