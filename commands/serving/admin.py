@@ -35,13 +35,14 @@ Act: TypeAlias = Callable[[Path, argparse.Namespace], Answer]
 
 def add_admin(command: argparse.ArgumentParser) -> None:
     _add_where(command, data=None, as_json=False)
+    running_server.add_node(command, None)
     actions = command.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
 
     def add(name: str, act: Act, meaning: str, *, node: bool = False, code: bool = False) -> Any:
-        action = add_command(actions, name, meaning, functools.partial(_run, act))
+        action = add_command(actions, name, meaning, functools.partial(_run, act, node))
         _add_where(action, data=argparse.SUPPRESS, as_json=argparse.SUPPRESS)
         if node:
-            running_server.add_node(action)
+            running_server.add_node(action, argparse.SUPPRESS)
         if code:
             action.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
         return action
@@ -94,7 +95,9 @@ def _seconds(text: str) -> int | None:
     return seconds if 0 < seconds <= admin.LONGEST_DRAIN else None
 
 
-def _run(act: Act, arguments: argparse.Namespace) -> int:
+def _run(act: Act, takes_node: bool, arguments: argparse.Namespace) -> int:
+    if arguments.node is not None and not takes_node:
+        raise WrongUse(_("unrecognized arguments: %s") % "--node")
     path = arguments.admin_socket or running_server.socket_in(arguments.data or data_folder())
     report, lines = act(path, arguments)
     gathered = report if isinstance(report, running_server.Gathered) else running_server.Gathered((), report)

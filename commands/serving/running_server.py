@@ -189,9 +189,9 @@ class Gathered:
         return Gathered(self.nodes, found)
 
 
-def add_node(command: argparse.ArgumentParser) -> None:
+def add_node(command: argparse.ArgumentParser, default: str | None) -> None:
     meaning = _("name of the server to ask, among those sharing the database")
-    command.add_argument("--node", metavar="NAME", help=meaning)
+    command.add_argument("--node", metavar="NAME", default=default, help=meaning)
 
 
 def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:

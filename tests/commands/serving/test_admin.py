@@ -90,6 +90,8 @@ async def test_what_the_host_does_reaches_players(data: Path) -> None:
         assert (await peers[0].until(Stopping)).seconds == 600
         assert await told(data, "drain", "off") == "The server keeps running.\n"
         assert (await peers[0].until(Stopping)).seconds is None
+        assert "there is no node ours" in await complaint(data, "--node", "ours", "drain")
+        assert "unrecognized arguments: --node" in await complaint(data, "--node", "ours", "close", code)
         assert "control characters" in await complaint(data, "announce", "a\x1b[31m")
         assert "1 to 400" in await complaint(data, "announce", " ")
         assert "nobody at table" in await complaint(data, "remove", code, "Nobody")
