@@ -29,6 +29,7 @@ from engine.view import SPECTATOR
 from protocol.admin import StoredReport
 from salvage.repair import repair, salvage_tables
 from server.errors import JournalInUse
+from server.storage.entries import EVENING
 from server.storage.owner import CheckedTable, OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.stored_tables import Condition
@@ -141,14 +142,16 @@ def _copy_tables(arguments: argparse.Namespace) -> int:
         with DataFolder(data) as folder:
             content = folder.everything()
             database.fill_database(arguments.database, content)
-    copied = len(content.tables)
+    copied = sum(table.code != EVENING for table in content.tables)
     print(counted("{n} table was copied.", "{n} tables were copied.", copied).format(n=copied))
     return 0
 
 
 def _list_tables(arguments: argparse.Namespace) -> int:
     with _open_tables(arguments) as folder:
-        print(*listing(folder.tables()), sep="\n")
+        print(
+            *listing([table for table in folder.tables() if table.code != EVENING or table.damaged]), sep="\n"
+        )
     return 0
 
 
@@ -257,10 +260,9 @@ def _restore_table(arguments: argparse.Namespace) -> int:
 
 
 def _check_lines(tables: Sequence[CheckedTable]) -> list[str]:
-    """Return what is wrong with each damaged table, and how many tables are intact."""
-    damaged = [table for table in tables if table.condition is not Condition.WHOLE]
-    lines = [_describe_damage(table) for table in damaged]
-    whole = len(tables) - len(damaged)
+    """Return what is wrong with each damaged table, or the evening, and how many tables are intact."""
+    lines = [_describe_damage(table) for table in tables if table.condition is not Condition.WHOLE]
+    whole = sum(table.condition is Condition.WHOLE and table.code != EVENING for table in tables)
     lines.append(counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole))
     return lines
 

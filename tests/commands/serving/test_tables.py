@@ -14,6 +14,7 @@ from typing import TypeAlias
 import pytest
 
 from engine.record import names_in, replayed
+from protocol.admin import EveningPlan
 from protocol.messages import EndGame
 from server.app import running
 from server.config import Config, Limits
@@ -54,7 +55,9 @@ async def tables(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Ta
 
 async def _play(data: Path) -> Tables:
     clock = ManualClock()
-    async with running(Config(data=data, timers=lambda: clock)) as server:
+    # An evening is stored like a table, and is none.
+    config = Config(data=data, timers=lambda: clock, evening=EveningPlan("Friday"))
+    async with running(config) as server:
         async with game(server.port, 2) as over:
             await play_on(over, random.Random(1))
         table = table_of(server, over)
