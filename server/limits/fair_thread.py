@@ -36,7 +36,6 @@ class FairThread(Generic[T]):
     def close(self) -> None:
         """Begin nothing more."""
         self._closed = True
-        self._turns.clear()
         if self._working is not None:
             self._working.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)

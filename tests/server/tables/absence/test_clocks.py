@@ -240,6 +240,15 @@ def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int
         assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
 
 
+def test_a_shorter_clock_leaves_no_less_than_nothing() -> None:
+    """Time already used stays used, even if it is more than the new clock gives."""
+    clocks = Clocks(GameClock(60), 2)
+    clocks.charge(Seat(0), 50_000)
+    clocks.change_policy(GameClock(30), in_game=False)
+    assert [clocks.left(Seat(seat)) for seat in (0, 1)] == [0, 30_000]
+    assert clocks.used_up(Seat(0))
+
+
 @given(games(), seeds)
 def test_the_pace_is_drawn_and_tells_nothing(game: Game, seed: int) -> None:
     """Who sees no hidden piece would draw the same time from the same chance; it is 1.5 to 4 seconds."""
