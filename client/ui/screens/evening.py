@@ -7,7 +7,7 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.draw.page import scrolled, scrolled_to
-from client.ui.frame import EMPTY, Line, columns, line, wrapped
+from client.ui.frame import EMPTY, Line, columns, cut, line, wrapped
 from client.ui.keys import HELP, Act, Action, Key
 from client.ui.requests import TakeSeat
 from client.ui.state import Outcome, Overlay, Pane, Ui, those
@@ -65,9 +65,8 @@ class EveningPage(Overlay):
         rows: list[Line] = [EMPTY]
         for at, text in enumerate(self._lines(pane.ui, pane.model)):
             style = "class:heading" if at == 0 else ""
-            # The columns of the standings stay below each other.
-            wrapped_rows = [text] if "  " in text else wrapped(text, width - 4) or [""]
-            rows += [line(f"  {row}", style) for row in wrapped_rows]
+            broken = in_columns if "  " in text else wrapped
+            rows += [line(f"  {row}", style) for row in broken(text, width - 4) or [""]]
         return scrolled(rows, self.top, width, pane.height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
@@ -82,6 +81,15 @@ class EveningPage(Overlay):
         if rivals := list(rivals_lines(evening, ui.person)):
             lines += ["", _("YOU AND THE OTHERS"), *rivals]
         return lines
+
+
+def in_columns(row: str, width: int) -> list[str]:
+    """Return a row of the standings, whose columns stay below each other; those without room come below."""
+    first = cut(row, width)
+    if first == row:
+        return [row]
+    first = first.rpartition("  ")[0].rstrip() or first
+    return [first, *in_columns(f"    {row[len(first) :].lstrip()}", width)]
 
 
 def _called_to(ui: Ui, model: TableModel) -> str | None:

@@ -98,6 +98,7 @@ def test_what_is_told_of_the_evening() -> None:
     ]
     shown = screen_of(replace(ui, overlay=EveningPage()), model)
     assert all(text.strip() in shown for text in told[3:6])
+    assert "paused" in screen_of(replace(ui, overlay=EveningPage(top=4)), model, 40, 12)
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
     free = after_update(ui, structs.replace(FRIDAY, rounds=0), model)
     assert EveningPage().words(free, model)[2].startswith("You will be called when a table is ready")
