@@ -338,6 +338,9 @@ class Client(Activity):
                 await self._rename(request)
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
+            case messages.Plan(piece=None):
+                await connection.ask(request)
+                self.show(self.ui.with_notice(_("No move is planned for your turn.")))
             case messages.CallMe() | messages.ConfirmCall() if not connection.notices:
                 raise _refusal(Code.NO_NOTICES)
             case requests.Errand.SEE_MOVES:
@@ -349,13 +352,7 @@ class Client(Activity):
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
             case messages.Leave():
-                await self.leave()
-                if self._options.bots is not None:
-                    super().carry_out(requests.Errand.GO_HOME)
-                    return
-                left = news.at_other_table(self.ui, self.model)
-                self.show(replace(left, name=self._name, log=()))
-                await self._list()
+                await self._leave_for_lobby()
             case messages.TakePart():
                 await self._take_part(request)
             case requests.TakeSeat(table):
@@ -527,8 +524,17 @@ class Client(Activity):
             self.show(news.with_refusal(self.ui, text))
             return
         await self.leave()
+        self.show(replace(self.ui, log=()))  # which says how to come along
         await self._join(state.studied.table)
         self.show(replace(news.at_other_table(self.ui, self.model), name=self._name))
+
+    async def _leave_for_lobby(self) -> None:
+        await self.leave()
+        if self._options.bots is not None:
+            super().carry_out(requests.Errand.GO_HOME)
+        else:
+            self.show(replace(news.at_other_table(self.ui, self.model), name=self._name, log=()))
+            await self._list()
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""

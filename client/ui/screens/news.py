@@ -120,7 +120,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
                 return with_log(ui, tables.describe_lead_changes(state, before))
             if ui.entry is None and _asks_more(state, before):
                 ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
-            return _come_or_gone(ui, tables.describe_changes(state, before))
+            return _come_or_gone(ui, tables.describe_changes(state, before, model.view))
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))

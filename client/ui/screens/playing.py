@@ -161,10 +161,10 @@ class Playing(_GameScreen):
         return _placing(ui, self, action, model)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        turn = f"{describe_turn(model, names_at(model))}."
-        return tuple(
-            filter(None, (turn, request_question(model), vote_question(model), describe_plan(model)))
-        )
+        turn, asked = f"{describe_turn(model, names_at(model))}.", request_question(model)
+        logged = next((told for told in ui.log if told and asked.startswith(told)), "")  # and told with it
+        answers = asked.removeprefix(logged).strip()
+        return tuple(filter(None, (turn, answers, vote_question(model), describe_plan(model))))
 
     @property
     def game(self) -> Screen:

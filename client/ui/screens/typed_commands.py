@@ -120,6 +120,12 @@ def _pause(text: str, state: TableState) -> Request | None:
     return messages.AskPause(NEW, on=True, until=moment_named(moment, datetime.now()))  # noqa: DTZ005 - local time
 
 
+def _holiday(text: str, state: TableState) -> Request | None:
+    if not state.holidays:
+        raise Misplaced(_("There are no holidays in this game."))
+    return _of_switch(messages.TakeHoliday)(text, state)
+
+
 def _notify(text: str, _state: TableState) -> Request | None:
     if re.fullmatch(rf"\d{{{NOTICE_CODE_LENGTH}}}", text, re.ASCII):
         return messages.ConfirmCall(NEW, text)
@@ -216,7 +222,7 @@ TABLE_COMMANDS: Final = (
     ),
     TableCommand("pause", _CONSENT, _pause, ("", "off", "until ..."), "playing", host=False),
     TableCommand("time", _CONSENT, _of_switch(_more_time), ("", "off"), "playing", host=False),
-    TableCommand("holiday", _CONSENT, _of_switch(messages.TakeHoliday), ("", "off"), "playing", host=False),
+    TableCommand("holiday", _CONSENT, _holiday, ("", "off"), "playing", host=False),
     TableCommand(
         "notify ann@x.org, off",
         N_("be called while you are away; the code confirms it"),

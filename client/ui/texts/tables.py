@@ -210,7 +210,7 @@ def describe_absence(table: TableState | TableSummary) -> str:
     return _("{policy}; holiday: {days}").format(policy=policy, days=describe_holidays(table.holidays))
 
 
-def describe_changes(state: TableState, before: TableState | None) -> list[str]:
+def describe_changes(state: TableState, before: TableState | None, view: View | None = None) -> list[str]:
     """Return sentences on who came, went or is away, what the others do about it, and what the host did."""
     if before is None or len(before.seats) != len(state.seats):
         return []
@@ -222,7 +222,7 @@ def describe_changes(state: TableState, before: TableState | None) -> list[str]:
     told: list[str] = []
     for seat, seat_now in zip(before.seats, state.seats, strict=True):
         told += filter(None, (_came_or_went(seat, seat_now), *_held_or_voted(seat, seat_now, names)))
-    return [*told, *_set_by_host(state, before, names)]
+    return [*told, *_set_by_host(state, before, names, view)]
 
 
 def describe_lead_changes(state: TableState, before: TableState | None) -> list[str]:
@@ -254,7 +254,9 @@ def who_leads(state: TableState) -> str:
     return spectator_name(shown.spectator, name)
 
 
-def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+def _set_by_host(
+    state: TableState, before: TableState, names: Sequence[str], view: View | None
+) -> Iterator[str]:
     if state.host != before.host and state.seats[state.host].name is not None:
         yield _("{name} is the host now.").format(name=names[state.host])
     if state.title != before.title:
@@ -276,15 +278,17 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         yield _("From now on: {policy}.").format(policy=policy)
     if state.turn_limit is not None and state.turn_limit != before.turn_limit:
         yield _("Until then, a turn takes {time} at most.").format(time=clock_time(state.turn_limit))
-    yield from _asked_or_paused(state, before, names)
+    yield from _asked_or_paused(state, before, names, view)
     if state.ended and not before.ended:
         yield describe_ended()
 
 
-def _asked_or_paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+def _asked_or_paused(
+    state: TableState, before: TableState, names: Sequence[str], view: View | None
+) -> Iterator[str]:
     opened, was = open_request(state), open_request(before)
     if opened is not None and (was is None or (opened.what, opened.seats[0]) != (was.what, was.seats[0])):
-        yield describe_asked(opened, names)
+        yield describe_asked(opened, names, view)
     if (asked := state.asked) is not None and asked != before.asked:  # an event tells of a move taken back
         if asked.granted:
             yield _("{name} has more time.").format(name=names[asked.seats[0]])

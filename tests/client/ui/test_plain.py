@@ -269,7 +269,11 @@ async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path)
             await asyncio.to_thread(visit.until, "Bob asks for a pause until")
             visit.type(answer)
             await asyncio.to_thread(visit.until, told)
+        visit.type("plan off")
+        await asyncio.to_thread(visit.until, "No move is planned")
         await asyncio.to_thread(visit.quit)
+    assert sum("Bob asks for a pause" in line for line in visit.told) == 2, "each time once"
+    assert visit.told.count("v: yes, V: no") == 2
 
 
 def test_questions_are_answered_after_a_refused_move(tmp_path: Path) -> None:
@@ -387,6 +391,7 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "learn", "--plain")
     visit.type("next", "field B3", "next")
     visit.until("2/21")
+    visit.until("Type it like this: field B3")
     visit.until("FIELD B3")
     visit.until("3/21")
     visit.type("quit")

@@ -194,4 +194,5 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
             assert watcher.top.model.seat == seat
             assert state is not None
             assert state.study
+            assert not any("join in" in line for line in watcher.top.ui.log)
             assert "(a study)" in window_title(watcher.top.model)

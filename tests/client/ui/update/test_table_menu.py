@@ -134,6 +134,7 @@ def test_the_help_has_all_that_can_be_typed_while_gathering() -> None:
 def test_every_example_of_a_command_can_be_typed(command: typed_commands.TableCommand) -> None:
     """As the help shows it, and as a line that makes no sense is answered."""
     _, model = running() if command.stage == "playing" else gathering()
+    seen.change(model, holidays=7)
     for example in command.example.split(", "):
         typed_commands.meaning(example.replace("Bob", "2"), model)
     with pytest.raises(BadText):
@@ -224,6 +225,9 @@ def test_a_holiday_is_taken_announced_and_ended() -> None:
     """In the menu and typed; its clock stands, and the host says how many days there are."""
     ui, model = running()
     assert not any(isinstance(each, messages.TakeHoliday) for each in effects(MenuPage.MAIN, model))
+    notice = seen.after(ui, model, *typed("holiday")).notice
+    assert notice is not None
+    assert "no holidays in this game" in notice.text
     seats = [structs.replace(each, holidays=7) for each in table(model).seats]
     seen.change(model, absence=MoveClock(86_400), holidays=7, seats=seats)
     assert seen.request_after(ui, model, *typed("holiday")) == messages.TakeHoliday(NEW, on=True)
