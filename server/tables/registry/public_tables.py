@@ -153,11 +153,12 @@ class PublicTables:
 
     def _all_summaries(self) -> Iterator[TableSummary]:
         """Yield what the list says of all tables, the newest first."""
-        own = (table for table in reversed(self._tables.values()) if not table.state.private)
+        own = [table for table in self._tables.values() if not table.state.private]
         if self._channel is None:
-            yield from (table.summary() for table in own)
+            yield from (table.summary() for table in reversed(own))
             return
-        found = [(self._opened_at(table), table.summary()) for table in own]
+        # The oldest first, because some of them may only now be given the time at which they were opened.
+        found = [(self._opened_at(table), table.summary()) for table in own][::-1]
         found += (
             (table.opened, replace(table.summary, elsewhere=True))
             for code, (table, _) in self._elsewhere.items()

@@ -221,6 +221,16 @@ def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pyt
     assert list(tables._opened) == ["AA83", "AA84", *(f"AA9{each}" for each in range(5))]
 
 
+def test_the_list_is_in_order_before_the_others_have_been_told() -> None:
+    """As after a start, with tables of which nobody has said when they were opened."""
+    found = {code: Mock(code=code, state=Mock(private=False, held=())) for code in ("OLD", "NEW")}
+    for code, table in found.items():
+        table.summary.return_value = public_table(code).summary
+    tables = PublicTables(found)  # type: ignore[arg-type]
+    tables.share(Mock())
+    assert [table.table for table in tables.summaries()] == ["NEW", "OLD"]
+
+
 AT_ONCE = Limits(unattended_seconds=0.0)
 
 
