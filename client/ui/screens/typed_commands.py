@@ -121,7 +121,7 @@ def _pause(text: str, state: TableState) -> Request | None:
 
 
 def _holiday(text: str, state: TableState) -> Request | None:
-    if not state.holidays:
+    if not state.holidays and text != "off":  # the host may have changed that during a holiday
         raise Misplaced(_("There are no holidays in this game."))
     return _of_switch(messages.TakeHoliday)(text, state)
 

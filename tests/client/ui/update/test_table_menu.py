@@ -242,6 +242,9 @@ def test_a_holiday_is_taken_announced_and_ended() -> None:
     told = "Ann is on holiday, until Friday 2026-11-27 20:00 at the latest."
     assert seen.after_change(ui, model, seats=[away, *seats[1:]]).log[-1] == told
     assert messages.TakeHoliday(NEW, on=False) in effects(MenuPage.MAIN, model)
+    seen.change(model, holidays=0)  # by the host, who has no say in when a holiday ends
+    assert seen.request_after(ui, model, *typed("holiday off")) == messages.TakeHoliday(NEW, on=False)
+    seen.change(model, holidays=7)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "holiday 1:00"
     assert seen.after_change(ui, model, seats=seats).log[-1] == "Ann is no longer on holiday."
