@@ -72,7 +72,7 @@ _OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
 
 
 class Arrival(asyncio.Protocol):
-    """A new connection, until `admit` takes it over or ends it: what speaks ssh costs more than all else."""
+    """A new connection, until `admit` ends it, or hands it to a GuestConnection, which costs far more."""
 
     def __init__(self, admit: Callable[[asyncio.Transport], None]) -> None:
         self._admit = admit

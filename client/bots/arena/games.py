@@ -365,10 +365,10 @@ async def play_all(
 async def play_in_process(
     schedule: Schedule, limiter: CapacityLimiter, lost: Callable[[int], None], records: bool, pairing: Pairing
 ) -> list[GameOutcome]:
-    """Play a series of brains in a process of its own, as many at once as the limiter lets.
+    """Play a series of brains in a process of its own, as many at once as the limiter allows.
 
-    One whose process ends is played again in another, and `lost` is told the number of its first game; after
-    some attempts, ProcessesLost is raised.
+    One whose process ends is played again in another, and `lost` is called with the number of its first game;
+    after some attempts, ProcessesLost is raised.
     """
     number, language = pairing.number, current_language()
     told = functools.partial(lost, number)

@@ -111,10 +111,8 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
     if glyphs.ascii:
         title = in_ascii(title)
         lines = [tuple((style, in_ascii(text), act) for style, text, act in each) for each in lines]
-    seen, anywhere = (
-        fits or ui.entry is not None or _asks(pane.ui),
-        None if ui.ticks_left is None else Act.NEXT,
-    )
+    seen = fits or ui.entry is not None or _asks(pane.ui)
+    anywhere = None if ui.ticks_left is None else Act.NEXT
     return Frame(tuple(lines), seen, title, last_top, anywhere)
 
 

@@ -54,9 +54,9 @@ class Sharing(Protocol):
 class SharingConnection(ServerConnection):
     """A connection that takes turns with the others from its address.
 
-    `remote` is where the client is, as far as is known; `address` has all from there, None if the connection
-    is not counted, or has ended. If it is `forwarded`, a trusted proxy has said where the client is. It was
-    let in only to be told of the `refusal`, if any. Below TLS, if that is spoken, it has the `network`.
+    `remote` is where the client is, as far as is known, and `forwarded` whether a trusted proxy has said so;
+    `address` has all connections from there, None if this one is not counted, or has ended. `refusal` is why
+    it is let in only to be refused, if it is. `network` is the transport, below TLS if that is spoken.
     """
 
     __slots__ = ("address", "forwarded", "network", "place", "proxies", "refusal", "remote", "seated")

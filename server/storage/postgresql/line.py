@@ -109,9 +109,8 @@ class DatabaseLine:
         """Return a connection for making a change again; raises Fenced if there is none in time."""
         try:
             async with asyncio.timeout_at(until):
-                if (
-                    self._connection is not None
-                ):  # the database has refused it, perhaps for the earlier attempt
+                if self._connection is not None:
+                    # The database has refused the change, perhaps because of the earlier attempt.
                     await asyncio.sleep(_FIRST_PAUSE)
                 connection = await self._connected()
         except TimeoutError:

@@ -129,9 +129,9 @@ def identity_of(database: sqlite3.Connection) -> str:
 class Ledger:
     """The tables in `database`, the journal of the folder `data`.
 
-    One thread at a time may use it. Whatever fails raises and changes nothing, also for the next start;
-    `before_commit` is called last of all, and may raise to undo a transaction. `known` says how far the
-    tables have come.
+    One thread at a time may use it. Whatever fails raises and changes nothing, even if the server ends right
+    after that; `before_commit` is called last of all, and may raise to undo a transaction. `known` says how
+    far the tables have come.
     """
 
     def __init__(
