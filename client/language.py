@@ -9,10 +9,11 @@ import errno
 import functools
 import gettext
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 LANGUAGES: Final = ("en", "it", "fr", "nl")
 DOMAIN: Final = "palatinus"
@@ -98,6 +99,27 @@ def parted(parts: Iterable[str]) -> str:
     form = _("{first}; {second}")
     first, *others = list(parts) or [""]
     return functools.reduce(lambda text, part: form.format(first=text, second=part), others, first)
+
+
+def prose(file: Path) -> list[list[str]]:
+    """Return the texts of each page in a file of prose: a line of hyphens ends a page, an empty line a text.
+
+    A paragraph that is indented goes on with the text before it.
+    """
+    pages = file.read_text(encoding="utf-8").split("\n----\n")
+    texts = (re.split(r"\n\n(?=\S)", page.strip()) for page in pages)
+    return [
+        ["\n\n".join(" ".join(part.split()) for part in text.split("\n\n")) for text in page]
+        for page in texts
+    ]
+
+
+def prose_messages(
+    file: BinaryIO, *_marks: object, **_options: object
+) -> Iterator[tuple[int, None, str, list[str]]]:
+    """Yield the texts in a file of prose for Babel; what stands in braces is for the program."""
+    for page in prose(Path(file.name)):
+        yield from ((1, None, text, []) for text in page if not text.startswith("{"))
 
 
 def speak(language: str) -> None:

@@ -14,7 +14,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of
+from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of, prose_messages
 from tests.cases import cases
 from tests.conftest import Complain, Run
 
@@ -67,6 +67,11 @@ def test_every_marked_text_is_extracted_and_translated() -> None:
             forms = tuple(str(text.value) for text in texts if isinstance(text, ast.Constant))
             if forms:
                 (unheard if node in passed_over else said).add(forms if len(forms) > 1 else forms[0])
+    for name in re.findall(
+        r"^\[prose: (.*)\]", (ROOT / "babel.cfg").read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        with (ROOT / name).open("rb") as prose:
+            said.update(text for _line, _mark, text, _comments in prose_messages(prose))
     assert not unheard - said
     for language in TRANSLATED:
         known = {forms[0] if len(forms) == 1 else tuple(forms) for _, forms, _ in messages(language)}

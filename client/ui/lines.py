@@ -29,7 +29,7 @@ from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
-from client.ui.screens.reading import rules_page, short_counts
+from client.ui.screens.reading import RULES, rules_page, short_counts
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
@@ -51,7 +51,6 @@ from client.ui.texts.games import (
     turned,
 )
 from client.ui.texts.glyphs import glyphs_to_read
-from client.ui.texts.rules import RULES
 from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import (
     FIELDS,

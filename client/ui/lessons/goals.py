@@ -16,19 +16,19 @@ from engine.scoring import Board, influences, soldier_acts
 from engine.view import View
 
 
-class Read(Struct, frozen=True):
+class Read(Struct, frozen=True, tag=True):
     """Nothing but reading."""
 
 
-class PointTo(Struct, frozen=True):
+class PointTo(Struct, frozen=True, tag=True):
     field: Field
 
 
-class LayAnywhere(Struct, frozen=True):
+class LayAnywhere(Struct, frozen=True, tag=True):
     """Lay the tile."""
 
 
-class PlaceOne(Struct, frozen=True):
+class PlaceOne(Struct, frozen=True, tag=True):
     """Place a piece: of this kind and on this field, if that matters; with `wolf`, one that bears it.
 
     It has to give at least so much influence now, or to capture so many pieces and none of the pupil's.
@@ -40,14 +40,14 @@ class PlaceOne(Struct, frozen=True):
     least: int = 0
 
 
-class BeRefused(Struct, frozen=True):
+class BeRefused(Struct, frozen=True, tag=True):
     """Try a move that the rules forbid for this reason; `field` says where, if it matters."""
 
     fault: Fault
     field: Field | None = None
 
 
-class Walk(Struct, frozen=True):
+class Walk(Struct, frozen=True, tag=True):
     """Go through the scoring of this hill: what its soldiers do, the influence on it, or both."""
 
     hill: Tile

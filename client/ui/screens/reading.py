@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import N_, _, labelled
+from client.language import N_, _, labelled, prose
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import next_vote, request_for, request_to_answer
@@ -25,7 +26,6 @@ from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLin
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
-from client.ui.texts.rules import HANDS, RULES
 from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS
@@ -54,6 +54,8 @@ _LABEL_WIDTH: Final = 32
 
 
 _HELP_PAGES: Final = 4
+RULES: Final = prose(Path(__file__).with_name("rules.txt"))  # in short
+_HANDS: Final = "{hands}"  # where the table of hands stands in them
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ def _whole_texts(
 def rules_page(number: int, width: int) -> list[Line]:
     lines: list[Line] = []
     for part in RULES[number]:
-        if part == HANDS:
+        if part == _HANDS:
             lines += [*hands_table(), EMPTY]
         elif (paragraph := _(part)).isupper():
             lines.append(line(paragraph, "class:heading"))
