@@ -3,8 +3,8 @@
 from typing import Any
 
 
-def think(level: str, *seen: Any) -> Any:
-    """Return what the brain of a level chooses; only now are brains imported."""
+def brain_of(level: str) -> Any:
+    """Return the brain of a level; only now are brains imported."""
     from client.bots.brains import brain_named  # noqa: PLC0415 - a server starts without them
 
-    return brain_named(level).choose(*seen)
+    return brain_named(level).choose

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import assume, given
 
 from client import levels
-from client.bots import think
 from client.bots.brain import Brain, brain_failure
 from client.bots.brains import BRAINS, LEVELS, NamedBrain, NoSuchBrain, at_random, brain_named
 from client.bots.greedy import Outlook
@@ -32,7 +31,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, influences
 from engine.view import View, eyes_of
 from server.config import Config, InProcess
-from tests.games import begun, examples, finished_games, games, seeds
+from tests.games import begun, examples, finished_games, games, played, seeds
 
 EVERY_BRAIN = pytest.mark.parametrize(
     "brain",
@@ -251,33 +250,44 @@ def test_who_loves_wolves_and_who_does_not(name: str, wolf: bool) -> None:
     assert len(chosen) > 5
 
 
-def name_in(brain: Any) -> str:
-    """Return the name by which a server's brain is found when it first thinks, here or elsewhere."""
-    choose = pickle.loads(pickle.dumps(brain.choose if isinstance(brain, InProcess) else brain))  # noqa: S301 - our own
-    (name,) = choose.args
-    assert choose.func is think
-    return str(name)
+def unpickled(brain: Any) -> Any:
+    """Return what a process gets that is sent the brain."""
+    return pickle.loads(pickle.dumps(brain))  # noqa: S301 - our own
 
 
 def test_a_server_seats_the_levels_and_has_searches_think_elsewhere() -> None:
-    """Those that search are sent to processes by their names; by default none of them stands in."""
+    """Those that search are sent to processes as the brains themselves; by default none of them stands in."""
     config = with_bots(Config())
     assert list(config.brains) == list(LEVELS)
     for name, level in LEVELS.items():
         brain = config.brains[name]
         assert isinstance(brain, InProcess) == isinstance(level, SearchBrain)
-        assert name_in(brain) == name
+        assert unpickled(brain.choose if isinstance(brain, InProcess) else brain) == level
     assert config.stand_in == config.brains[STAND_IN]
     assert not isinstance(config.stand_in, InProcess)
+
+
+def test_levels_that_search_learn_in_a_process_from_the_games_before() -> None:
+    """The process calls `game_over` of what it is sent, if there is such a method."""
+    game = played(GameOptions(2), 1)
+    view = snapshot(game.view, eyes_of(Seat(0)))
+    for name, brain in with_bots(Config()).brains.items():
+        level = LEVELS[name]
+        assert isinstance(brain, InProcess) == isinstance(level, SearchBrain)
+        if isinstance(brain, InProcess) and isinstance(level, SearchBrain):
+            learned = unpickled(brain.choose).game_over(view)
+            assert learned == level.game_over(view)
+            assert learned != level
 
 
 def test_bots_of_older_tables_keep_their_brains() -> None:
     config = with_bots(Config(), "consul", seated=False)
     assert not config.brains
-    assert {name_in(config.former_brains[name]) for name in ("greedy", "random")} <= BRAINS.keys()
+    assert unpickled(config.former_brains["greedy"]) is BRAINS["greedy"]
+    assert unpickled(config.former_brains["random"]) is BRAINS["random"]
     assert set(LEVELS) < set(config.former_brains)
     assert isinstance(config.stand_in, InProcess)
-    assert name_in(config.stand_in) == "consul"
+    assert unpickled(config.stand_in.choose) == LEVELS["consul"]
 
 
 def test_levels_are_brains_and_told_with_their_temper() -> None:
