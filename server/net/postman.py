@@ -8,12 +8,14 @@ and only the first line of the answer is read.
 import asyncio
 import ipaddress
 import re
+import secrets
 import smtplib
 import socket
 import ssl
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -147,8 +149,9 @@ class NoticePostman:
         message["To"] = Address(addr_spec=address)
         message["Subject"] = subject
         message["Auto-Submitted"] = "auto-generated"  # so that nobody's autoresponder answers (RFC 3834)
-        if key:
-            message["Message-ID"] = f"<{key}@{parseaddr(self.smtp.sender)[1].rpartition('@')[2]}>"
+        message["Date"] = datetime.now(UTC)  # without it, mail is not valid (RFC 5322), and looks like spam
+        domain = parseaddr(self.smtp.sender)[1].rpartition("@")[2]
+        message["Message-ID"] = f"<{key or secrets.token_hex(16)}@{domain}>"
         message.set_content(text)
         await asyncio.get_running_loop().run_in_executor(self._threads, self.smtp.send, message)
 
