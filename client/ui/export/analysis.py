@@ -9,12 +9,12 @@ from client.language import _
 from client.player.terminal import Colours
 from client.records import Analysis, Chances, JudgedMove, Recording
 from client.ui.export.picture import (
-    TEXT_STYLE,
     document,
     draw_chip,
     draw_line,
     draw_path,
     group_at,
+    style_sheet,
     to_text,
     write,
 )
@@ -130,16 +130,7 @@ _ROW: Final = 18.0  # of text
 _ROW_LENGTH: Final = 118  # characters
 _CHIPS_EVERY: Final = 8  # moments: a curve has its people's letter there
 _GRID: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-_STYLE: Final = (
-    TEXT_STYLE
-    + """\
-.grid { stroke: #d0d0d0; stroke-width: 1; }
-.deciding { stroke: #666666; stroke-width: 1.5; stroke-dasharray: 4 4; }
-.edge { fill: none; stroke: #222222; stroke-width: 5; stroke-linejoin: round; }
-.curve { fill: none; stroke-width: 3; stroke-linejoin: round; }
-.piece { stroke: #222222; stroke-width: 1.5; }
-"""
-)
+_STYLE: Final = style_sheet("text", "curves")
 
 
 def analysis_svg(recording: Recording, analysis: Analysis) -> str:

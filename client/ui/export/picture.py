@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -23,13 +24,12 @@ from engine.view import View
 
 INK: Final = "#222222"  # of letters, unless they stand on a piece
 NOTHING: Final[Mapping[Hex, str]] = MappingProxyType({})
-TEXT_STYLE: Final = """
-text { font-family: sans-serif; }
-.c { text-anchor: middle; }
-.b { font-weight: bold; }
-.e { text-anchor: end; }
-.faint { fill: #666666; }
-"""
+
+
+def style_sheet(*names: str) -> str:
+    """Return the rules in the files of these names, which stand beside this one."""
+    here = Path(__file__).parent
+    return "\n" + "".join((here / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
 def document(title: str, style: str, width: int) -> ET.Element:
@@ -93,24 +93,7 @@ _WIDTH: Final = 2 * _MIDDLE[0] + _LEGEND_GAP + _LEGEND - _MARGIN
 _HEIGHT: Final = 2 * _MIDDLE[1]
 _ROUND_THE_CENTRE: Final = ("#e1e7cb", "#e7e0ea")  # outer tiles in turn: no two that touch are alike
 _CENTRE_TILE: Final = "#f6e6bb"
-BOARD_STYLE: Final = (
-    TEXT_STYLE
-    + """\
-.field { stroke: #9a9a8c; stroke-width: 1; }
-.open { fill: none; stroke: #b4b4b4; stroke-width: 1; stroke-dasharray: 3 4; }
-.tile { stroke: #333333; stroke-width: 3.5; stroke-linecap: round; }
-.hill { fill: #fffdf5; stroke: #8a6d1f; stroke-width: 1.5; }
-.piece { stroke: #222222; stroke-width: 1.5; stroke-linejoin: round; }
-.spring { fill: none; stroke: #15709a; stroke-width: 2.2; stroke-linecap: round; }
-.arrow { fill: #555555; }
-.laurel { fill: none; stroke: #4c7a2a; stroke-width: 4.5; stroke-dasharray: 5.2 1.6; }
-.under { fill: none; stroke: #ffffff; stroke-width: 5; }
-.last { fill: none; stroke: #000000; stroke-width: 3; stroke-dasharray: 7 4; }
-.now { fill: none; stroke: #000000; stroke-width: 5; }
-.captive { fill: none; stroke: #b00020; stroke-width: 5; stroke-dasharray: 3 4; }
-.note { fill: #ffffff; stroke: #000000; stroke-width: 1.5; }
-"""
-)
+BOARD_STYLE: Final = style_sheet("text", "board")
 
 # Each kind has a shape beside its letter: a coin, a field, a shield; a wolf has ears.
 _SHAPES: Final = {
