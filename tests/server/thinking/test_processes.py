@@ -21,7 +21,7 @@ from server.config import Choose
 from server.limits.fair_thread import FairThread
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
-from server.thinking.messages import Question, pack_frame
+from server.thinking.messages import Question, Thought, pack_frame
 from server.thinking.processes import ThinkingFailed, ThinkingProcesses
 from tests.games import played
 from tests.server.peer import TIMEOUT, eventually
@@ -145,6 +145,30 @@ async def test_a_process_without_questions_ends_and_the_next_one_has_another() -
         await thinking.ask(ask_in(GAME, steady), "a")
         await eventually(lambda: not thinkers())
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command
+
+
+async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
+    """Its task has been woken up and has not run yet."""
+    loop = asyncio.get_running_loop()
+    asked: list[asyncio.Future[Thought]] = []
+    failed: list[BaseException] = []
+
+    def ask_in_that_moment() -> None:
+        if not any(task.cancelling() for task in asyncio.all_tasks()):
+            loop.call_soon(ask_in_that_moment)
+            return
+        try:
+            asked.append(thinking.ask(ask_in(GAME, steady), "a"))
+        except asyncio.InvalidStateError as error:
+            failed.append(error)
+
+    async with processes(idle_seconds=0.05) as thinking:
+        await thinking.ask(ask_in(GAME, steady), "a")
+        ask_in_that_moment()
+        await eventually(lambda: bool(asked or failed))
+        assert not failed
+        async with asyncio.timeout(TIMEOUT):
+            assert (await asked[0]).command
 
 
 async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
