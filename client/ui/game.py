@@ -32,7 +32,7 @@ from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.state import OnlineList, Outcome, Ui, hints_allowed
+from client.ui.state import Notice, OnlineList, Outcome, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at
 from client.ui.together import Together
@@ -117,6 +117,7 @@ class Client(Activity):
             new_table=first if isinstance(first, requests.Open) else requests.Open(3),
             confirms=options.confirms,
             log=options.news,
+            notice=Notice(" ".join(options.news)) if options.news else None,
         )
         super().__init__(ui)
         self.model = connection.model

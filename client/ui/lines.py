@@ -368,12 +368,14 @@ class Told(NamedTuple):
     now: tuple[str, ...] = ()
 
     def without(self, earlier: "Told") -> Iterator[str]:
+        said: list[str] = []  # now, so that a notice that the log repeats is printed once
         for lines, before in zip(self, earlier, strict=True):
-            printed = Counter(before)
+            printed = Counter((*before, *said))
             for text in lines:
                 if printed[text]:
                     printed[text] -= 1
                 else:
+                    said.append(text)
                     yield text
 
 

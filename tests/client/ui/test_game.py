@@ -22,7 +22,7 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.overlays import Quitting
 from client.ui.screens.scoring import Result
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.state import Ui
+from client.ui.state import Notice, Ui
 from client.ui.visit import LookingBack, Options, SeatedBots
 from commands.finished_games.records import recording_of
 from engine.draws import NO_SHARE, Share, commitment_to, pledge_of
@@ -427,6 +427,19 @@ def test_a_damaged_seat_file_is_reported_once_and_an_unsaved_seat_each_time(tmp_
     for number in range(2):
         keeper.keep(messages.Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
     assert [text.startswith("Your seat cannot be saved") for text in told] == [False, True, True]
+
+
+async def test_what_a_visit_begins_with_stays_in_view_until_a_key(keys: keyboard.Keyboard) -> None:
+    """A small window shows only the end of the log, which goes on."""
+
+    async def act(peer: Peer) -> None:
+        await keyboard.greet_with_a_table(keys, peer)
+        assert keys.client.ui.notice == Notice("Your last move is taken back.")
+        assert keys.client.ui.log == ("Your last move is taken back.",)
+        keys.press("q")
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", news=("Your last move is taken back.",))) == 0
 
 
 def says(ui: Ui, text: str) -> bool:

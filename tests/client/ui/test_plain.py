@@ -415,6 +415,13 @@ def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out.count("The connection was lost.") == 1
 
 
+def test_a_notice_that_the_log_has_too_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "Your last move is taken back."
+    session = Activity(Ui("Ann", page=LobbyPage(listed=True), log=(told,)).with_notice(told))
+    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    assert capsys.readouterr().out.count(told) == 1
+
+
 def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise it would be answered that there are none."""
     session = Activity(Ui("Ann", page=LobbyPage()))
