@@ -224,7 +224,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
     heard = replace(ui.talk, echoed=False) if ui.talk.echoed else ui.talk
-    notice = ui.notice if action is Act.WHOLE else None  # which is about to be read
+    waits = ui.ponders or ui.asked is not None  # for a key: any other than the one it names ends that
+    notice = ui.notice if action is Act.WHOLE and not waits else None  # which is about to be read
     before = replace(
         _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
     )

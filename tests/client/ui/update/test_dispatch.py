@@ -149,6 +149,17 @@ def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
     assert seen.after(whole, model, "escape").overlay is None
 
 
+def test_a_key_that_ends_a_search_or_a_question_does_not_show_it_again() -> None:
+    ui, model = seen.placing()
+    seen.change(model, hints=True)
+    searching, _hint = after_key(replace(ui, capabilities=Capabilities(hints=True)), "s", model)
+    at = seen.view_of(model).layout.hexes[free_field(model)]
+    asked = seen.after(seen.with_cursor(replace(ui, confirms=True), at), model, "1", "enter")
+    for waiting, words in (searching, "Any key stops"), (asked, "Enter: yes"):
+        assert words in seen.screen_of(waiting, model)
+        assert words not in seen.screen_of(seen.after(waiting, model, "m"), model)
+
+
 def test_the_only_kind_left_is_chosen() -> None:
     """On the player's own turn, and whatever was picked or put back before."""
     game = played(GameOptions(3, random_layout=True), 1, 0)
