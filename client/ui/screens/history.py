@@ -102,18 +102,23 @@ class HistoryPage(ListScreen):
         for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
         heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
         rows = [EMPTY, line(f"  {heading}", "class:heading")]
+        best = indented(_best(games), width, "class:faint")
         own = indented(self.own, width, "class:faint") if self.own else []
-        for at in lines_around(chosen, len(games), pane.height - _OTHERS - len(own)):
+        others = _OTHERS + max(len(best), _LEAST_BEST) + len(own)
+        for at in lines_around(chosen, len(games), pane.height - others):
             words = _row(games[at], for_codes, width - 2)
             row = choice(words, pane.glyphs, width, chosen=at == chosen)
             rows.append(clickable(row, ChooseLine(at), width))
-        return [*rows, EMPTY, *indented(_best(games), width, "class:faint"), *own]
+            if at == chosen and get_cwidth(words) > width - 2:
+                rows += indented(describe_points(games[at]), width)
+        return [*rows, EMPTY, *best, *own]
 
 
 _PAGE: Final = 10  # games
 _NONE: Final = N_("No finished games are kept here.")
 _WHEN = 18  # columns
-_OTHERS = 9  # lines that are no games in a window of any size
+_OTHERS = 6  # lines that are neither games nor standings in a window of any size
+_LEAST_BEST = 3  # lines for the standings, so that the list has the same place when there are few
 _PLAYERS_SHOWN = 8  # in the standings
 
 

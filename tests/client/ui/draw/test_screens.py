@@ -123,6 +123,24 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
     ]  # fmt: skip
 
 
+def test_the_game_chosen_in_a_narrow_window_has_all_its_points() -> None:
+    names = ("Ann", "plebeian-1", "plebeian-2")
+    games = PastGame("1.txt", "KXQT", 0.0, names, (11, 22, 33), (2,)), PastGame("2.txt", "ABCD", 0.0)
+    for chosen, words in enumerate(("Ann 11, plebeian-1 22, plebeian-2 33*", "(this record cannot be read)")):
+        screen = seen.screen_of(Ui("", page=HistoryPage(games, chosen)), TableModel(), 40, 12)
+        assert words in " ".join(screen.replace("|", "").split())
+
+
+def test_the_standings_of_many_players_are_shown_whole() -> None:
+    names = [f"{letter}{'x' * 23}" for letter in "abcdefgh"]
+    games = tuple(
+        PastGame(f"{number}.txt", "KXQT", 0.0, tuple(names[at : at + 4]), (1, 2, 3, 4), (3,))
+        for number, at in enumerate((0, 4) * 15)
+    )
+    screen = seen.screen_of(Ui("", page=HistoryPage(games)), TableModel())
+    assert all(f"{name}: " in screen for name in names)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_pages_to_read_fit_the_least_size(language: str, in_language: Callable[[str], None]) -> None:
     """No line of help or rules is cut off at 80x24; the keys, which come first, depend on the page below."""
