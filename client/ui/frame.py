@@ -143,6 +143,11 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*rows, row] if row else rows
 
 
+def dotted(text: str, width: int, dots: str = "...") -> str:
+    """Return `text` if `width` cells hold it, or else its beginning and `dots`."""
+    return text if get_cwidth(text) <= width else cut(text, width - len(dots)) + dots
+
+
 def first_rows(rows: list[str], height: int, width: int, dots: str = "...") -> list[str]:
     """Return as many rows of a text as there is room for, with `dots` where the rest is left out."""
     if len(rows) <= height:

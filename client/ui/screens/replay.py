@@ -238,6 +238,7 @@ class Replay(GamePage):
 
 
 TABLE: Final = "record"
+NONE_DECIDED: Final = N_("No single move decided the game.")
 _MOVES: Final = (TileLaid, Placed, WolfPlaced)
 
 
@@ -296,7 +297,7 @@ def after_analysis(ui: Ui) -> Ui:
     analysis, ui = ui.page.analysis, replace(ui, page=replace(ui.page, judging=False))
     if analysis is None:
         return ui
-    deciding = describe_deciding(analysis) or _("No single move decided the game.")
+    deciding = describe_deciding(analysis) or _(NONE_DECIDED)
     return ui.with_notice(deciding if analysis.complete else describe_stopped(analysis))
 
 
@@ -344,6 +345,9 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
             numbers = sorted(move.number for move in replay.analysis.deciding)
             return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
+        case Act.DECIDING:
+            known = replay.analysis is not None and replay.analysis.complete
+            return ui.with_notice(_(NONE_DECIDED) if known else _("No record is being analysed here."))
         case Act.GO:
             return replace(ui, entry=TypedLine().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:

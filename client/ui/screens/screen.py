@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
+from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.tables.table import TableModel
@@ -14,6 +15,7 @@ from client.ui.frame import (
     Line,
     clickable,
     cut,
+    dotted,
     fitted,
     in_ascii,
     line,
@@ -60,9 +62,12 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int)
     if ui.entry is not None:
         return typed_line(ui, ui.entry, model, width)
     if ui.ticks_left is not None:
-        form = _("Playing automatically, speed {speed} of {speeds}. r: next speed; any other key stops it.")
-        words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
-        return fitted(line(f" {words}", "class:info"), width)
+        form = _("Playing automatically, speed {speed} of {speeds}.")
+        pressed = _("r: next speed; any other key stops it.")
+        words = f" {form.format(speed=ui.speed + 1, speeds=SPEEDS)} {pressed}"
+        if get_cwidth(words) > width:
+            words = dotted(f" {pressed}", width)
+        return fitted(line(words, "class:info"), width)
     keys = list(keys_offered(ui, model, last_top))
     hints = [_hint(key, ui, glyphs) for key in keys]
     lasting = (*_LASTING, Act.TALK) if ui.talk.unread else _LASTING
@@ -145,7 +150,7 @@ def _page(pane: Pane) -> tuple[list[Line], int]:
         title = fitted(line(f" {outage}", "class:refusal"), width, "class:refusal")
     elif small:
         style = "class:title-turn" if on_turn(pane.model) else "class:title"
-        title = fitted(line(f" {ui.page.place(pane)}", style), width, style)
+        title = fitted(line(dotted(f" {ui.page.place(pane)}", width), style), width, style)
     below = foot(ui, pane.model, pane.glyphs, width, last_top)
     return [title or ui.page.title(pane), *body, below], last_top
 

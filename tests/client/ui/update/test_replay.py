@@ -311,6 +311,10 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
         assert replay_of(ui).stop == number
     ui, _ = pressed_at(replace(begun()), "d")
     assert replay_of(ui).stop == 0
+    assert seen.notice_of(ui) == "No record is being analysed here."
+    undecided = replace(analysis_of(record_of(3)), moves=(), wanted=0)
+    ui, _ = pressed_at(replay.after_analysis(replay.with_analysis(begun(), undecided)), "d")
+    assert seen.notice_of(ui) == "No single move decided the game."
 
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
@@ -434,6 +438,17 @@ def test_the_same_key_makes_autoplay_faster() -> None:
     assert 1 <= fastest < fast < first
     stopped = seen.after(seen.after(running, model, "r"), model, "Z")
     assert seen.after(stopped, model, "r").speed == 1  # it goes on as fast as before
+
+
+def test_a_narrow_window_says_how_to_stop_autoplay() -> None:
+    ui, model = scoring()
+    bar = seen.screen_of(seen.after(ui, model, "r"), model, 40, 12).splitlines()[-1]
+    assert bar.strip(" |") == "r: next speed; any other key stops it."
+
+
+def test_a_title_that_a_narrow_window_cuts_ends_in_dots() -> None:
+    title = screen(after(start(), "right"), 36, 12).splitlines()[0]
+    assert title.rstrip(" |").endswith("...")
 
 
 def test_a_click_anywhere_stops_autoplay() -> None:
