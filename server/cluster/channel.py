@@ -52,7 +52,7 @@ class Channel:
         self._loop = asyncio.get_running_loop()
         self.hears = False  # what the others tell: the last look had an answer
         self._mine: dict[str, Message] = {}  # what holds here
-        self._outdated: dict[str, Callable[[], Message | None]] = {}  # what has changed, by keys
+        self._outdated: dict[str, Callable[[], Message | None]] = {}  # by keys: returns what holds now
         self._changed: dict[str, None] = {}  # keys of what is to be told, in order
         self._told_as = 0  # the term under which all of this is told, as far as is known
         self._last_term = 0  # the term under which something was told last
@@ -89,9 +89,9 @@ class Channel:
         self._changed[key] = None
         self._wake.set()
 
-    def keep_latest(self, key: str, holding: Callable[[], Message | None]) -> None:
-        """Announce what `holding` returns, which is asked only when the others are about to be told."""
-        self._outdated[key] = holding
+    def keep_latest(self, key: str, latest: Callable[[], Message | None]) -> None:
+        """Announce what `latest` returns, which is called only when the others are about to be told."""
+        self._outdated[key] = latest
         self._wake.set()
 
     def on_change(self, kind: type[Message], changed: Callable[[], None]) -> None:
@@ -205,8 +205,8 @@ class Channel:
             # First what has changed: nothing is to be told of a table that has become private meanwhile.
             self._changed = dict.fromkeys((*self._changed, *self._mine))
             self._told_as = self._last_term = term
-        for key, holding in list(self._outdated.items()):
-            self.keep(key, holding())
+        for key, latest in list(self._outdated.items()):
+            self.keep(key, latest())
         if not (keys := list(self._changed)[:_TOLD_AT_ONCE]):
             return
         lines = []
