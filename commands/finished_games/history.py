@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from client.language import N_, _, counted
+from client.language import N_, WrongUse, _, counted
 from client.player.preferences import name_of_player
 from client.records import own_results, player_standings
 from client.ui.export.tables import evening_lines, games_listing, standings_listing, statistics_listing
@@ -111,6 +111,8 @@ def _own_games(arguments: argparse.Namespace) -> int:
 
 
 def _remove_games(arguments: argparse.Namespace) -> int:
+    if arguments.json or arguments.last is not None:
+        raise WrongUse(_("unrecognized arguments: %s") % ("--json" if arguments.json else "--last"))
     known = games_of(arguments)
     games = list(dict.fromkeys(find_game(known, wanted) for wanted in arguments.games))
     if not arguments.yes:

@@ -167,6 +167,8 @@ def test_only_games_that_are_named_are_removed(told: Told, records: Path) -> Non
     before = sorted(path.name for path in records.iterdir())
     assert "there is no game" in told("remove", "--yes", "1", "9", code=2)
     assert "--yes" in told("remove", "1", code=2)  # nobody to ask
+    for option in ("--json",), ("--last", "1"):
+        assert f"unrecognized arguments: {option[0]}" in told(*option, "remove", "--yes", "1", code=2)
     assert sorted(path.name for path in records.iterdir()) == before
     assert told("remove", "--yes", "1", "KRTC", "3") == ""
     gone = {f"{TIMES[2]}-KRTC.txt", f"{TIMES[0]}-KRTA.txt"}
