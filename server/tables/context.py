@@ -19,7 +19,7 @@ from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks
 from server.limits.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session
-from server.storage.entries import Clocked, Entry, GivenToBot, NoticesTo, SaidReady
+from server.storage.entries import Clocked, Entry, Forgotten, GivenToBot, NoticesTo, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, Talk, catch_up
@@ -134,8 +134,11 @@ class TableContext:
         """Commit the entries and take them in; raises JournalError and changes nothing."""
         await self.shorten_if_long()
         await self.lobby.journal.append(self.code, self.state.entry_count, entries)
+        addresses = self.state.addresses
         for entry in entries:
             self.state.fold(entry)
+        if addresses - self.state.addresses and not isinstance(entries[-1], Forgotten):
+            await self._shorten_or_log()  # what somebody is no longer called at is not kept
 
     async def shorten_if_long(self) -> None:
         """Drop obsolete entries from the journal, so that nobody can fill it."""
@@ -145,6 +148,13 @@ class TableContext:
     async def shorten(self) -> None:
         self.state.entry_count = await self.lobby.journal.shorten(self.code, live_entries)
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
+
+    async def _shorten_or_log(self) -> None:
+        self._shorten_at = 0  # if it fails, with the next entries
+        try:
+            await self.shorten()
+        except JournalError as error:
+            self.lobby.counts.journal_failed(error)
 
     async def store_or_log(self, *entries: Entry) -> None:
         """Store entries that no client asked for: there is no request to refuse, so a failure is logged."""

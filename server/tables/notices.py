@@ -21,7 +21,7 @@ from server.errors import JournalError
 from server.monitoring.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Entry, Noticed, NoticesTo
+from server.storage.entries import Noticed, NoticesTo
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import Owed, TableContext, Unconfirmed
 from server.tables.state.persistent_state import Player
@@ -46,7 +46,7 @@ async def ask(context: TableContext, session: Session, message: CallMe) -> None:
     if message.to is None:
         context.calls.unconfirmed.pop(player.token_hash, None)
         if player.notices is not None:
-            await _store_without_trace(context, NoticesTo(seat, "", ""))
+            await context.store(NoticesTo(seat, "", ""))
         tell(context, session)
         return
     postman = context.lobby.config.postman
@@ -219,7 +219,7 @@ async def _know(context: TableContext, seat: Seat, owed: Owed) -> None:
     _set(context, seat, owed, RETRY_SECONDS)  # in case it cannot be stored
     try:
         if owed.kind == "over":
-            await _store_without_trace(context, NoticesTo(seat, "", ""))
+            await context.store(NoticesTo(seat, "", ""))
         else:
             state, known = context.state, (owed.number, owed.kind == "short")
             if owed.kind == "resumed":  # and so whose turn it is
@@ -228,11 +228,6 @@ async def _know(context: TableContext, seat: Seat, owed: Owed) -> None:
             await context.store(Noticed(seat, *known, state.agreed_pause))
     except JournalError as error:
         context.lobby.counts.journal_failed(error)
-
-
-async def _store_without_trace(context: TableContext, entry: Entry) -> None:
-    await context.store(entry)
-    await context.shorten()
 
 
 def _player(context: TableContext, seat: Seat) -> Player:

@@ -227,6 +227,11 @@ class PersistentState:
         return ["" if player is None else player.name for player in self.players]
 
     @property
+    def addresses(self) -> set[str]:
+        """Return where players are called who are away."""
+        return {player.notices.address for player in self.players if player is not None and player.notices}
+
+    @property
     def free(self) -> list[int]:
         """Return the seats that nobody has, nor is kept for anybody."""
         return [seat for seat, player in enumerate(self.players) if player is None]

@@ -25,6 +25,7 @@ from server.app import Running, running
 from server.config import Config, Limits, PlayerNotice
 from server.net.postman import NoticePostman, SmtpServer, is_public
 from server.refusal import Refusal
+from server.storage.entries import NoticesTo
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.state.persistent_state import Player
 from tests.server.manual_clock import ManualClock
@@ -368,6 +369,34 @@ async def test_the_address_stays_with_the_player() -> None:
             async with connected(server.port) as late:
                 await late.join(host.code, "Late", 2)
                 assert player(server, late).notices is None
+
+
+@pytest.mark.parametrize("how", ["leaves", "is removed", "has another one", "is called no more"])
+async def test_an_address_is_not_kept_longer_than_its_player(how: str, tmp_path: Path) -> None:
+    """The seat is free, a bot has it, or the player is called elsewhere: the journal forgets the address."""
+    async with (
+        called_by_url(tmp_path) as called,
+        running(called.config) as server,
+        full_table(server.port, 2) as peers,
+    ):
+        host, guest = peers
+        table = server.lobby.tables[host.code]
+        await leave_address(guest, called)
+        match how:
+            case "leaves":
+                await guest.done(messages.Leave)
+            case "is removed":
+                await host.done(messages.StartGame)
+                assert await table.remove_player(Seat(1))
+            case "has another one":
+                await guest.done(messages.CallMe, called.url.replace("secret", "other"))
+                await guest.done(messages.ConfirmCall, await called.receiver.code())
+            case _:
+                await guest.done(messages.CallMe, None)
+        entries = await server.journal.entries(host.code)
+        assert len(entries) == table.state.entry_count
+        kept = [entry.address for entry in entries if isinstance(entry, NoticesTo)]
+        assert kept == ([called.url.replace("secret", "other")] if how == "has another one" else [])
 
 
 async def test_codes_are_sent_at_a_limited_rate() -> None:
