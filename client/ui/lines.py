@@ -29,7 +29,7 @@ from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
-from client.ui.screens.reading import RULES, rules_page, short_counts
+from client.ui.screens.reading import RULES, counts_page, rules_page
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
@@ -197,7 +197,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["leaders"] | ["who", "leads"] if not isinstance(page, Scoring | Result):
             return list(_leaders(model, view))
         case ["counts"]:
-            return spoken(short_counts(view, names_at(model), WIDE))
+            return spoken(counts_page(view, names_at(model), WIDE, brief=True))
         case ["points" | "leaders"] | ["who", "leads"]:
             return list(_points(ui, model, view))
         case ["chances"]:

@@ -29,8 +29,8 @@ from client.ui.texts.pieces import PEOPLES, kind_words
 from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS
-from engine.knowledge import Holding, hill_influence, holdings
-from engine.pieces import FACES, People, Piece, Seat
+from engine.knowledge import hill_influence, holdings
+from engine.pieces import FACES, People, Piece
 from engine.view import View
 
 _READING: Final = (
@@ -99,7 +99,7 @@ class Reading(Overlay):
             return scrolled([line("  ") + each for each in page], self.top, width, height)
         rows: list[Line] = []
         if self.topic is Act.COUNTS and pane.model.view is not None:
-            page = short_counts(pane.view, names_at(pane.model), WIDE)
+            page = counts_page(pane.view, names_at(pane.model), WIDE, brief=True)
         elif self.topic is Act.WHOLE:  # the latest first: it is what ended in dots
             page = _whole_texts(pane.ui, self, WIDE, WIDE, latest_first=True)
         else:
@@ -343,29 +343,34 @@ _HILL: Final = 7
 _FACES: Final = (*FACES, "?*")
 
 
-def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
-    """Return what everybody may still hold, and the influence on the board as it is now."""
-    heads = [*_FACES, "  " + _("to place")]
-    last = get_cwidth(heads[-1])
-    hands = [_row_of_counts(EMPTY, heads, _COLUMN, "class:faint")]
-    hands += [_hand_row(each, view, names, last) for each in holdings(view)]
-    hills = [_row_of_counts(who, amounts, _HILL) for who, amounts in _influences(view, names)]
-    if hills:
-        hills.insert(0, _row_of_counts(EMPTY, TILES, _HILL, "class:faint"))
-    return _explain_counts(hands, hills, width)
+def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = False) -> list[Line]:
+    """Return what everybody may still hold, and the influence on the board as it is now.
 
-
-def short_counts(view: View, names: Sequence[str], width: int) -> list[Line]:
-    """Return the same in rows that say themselves what each number counts: narrow windows have no columns."""
-    hands = []
-    for holding in holdings(view):
-        who = f"{holding.people}"
-        if _is_own(holding, view):
-            to_place = _("{n} to place").format(n=view.remaining[holding.seat])
-            who = f"{who} {names[holding.seat]} ({to_place})"
-        hands.append(_amounts_line(who, _FACES, _counts_left(holding)))
-    hills = [_amounts_line(plain(who).strip(), TILES, amounts) for who, amounts in _influences(view, names)]
-    return _explain_counts(hands, hills, width)
+    If `brief`, the rows say themselves what each number counts: narrow windows have no columns.
+    """
+    to_place = "  " + _("to place")
+    hands = [] if brief else [_row_of_counts(EMPTY, (*_FACES, to_place), _COLUMN, "class:faint")]
+    for each in holdings(view):
+        left = {count.piece[1:]: bounds_text(count.left) for count in each.counts}
+        counts = [*(left.get(face, "") for face in FACES), str(each.wolves or "")]  # of unknown kind
+        own = each.people == view.start.peoples[each.seat][0]  # and no second people
+        name, total = (names[each.seat], str(view.remaining[each.seat])) if own else ("", "")
+        if brief:
+            told = _("{n} to place").format(n=total)
+            who = f"{each.people} {name} ({told})" if own else f"{each.people}"
+            hands.append(_amounts_line(who, _FACES, counts))
+        else:
+            people = chips([each.people]) + line(f" {name}" if own else "")
+            counts.append(total.rjust(get_cwidth(to_place)))
+            hands.append(_row_of_counts(people, counts, _COLUMN))
+    hills = [] if brief else [_row_of_counts(EMPTY, TILES, _HILL, "class:faint")]
+    influences = [hill_influence(view, hill).seats for hill in TILES] if None not in view.tiles else []
+    for seat, bounds in enumerate(zip(*influences, strict=True)):
+        player = chips(view.start.peoples[seat][:1]) + line(f" {names[seat]}")
+        amounts = list(map(bounds_text, bounds))
+        row = _row_of_counts(player, amounts, _HILL)
+        hills.append(_amounts_line(plain(player).strip(), TILES, amounts) if brief else row)
+    return _explain_counts(hands, hills if influences else [], width)
 
 
 def _explain_counts(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list[Line]:
@@ -381,37 +386,6 @@ def _explain_counts(hands: Sequence[Line], hills: Sequence[Line], width: int) ->
     lines += [EMPTY, line(_("INFLUENCE, IF COUNTED NOW"), "class:heading"), *hills]
     told = _("By hill, before any soldier acts. 4-6: depends on what the wolf pieces are.")
     return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
-
-
-def _counts_left(holding: Holding) -> list[str]:
-    """Return how many of each face are left, and how many wolves are of unknown kind; some are empty."""
-    left = {count.piece[1:]: count.left for count in holding.counts}
-    return [*(bounds_text(left[face]) if face in left else "" for face in FACES), str(holding.wolves or "")]
-
-
-def _is_own(holding: Holding, view: View) -> bool:
-    return holding.people == view.start.peoples[holding.seat][0]
-
-
-def _hand_row(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
-    own = _is_own(holding, view)  # and no second people
-    who = chips([holding.people]) + line(f" {names[holding.seat]}" if own else "")
-    total = str(view.remaining[holding.seat]) if own else ""
-    return _row_of_counts(who, [*_counts_left(holding), total.rjust(last)], _COLUMN)
-
-
-def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]]:
-    """Return each seat and its influence on every hill; nothing before all tiles lie."""
-    if None in view.tiles:
-        return []
-    hills = [hill_influence(view, hill) for hill in TILES]
-    return [
-        (
-            chips(view.start.peoples[seat][:1]) + line(f" {names[seat]}"),
-            [bounds_text(hill.seats[seat]) for hill in hills],
-        )
-        for seat in map(Seat, range(view.seats))
-    ]
 
 
 def _amounts_line(who: str, counted: Iterable[str], amounts: Iterable[str]) -> Line:
