@@ -303,10 +303,8 @@ class TableModel:
         return ()
 
     def clear(self) -> None:
-        self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
-        self.seq, self.past, self.left_at, self.notices = 0, (), None, _NO_NOTICES
-        self.planned = None
-        self.draws = DrawsWitness()
+        """Forget the table: this client is in the lobby."""
+        TableModel.__init__(self)
 
     def _go_to(self, table: str, seat: Seat | None) -> None:
         if (table, seat) != (self.table, self.seat):  # else it came back, and what it knows is still true

@@ -42,14 +42,7 @@ from client.ui.screens.typed_commands import (
 from client.ui.state import Overlay, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
-from client.ui.texts.games import (
-    bounds_text,
-    describe_chances,
-    describe_progress,
-    describe_standings,
-    describe_turn,
-    turned,
-)
+from client.ui.texts import games
 from client.ui.texts.glyphs import glyphs_to_read
 from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import (
@@ -260,7 +253,7 @@ def _beside_tile(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: Vie
 def _tiles(view: View) -> Iterator[str]:
     for position, laid in enumerate(view.tiles):
         where = _("position {position}").format(position=position) if position else _("the centre")
-        what = _("NO TILE YET") if laid is None else f"{laid.tile}, {turned(laid.orientation)}"
+        what = _("NO TILE YET") if laid is None else f"{laid.tile}, {games.turned(laid.orientation)}"
         yield labelled(where, what)
 
 
@@ -281,7 +274,7 @@ def _turn(ui: Ui, model: TableModel) -> list[str]:
     if isinstance(page := ui.page.game or ui.page, Scoring | Result | Ended):
         return list(page.words(ui, model))
     asked = (asked_question(ui, model), vote_question(model), countdown(ui))
-    return [f"{describe_turn(model, names_at(model))}.", *filter(None, asked)]
+    return [f"{games.describe_turn(model, names_at(model))}.", *filter(None, asked)]
 
 
 def _leaders(model: TableModel, view: View) -> Iterator[str]:
@@ -289,7 +282,7 @@ def _leaders(model: TableModel, view: View) -> Iterator[str]:
     for tile in sorted(view.layout.hills):
         seats = hill_influence(view, tile).seats
         some = [(name, bounds) for name, bounds in zip(names, seats, strict=False) if bounds.most]
-        amounts = [f"{name} {bounds_text(bounds)}" for name, bounds in some]
+        amounts = [f"{name} {games.bounds_text(bounds)}" for name, bounds in some]
         most = max((bounds.least for bounds in seats), default=0)
         leads = [name for name, bounds in some if bounds.most >= most]
         told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("nobody"))
@@ -309,7 +302,7 @@ def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:
                 influence = sum(each.amount for each in so_far.step.counted if each.seat == seat)
                 yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
         case _:
-            standings = "" if model.state is None else describe_standings(model.state)
+            standings = "" if model.state is None else games.describe_standings(model.state)
             yield standings or _("Nothing has been scored yet.")
 
 
@@ -317,9 +310,9 @@ def _chances(ui: Ui) -> list[str]:
     page = ui.page
     if not isinstance(page, Replay) or (analysis := page.analysis) is None:
         return [_("No record is being analysed here.")]
-    progress = describe_progress(analysis) if page.judging else ""
+    progress = games.describe_progress(analysis) if page.judging else ""
     here = analysis.at(page.stop)
-    chances = "" if here is None else describe_chances(here, page.recording.names)
+    chances = "" if here is None else games.describe_chances(here, page.recording.names)
     return [*filter(None, (progress, chances)), *told_of_move(page, analysis)]
 
 

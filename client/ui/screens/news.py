@@ -390,21 +390,15 @@ def occasions(model: TableModel) -> Iterator[Occasion]:
             yield Occasion(table, "again", games.describe_rematch(state, seat))
         yield Occasion(table, "over", _("All pieces are placed: the scoring begins."))
         return
+    names = tables.names_at(model)
     if view.turn == seat:
-        laid = sum(tile is not None for tile in view.tiles)
-        yield Occasion(
-            table, f"turn {laid} {len(view.placed)}", games.describe_turn(model, tables.names_at(model))
-        )
+        turn = f"turn {sum(tile is not None for tile in view.tiles)} {len(view.placed)}"
+        yield Occasion(table, turn, games.describe_turn(model, names))
     if (vote := next_vote(model)) is not None and vote.agree:
-        name = tables.names_at(model)[vote.seat]
-        yield Occasion(
-            table, f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
-        )
+        told = _("{name} is away: vote whether a bot plays.").format(name=names[vote.seat])
+        yield Occasion(table, f"vote {vote.seat}", told)
     asked = open_request(state)
     if asked is not None and seat not in asked.seats:
-        yield Occasion(
-            table,
-            f"{asked.what} {asked.seats[0]}",
-            tables.describe_asked(asked, tables.names_at(model), view),
-        )
+        told = tables.describe_asked(asked, names, view)
+        yield Occasion(table, f"{asked.what} {asked.seats[0]}", told)
     yield Occasion(table, "begun", _("The game has begun."))

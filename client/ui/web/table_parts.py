@@ -10,16 +10,9 @@ from client.tables.table import TableModel, safe_to_show
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
 from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
+from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
-from client.ui.texts.tables import (
-    by_stand_in,
-    describe_ended,
-    describe_pause,
-    describe_stage,
-    names_of,
-    while_away,
-)
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, join
 from client.ui.web.seat_parts import SeatPage, company, navigation
@@ -82,7 +75,7 @@ def table_parts(
     state = safe_to_show(state)
     seated = None if hand is None else SeatPage(state, view, hand)
     model = TableModel(state.table, state=state, view=view) if seated is None else seated.model
-    names = names_of(state, len(state.seats))
+    names = tables.names_of(state, len(state.seats))
     now, shown, marks = _now(state, model, names), view, Marks()
     touch: Mapping[Hex, str] = NOTHING
     walking: Scene | None = None  # through the scoring
@@ -140,14 +133,14 @@ def board_of(groups: Iterable[str], label: str, **more: str) -> Markup:
 
 def _now(state: TableState, model: TableModel, names: Sequence[str]) -> str:
     if state.ended:
-        return describe_ended()
+        return tables.describe_ended()
     if state.stage == "gathering":
         free = sum(seat.name is None for seat in state.seats)
         if not free:
-            return describe_stage("gathering", full=True)
+            return tables.describe_stage("gathering", full=True)
         return counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)
     if state.paused is not None:
-        return describe_pause(state.paused, names, universal_time)
+        return tables.describe_pause(state.paused, names, universal_time)
     return describe_turn(model, names)
 
 
@@ -198,8 +191,8 @@ def _recent(
     if walking is not None:
         told += [describe_influence(each, names) for each in walking.step.counted]
     elif hand is not None:
-        told = [by_stand_in(each) if at in hand.by_bot else each for at, each in enumerate(told)]
-        told = [while_away(each) if at in hand.missed else each for at, each in enumerate(told)]
+        told = [tables.by_stand_in(each) if at in hand.by_bot else each for at, each in enumerate(told)]
+        told = [tables.while_away(each) if at in hand.missed else each for at, each in enumerate(told)]
     latest = list(reversed(told))[: _MOVES if walking is None else None]
     return EMPTY.join(element("li", each) for each in latest)
 
