@@ -43,7 +43,13 @@ from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import GamePage, Outcome, Pane, TypedLine, Ui, those, with_game
 from client.ui.texts.advice import explain, in_100
-from client.ui.texts.games import describe_deciding, describe_stopped, describe_turn, percent
+from client.ui.texts.games import (
+    describe_deciding,
+    describe_progress,
+    describe_stopped,
+    describe_turn,
+    percent,
+)
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
 from engine.board import HILLS, Hex
@@ -238,7 +244,6 @@ class Replay(GamePage):
 
 
 TABLE: Final = "record"
-NONE_DECIDED: Final = N_("No single move decided the game.")
 _MOVES: Final = (TileLaid, Placed, WolfPlaced)
 
 
@@ -297,8 +302,14 @@ def after_analysis(ui: Ui) -> Ui:
     analysis, ui = ui.page.analysis, replace(ui, page=replace(ui.page, judging=False))
     if analysis is None:
         return ui
-    deciding = describe_deciding(analysis) or _(NONE_DECIDED)
-    return ui.with_notice(deciding if analysis.complete else describe_stopped(analysis))
+    return ui.with_notice(_describe_outcome(analysis))
+
+
+def _describe_outcome(analysis: Analysis) -> str:
+    """Return what decided the game, or how far the analysis came before it was stopped."""
+    if not analysis.complete:
+        return describe_stopped(analysis)
+    return describe_deciding(analysis) or _("No single move decided the game.")
 
 
 def seen_in(ui: Ui) -> TableModel:
@@ -345,9 +356,11 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
             numbers = sorted(move.number for move in replay.analysis.deciding)
             return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
-        case Act.DECIDING:
-            known = replay.analysis is not None and replay.analysis.complete
-            return ui.with_notice(_(NONE_DECIDED) if known else _("No record is being analysed here."))
+        case Act.DECIDING if (analysis := replay.analysis) is not None:
+            told = describe_progress(analysis) if replay.judging else _describe_outcome(analysis)
+            return ui.with_notice(told)
+        case Act.DECIDING if not replay.judging:
+            return ui.with_notice(_("No record is being analysed here."))
         case Act.GO:
             return replace(ui, entry=TypedLine().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:

@@ -315,6 +315,14 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     undecided = replace(analysis_of(record_of(3)), moves=(), wanted=0)
     ui, _ = pressed_at(replay.after_analysis(replay.with_analysis(begun(), undecided)), "d")
     assert seen.notice_of(ui) == "No single move decided the game."
+    going_on = replay.with_analysis(begun(), replace(undecided, wanted=36))
+    for state, told in (
+        (replay.begin_analysis(begun()), None),
+        (going_on, "0 of 36 moves analysed"),
+        (replay.after_analysis(going_on), "Stopped: 0 of 36 moves analysed."),
+    ):
+        notice = pressed_at(replace(state, notice=None), "d")[0].notice
+        assert (notice and notice.text) == told
 
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
