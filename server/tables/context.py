@@ -133,8 +133,8 @@ class TableContext:
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""
         await self.shorten_if_long()
-        await self.lobby.journal.append(self.code, self.state.entry_count, entries)
         addresses = self.state.addresses
+        await self.lobby.journal.append(self.code, self.state.entry_count, entries)
         for entry in entries:
             self.state.fold(entry)
         if addresses - self.state.addresses and not isinstance(entries[-1], Forgotten):
