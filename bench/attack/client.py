@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -54,6 +55,7 @@ class Mode:
     def attack(self, target: Target) -> None:
         """Run in this process, after the others: an attack comes from another machine."""
         os.nice(10)
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # of writes to what the server has closed
         asyncio.run(self.run(target))
 
 
