@@ -19,15 +19,16 @@ sys.path.insert(0, str(next(filter(Path.is_dir, map(Path(__file__).parent.joinpa
 
 from client.language import LANGUAGES, N_, WrongUse, _, language_of, speak
 from client.player.terminal import Colouring, Colours, DesktopNotices, DisplayOptions, Theme, choose_display
-from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
     Command,
     Parser,
     PrintCompletion,
     add_command,
+    add_drawing,
     add_language,
     describe_host_error,
     report_crash,
+    set_display_defaults,
     wrong_use,
 )
 from server.errors import HostError

@@ -34,17 +34,22 @@ def table_code(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _number(least: float, most: float, text: str, kind: Callable[[str], float] = int) -> Callable[[str], Any]:
-    """Return what reads a number within these bounds; for anything else it raises an error with the text."""
+def word_reader(
+    kind: Callable[[str], Any], fits: Callable[[Any], object], text: str, **facts: object
+) -> Callable[[str], Any]:
+    """Return what reads a word as this kind; for one that does not fit it raises an error with the text."""
 
-    def read(word: str) -> float:
+    def read(word: str) -> Any:
         with contextlib.suppress(ValueError):
-            if least <= (number := kind(word)) <= most:
-                return number
-        facts = {"word": repr(word), "number": repr(word), "least": least, "most": most}
-        raise argparse.ArgumentTypeError(_(text).format_map(facts))
+            if fits(found := kind(word)):
+                return found
+        raise argparse.ArgumentTypeError(_(text).format(word=repr(word), number=repr(word), **facts))
 
     return read
+
+
+def _number(least: float, most: float, text: str, kind: Callable[[str], float] = int) -> Callable[[str], Any]:
+    return word_reader(kind, lambda number: least <= number <= most, text, least=least, most=most)
 
 
 _ABOVE_ZERO: Final = N_("{word} is not a number above zero")
@@ -55,32 +60,17 @@ move_number = _number(0, 999, N_("{word} is not a move number: count from 0"))
 port_number = _number(0, 65535, N_("{word} is not a port: choose 0 to 65535"))
 # Of a processor: some eight moves a second of all bots together are the least.
 share = _number(0.01, 64, N_("{word} is not a share: choose {least} to {most}"), float)
-
-
-def server_name(text: str) -> str:
-    if usable(text):
-        return text
-    said = _(
-        "{word} cannot be the name of a server: at most {most} letters, digits and spaces, "
-        "from a single alphabet"
-    )
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), most=SERVER_NAME_LENGTH))
-
-
-def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError:
-        said = _("{word} is not an address or a network: write it as 192.0.2.7 or 192.0.2.0/24")
-        raise argparse.ArgumentTypeError(said.format(word=repr(text))) from None
-
-
-def notices_allowed(text: str) -> str:
-    if re.fullmatch(r"(?i)mail(:[a-z0-9.-]+)?|url(:[a-z0-9.-]+(:[0-9]{1,5})?)?", text):
-        return text
-    said = _("{word} is none of: {choices}")
-    choices = "mail, url, mail:DOMAIN, url:HOST, url:HOST:PORT"
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), choices=choices))
+_NO_SERVER_NAME: Final = N_(
+    "{word} cannot be the name of a server: at most {most} letters, digits and spaces, from a single alphabet"
+)
+server_name = word_reader(str, usable, _NO_SERVER_NAME, most=SERVER_NAME_LENGTH)
+_NO_NETWORK: Final = N_("{word} is not an address or a network: write it as 192.0.2.7 or 192.0.2.0/24")
+network = word_reader(ipaddress.ip_network, lambda _network: True, _NO_NETWORK)
+_NOTICES: Final = re.compile(r"(?i)mail(:[a-z0-9.-]+)?|url(:[a-z0-9.-]+(:[0-9]{1,5})?)?")
+_KINDS_OF_NOTICES: Final = "mail, url, mail:DOMAIN, url:HOST, url:HOST:PORT"
+notices_allowed = word_reader(
+    str, _NOTICES.fullmatch, N_("{word} is none of: {choices}"), choices=_KINDS_OF_NOTICES
+)
 
 
 def smtp_server(text: str) -> str:

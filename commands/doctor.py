@@ -35,11 +35,7 @@ _SHOWN: Final = ("TERM", "COLORTERM", "COLORFGBG", "NO_COLOR", "TERM_PROGRAM", "
 _SET: Final = ("TMUX", "STY", "SSH_CONNECTION", "WT_SESSION")
 
 
-def add_doctor(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(run=_print_findings)
-
-
-def _print_findings(_arguments: argparse.Namespace) -> int:
+def run_doctor(_arguments: argparse.Namespace) -> int:
     for name, finding in _findings():
         print(f"{name:<20}{printable(finding)}")
     return 0

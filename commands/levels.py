@@ -1,13 +1,13 @@
 """The levels of a server's bots: the server knows no brains, and these no server."""
 
-import argparse
 import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from client.bots import brain_of
-from client.language import _
+from client.language import N_
 from client.levels import LEVELS
+from commands.arguments import word_reader
 from engine.events import Command
 from engine.legal import Legal
 from engine.view import View
@@ -17,6 +17,8 @@ STAND_IN: Final = "citizen"  # the best level that moves at once
 _LEVELS: Final = tuple(level.name for level in LEVELS)
 _SEARCHING: Final = ("senator", "consul")  # a search thinks for long, and so in a process of its own
 _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
+_NO_LEVEL: Final = N_("{word} is not a level: choose one of {levels}")
+level_name = word_reader(str, _LEVELS.__contains__, _NO_LEVEL, levels=", ".join(_LEVELS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,6 @@ class Level:
 
     def __reduce__(self) -> Any:
         return brain_of, (self.name,)
-
-
-def level_name(text: str) -> str:
-    if text in _LEVELS:
-        return text
-    said = _("{word} is not a level: choose one of {levels}")
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), levels=", ".join(_LEVELS)))
 
 
 def with_bots(config: Config, stand_in: str = STAND_IN, *, seated: bool = True) -> Config:

@@ -1,4 +1,4 @@
-"""What the commands' parsers share, errors of one line, and asking before something is done for good."""
+"""What the commands' parsers share, options of those that draw among it, and errors of one line."""
 
 import argparse
 import contextlib
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, yes_letters
-from client.player.terminal import plain_chosen
+from client.player.terminal import Colours, DesktopNotices, Theme, plain_chosen
+from client.ui.texts.glyphs import speaks_unicode
 from server.errors import HostError
 
 if TYPE_CHECKING:
@@ -59,7 +60,11 @@ class Parser(argparse.ArgumentParser):
 
 
 class Command(Parser):
-    """A command whose options are declared by the module that carries it out, imported when it is chosen."""
+    """A command whose module, imported when it is chosen, declares the options and carries it out.
+
+    Its functions for that are `add_NAME`, unless there are no options, and `run_NAME`, unless all is done by
+    actions of the command.
+    """
 
     declared_in = ""
 
@@ -67,7 +72,10 @@ class Command(Parser):
         """Import the module, unless that has been done, and declare the options."""
         if self.declared_in:
             name = self.prog.rpartition(" ")[2]
-            getattr(import_module(f"commands.{self.declared_in}"), f"add_{name}")(self)
+            module = import_module(f"commands.{self.declared_in}")
+            self.set_defaults(run=getattr(module, f"run_{name}", None))
+            if (add := getattr(module, f"add_{name}", None)) is not None:
+                add(self)
             add_language(self)
             self.declared_in = ""
 
@@ -99,6 +107,17 @@ def using_file(text: str, file: object) -> Iterator[None]:
         raise WrongUse(_(text).format(file=file, reason=reason)) from error
 
 
+def write_out(out: str, content: str, *, new: bool = False) -> None:
+    """Write to this file, or - for standard output; raises WrongUse if it cannot be done, or is not `new`."""
+    data = content.encode()
+    if out == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return
+    with using_file(CANNOT_WRITE, out), Path(out).open("xb" if new else "wb") as file:
+        file.write(data)
+
+
 def add_command(
     commands: Any, name: str, meaning: str, run: Callable[[argparse.Namespace], int] | None = None
 ) -> Any:
@@ -112,6 +131,65 @@ def add_command(
 
 def add_language(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lang", choices=LANGUAGES, help=_("the language to use (default: the system's)"))
+
+
+def add_display_options(command: argparse.ArgumentParser) -> None:
+    meaning = _(
+        "your name, as others see it (default: the one on the start screen, otherwise your login name)"
+    )
+    command.add_argument("--name", help=meaning)
+    add_drawing(command, playing=True)
+
+
+def add_ascii(command: Any, meaning: str) -> None:
+    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
+
+
+def prints_ascii(arguments: argparse.Namespace) -> bool:
+    """Return whether standard output gets ASCII characters only, as asked for or as it takes no others."""
+    return arguments.ascii or not speaks_unicode(sys.stdout.encoding or "")
+
+
+def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> None:
+    """Add the options of a command that shows a screen.
+
+    They may come before a command as well as after it: a command keeps what was given before it.
+    """
+    group = command.add_argument_group(_("screen"), argument_default=argparse.SUPPRESS)
+    meaning = _("print lines of text and read typed lines: for screen readers, slow lines and scripts")
+    group.add_argument("--plain", action="store_true", help=meaning)
+    if playing:
+        meaning = _("ask for confirmation before every move")
+        group.add_argument("--confirm", action="store_true", help=meaning)
+        meaning = _("do not ring when it is your turn")
+        group.add_argument("--no-bell", dest="bell", action="store_false", help=meaning)
+        meaning = _("leave the window's title alone")
+        group.add_argument("--no-title", dest="title", action="store_false", help=meaning)
+        meaning = _(
+            "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
+        )
+        group.add_argument("--notices", choices=[notices.value for notices in DesktopNotices], help=meaning)
+    add_ascii(group, _("draw with ASCII characters only"))
+    meaning = _(
+        "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
+    )
+    group.add_argument("--theme", choices=[theme.value for theme in Theme], help=meaning)
+    meaning = _("how many colours the terminal has (default: as the terminal reports)")
+    group.add_argument("--colours", choices=[colours.value for colours in Colours], help=meaning)
+
+
+def set_display_defaults(parser: argparse.ArgumentParser) -> None:
+    """Set the defaults of the options that are given neither before nor after a command."""
+    parser.set_defaults(
+        confirm=False,
+        plain=False,
+        ascii=False,
+        theme=Theme.AUTO.value,
+        colours=Colours.AUTO.value,
+        bell=None,
+        title=None,
+        notices=None,
+    )
 
 
 def describe_host_error(error: HostError) -> str:
@@ -173,8 +251,9 @@ def report_crash(error: BaseException) -> int:
         traceback.print_exception(error)
     folder = Path(__file__).parents[1]
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if _is_ours(Path(frame.filename), folder)]
-    file, line = (Path(ours[-1].filename).relative_to(folder), ours[-1].lineno) if ours else ("?", 0)
+    found = [(Path(frame.filename), frame.lineno) for frame in frames]
+    ours = [(file.relative_to(folder), line) for file, line in found if file.is_relative_to(folder)]
+    file, line = next((each for each in reversed(ours) if "site-packages" not in each[0].parts), ("?", 0))
     text = _(
         "Palatinus failed in {file}, line {line}: {error}. "
         "Please report this with what palatinus doctor prints."
@@ -182,10 +261,6 @@ def report_crash(error: BaseException) -> int:
     said = printable(f"{type(error).__name__}: {error}")
     print(f"palatinus: {text.format(file=file, line=line, error=said)}", file=sys.stderr)
     return 1
-
-
-def _is_ours(file: Path, folder: Path) -> bool:
-    return file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
 
 
 class PrintCompletion(argparse.Action):

@@ -18,7 +18,7 @@ import pytest
 
 from client.network.transport import FREE_ACCESS
 from client.player.seats import Seats, seats_folder
-from commands.playing.finding import goal_of
+from commands.playing.join import goal_of
 from commands.serving.serve import print_start
 from engine.game import GameOptions
 from engine.record import recorded
@@ -231,7 +231,7 @@ except SystemExit:
     told = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
     )
-    assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing", "commands.display_options"}
+    assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing"}
 
 
 def test_no_command_needs_a_package_that_is_an_extra() -> None:

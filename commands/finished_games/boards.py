@@ -18,9 +18,8 @@ from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text, points_of
 from client.ui.program import Replaying, show
 from commands.arguments import move_number, positive, whole_number
-from commands.display_options import add_ascii, add_drawing, prints_ascii
-from commands.finished_games.records import add_game, file_of, need_writable, recording_in, write_out
-from commands.parsing import need_terminal, progress_bar
+from commands.finished_games.records import add_game, file_of, need_writable, recording_in
+from commands.parsing import add_ascii, add_drawing, need_terminal, prints_ascii, progress_bar, write_out
 from engine.events import Placed
 from engine.fairness import sources_of
 from engine.pieces import Seat
@@ -31,12 +30,11 @@ def add_replay(replay: argparse.ArgumentParser) -> None:
     add_game(replay)
     _add_view(replay, _("start at this move (default: 0)"))
     add_drawing(replay)
-    replay.set_defaults(run=_replay)
 
 
-def _replay(arguments: argparse.Namespace) -> int:
+def run_replay(arguments: argparse.Namespace) -> int:
     recording = recording_in(file_of(arguments))
-    stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
+    stop, eyes = _read_view(arguments, recording, stop=0)
     need_terminal()
     prefer_as_remembered()
     shown = asyncio.run(show(Replaying(recording, stop, eyes, analyse)))
@@ -53,12 +51,11 @@ def add_export(export: argparse.ArgumentParser) -> None:
     form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
     form.add_argument("--json", metavar="OUT", help=_("write everything that the viewer may know as JSON"))
     add_ascii(export, _("with --text: ASCII characters only"))
-    export.set_defaults(run=_export)
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def run_export(arguments: argparse.Namespace) -> int:
     recording = recording_in(file_of(arguments))
-    stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
+    stop, eyes = _read_view(arguments, recording, stop=recording.end)
     if arguments.svg is not None:
         out, content = arguments.svg, as_svg(recording, stop, eyes)
     elif (out := arguments.text) is not None:
@@ -76,34 +73,25 @@ def _add_view(command: argparse.ArgumentParser, at: str) -> None:
     command.add_argument("--eyes", metavar="SEAT|all|none", default="all", help=meaning)
 
 
-def _stop(at: int | None, recording: Recording, *, default: int) -> int:
-    if at is None:
-        return default
-    if at > recording.moves:
+def _read_view(arguments: argparse.Namespace, recording: Recording, stop: int) -> tuple[int, Eyes]:
+    """Return the stop to show, by default `stop`, and who sees it; raises WrongUse."""
+    if arguments.at is not None and (stop := arguments.at) > recording.moves:
         text = _("there is no move {number}: --at takes 0 to {last}")
-        raise WrongUse(text.format(number=at, last=recording.moves))
-    return at
-
-
-def _eyes(text: str, recording: Recording) -> Eyes:
-    if text == "all":
-        return recording.all_eyes
-    if text == "none":
-        return SPECTATOR
-    numbers = [str(seat + 1) for seat in recording.seats]
-    if text not in numbers:
-        template = _("{eyes} is not a view: --eyes takes {seats}, all or none")
-        raise WrongUse(template.format(eyes=repr(text), seats=", ".join(numbers)))
-    return eyes_of(Seat(numbers.index(text)))
+        raise WrongUse(text.format(number=stop, last=recording.moves))
+    seats = {str(seat + 1): eyes_of(Seat(seat)) for seat in recording.seats}
+    eyes = {**seats, "all": recording.all_eyes, "none": SPECTATOR}.get(arguments.eyes)
+    if eyes is None:
+        text = _("{eyes} is not a view: --eyes takes {seats}, all or none")
+        raise WrongUse(text.format(eyes=repr(arguments.eyes), seats=", ".join(seats)))
+    return stop, eyes
 
 
 def add_show(show: argparse.ArgumentParser) -> None:
     add_game(show)
     add_ascii(show, _("draw with ASCII characters only"))
-    show.set_defaults(run=_show)
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def run_show(arguments: argparse.Namespace) -> int:
     recording = recording_in(file_of(arguments))
     ascii_only = prints_ascii(arguments)
     print(points_of(recording, ascii_only=ascii_only) or tables.progress(recording, recording.all_eyes))
@@ -127,10 +115,9 @@ def add_analyse(analyse: argparse.ArgumentParser) -> None:
     meaning = _("write the curves as an SVG picture to this file, or - for standard output")
     analyse.add_argument("--svg", metavar="OUT", help=meaning)
     analyse.add_argument("--json", action="store_true", help=_("print JSON"))
-    analyse.set_defaults(run=_analyse)
 
 
-def _analyse(arguments: argparse.Namespace) -> int:
+def run_analyse(arguments: argparse.Namespace) -> int:
     """Analyse a game as the arguments say; return the exit code.
 
     Ctrl-C stops the analysis, and what there is of it is written.

@@ -25,10 +25,9 @@ def add_history(history: argparse.ArgumentParser) -> None:
     add_folder(history, default=None)
     history.add_argument("--last", type=positive, metavar="NUMBER", help=many)
     history.add_argument("--json", action="store_true", help=as_json)
-    history.set_defaults(run=_list_games)
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
-    listing = add_command(actions, "list", _("list the latest games (the default)"), _list_games)
+    listing = add_command(actions, "list", _("list the latest games (the default)"), run_history)
     listing.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=many)
     standings = add_command(actions, "standings", _("games, wins and points by player"), _print_standings)
     meaning = _("of evenings held here, by people instead of names; --last counts evenings")
@@ -50,7 +49,7 @@ def add_history(history: argparse.ArgumentParser) -> None:
         add_folder(action, default=before)
 
 
-def _list_games(arguments: argparse.Namespace) -> int:
+def run_history(arguments: argparse.Namespace) -> int:
     games = games_of(arguments)
     latest = games[: arguments.last or _LATEST]
     lines = games_listing(latest)

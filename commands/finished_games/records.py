@@ -155,10 +155,9 @@ def file_of(arguments: argparse.Namespace) -> str:
 def add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("file", help=_("a record, or - for standard input"))
     check.add_argument("--json", action="store_true", help=_("print JSON"))
-    check.set_defaults(run=_check)
 
 
-def _check(arguments: argparse.Namespace) -> int:
+def run_check(arguments: argparse.Namespace) -> int:
     game, recording = _replay_file(arguments.file)
     result, sources = game.view.result, sources_of(game.events)
     if arguments.json:
@@ -225,16 +224,6 @@ def _replay_file(file: str) -> tuple[Game, Recording]:
         reason = _(error.text).format(**error.about)
         template = _("{file}: line {number}: {reason}")
         raise WrongUse(template.format(file=file, number=error.line, reason=reason)) from error
-
-
-def write_out(out: str, content: str) -> None:
-    """Write to this file, or - for standard output; raises WrongUse if the file cannot be written."""
-    if out == "-":
-        sys.stdout.buffer.write(content.encode())
-        sys.stdout.flush()
-        return
-    with using_file(CANNOT_WRITE, out):
-        Path(out).write_bytes(content.encode())
 
 
 def need_writable(out: str) -> None:

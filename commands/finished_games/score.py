@@ -11,10 +11,9 @@ from engine.final import BadPosition, scored_line
 
 def add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("file", help=_("a file of positions, or - for standard input"))
-    score.set_defaults(run=_score)
 
 
-def _score(arguments: argparse.Namespace) -> int:
+def run_score(arguments: argparse.Namespace) -> int:
     with using_file(CANNOT_READ, arguments.file):
         content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     if not content.strip():

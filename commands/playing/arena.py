@@ -57,7 +57,6 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
     arena.add_argument("--series", type=positive, default=1, metavar="NUMBER", help=meaning)
     meaning = _("a move that takes longer loses the game (default: no limit)")
     arena.add_argument("--move-time", type=seconds, metavar="SECONDS", help=meaning)
-    arena.set_defaults(run=_arena)
 
 
 def add_schedule(arena: argparse.ArgumentParser) -> None:
@@ -89,7 +88,7 @@ def add_schedule(arena: argparse.ArgumentParser) -> None:
     arena.add_argument("--no-times", dest="times", action="store_false", help=meaning)
 
 
-def _arena(arguments: argparse.Namespace) -> int:
+def run_arena(arguments: argparse.Namespace) -> int:
     names = tuple(arguments.players)
     for name in names:
         brain_named(name)  # raises NoSuchBrain

@@ -44,10 +44,9 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
     )
     bot.add_argument("--absence", default="wait", metavar="POLICY", help=meaning)
     add_access(bot)
-    bot.set_defaults(run=_bot)
 
 
-def _bot(arguments: argparse.Namespace) -> int:
+def run_bot(arguments: argparse.Namespace) -> int:
     options = BotOptions(
         server_url(arguments.server),
         arguments.table,

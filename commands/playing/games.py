@@ -23,10 +23,9 @@ def add_games(games: argparse.ArgumentParser) -> None:
     games.epilog = _("The exit code is 0 if it is your turn in any of them, otherwise 1.")
     games.add_argument("--json", action="store_true", help=_("print JSON"))
     add_access(games)
-    games.set_defaults(run=_list_games)
 
 
-def _list_games(arguments: argparse.Namespace) -> int:
+def run_games(arguments: argparse.Namespace) -> int:
     seats = kept_seats(seats_folder())
     answers = asyncio.run(_answers(seats, access_of(arguments)))
     known = [

@@ -1,23 +1,32 @@
-"""`palatinus join`: the terminal client, connected to a server."""
+"""`palatinus join`: the terminal client, connected to a server, which may be found by its name."""
 
 import argparse
 import asyncio
+import contextlib
+import socket
 from dataclasses import replace
+from typing import Final
 
 from msgspec import structs
 
+from client.finding.search import locate
 from client.language import WrongUse, _
+from client.network.transport import ServerAccess
 from client.player import preferences
+from client.player.seats import kept_seats, seats_folder
+from client.typed_text import BadText, server_url
+from client.typed_text import table_code as code_of
 from client.ui.game import report
 from client.ui.requests import GoTo
 from commands.access import access_of, add_access
 from commands.arguments import table_code
-from commands.display_options import add_display_options
 from commands.finished_games.records import keep_record, kept_here
-from commands.parsing import need_terminal
-from commands.playing.finding import chosen_server, goal_of
-from commands.playing.start_screen import run_logged
+from commands.parsing import add_display_options, need_terminal
+from commands.playing.start_screen import choose_server, run_logged
 from commands.playing.visiting import options_of, play_on_after, visit_server
+from discovery.names import usable
+
+_SECONDS: Final = 2.5  # for a server to answer to its name
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
@@ -34,10 +43,9 @@ def add_join(join: argparse.ArgumentParser) -> None:
     how.add_argument("--new", action="store_true", help=meaning)
     add_access(join)
     add_display_options(join)
-    join.set_defaults(run=_join)
 
 
-def _join(arguments: argparse.Namespace) -> int:
+def run_join(arguments: argparse.Namespace) -> int:
     no_table = WrongUse(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     if arguments.watch and arguments.server is None:
         raise no_table
@@ -45,7 +53,7 @@ def _join(arguments: argparse.Namespace) -> int:
     name = preferences.name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal()
-        request = asyncio.run(chosen_server(name, access, home=False))
+        request = asyncio.run(choose_server(name, access, home=False))
         if not isinstance(request, GoTo):
             return 0
         goal = request
@@ -63,3 +71,46 @@ def _join(arguments: argparse.Namespace) -> int:
         known = structs.replace(known, name=visited.name or name)
         preferences.remember(preferences.preferences_file(), known.joined(goal.url))
     return report(visited)
+
+
+def goal_of(server: str, table: str | None, access: ServerAccess) -> tuple[str, str | None]:
+    """Return the address and the table that are meant: a name is a server's on this network if it is found.
+
+    Without a table it can also be the code of one, where a seat is kept or on this network; otherwise it is
+    that of a computer. Raises BadText.
+    """
+    if not usable(server) or server.lower() == "localhost":
+        return server_url(server), table
+    code = None
+    with contextlib.suppress(BadText):
+        code = code_of(server) if table is None else None
+    for seat in kept_seats(seats_folder()):
+        if seat.table == code:
+            return seat.server, code
+
+    print(_("Looking for {name} on this network ...").format(name=server), flush=True)
+    found = asyncio.run(locate(server, access, _SECONDS, code))
+    if found is not None:
+        return found.url, table if found.name.casefold() == server.casefold() else code
+    try:
+        url = server_url(server)
+    except BadText:
+        text = _(
+            "no server called {name} was found on this network. "
+            "Write its address, ws://HOST:PORT, as shown on the host's screen"
+        )
+        raise BadText(text.format(name=repr(server))) from None
+    if code is not None and not _has_address(server):
+        text = _(
+            "no server called {name} and no table {code} in a server's list was found on this network. "
+            "A private table is in no list: write its server before the code"
+        )
+        raise BadText(text.format(name=repr(server), code=code))
+    return url, table
+
+
+def _has_address(name: str) -> bool:
+    try:
+        return bool(socket.getaddrinfo(name, None))
+    except OSError:
+        return False

@@ -59,10 +59,10 @@ def add_league(league: argparse.ArgumentParser) -> None:
     meaning = _("play on this server, which draws as it likes (default: one that the command starts)")
     league.add_argument("--server", metavar="ws://HOST:PORT", help=meaning)
     add_access(league)
-    league.set_defaults(run=_league, alone=False, series=1)
+    league.set_defaults(alone=False, series=1)
 
 
-def _league(arguments: argparse.Namespace) -> int:
+def run_league(arguments: argparse.Namespace) -> int:
     players = [_program(player) for player in arguments.players]
     programs, names = (
         {name: words for name, words in players if words},

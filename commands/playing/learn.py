@@ -6,26 +6,24 @@ import asyncio
 from client.player.preferences import name_of_player, prefer_as_remembered
 from client.ui.lessons.course import run
 from client.ui.requests import Errand
-from commands.display_options import add_display_options
-from commands.parsing import need_terminal
+from commands.parsing import add_display_options, need_terminal
 from commands.playing.start_screen import practice
 
 
 def add_learn(learn: argparse.ArgumentParser) -> None:
     add_display_options(learn)
-    learn.set_defaults(run=_learn)
 
 
-def _learn(arguments: argparse.Namespace) -> int:
+def run_learn(arguments: argparse.Namespace) -> int:
     need_terminal()
     prefer_as_remembered()
     match asyncio.run(run(name_of_player(arguments.name), practice)):
         case Errand.PLAY:
-            from commands.playing.play import add_opening, play_here  # the lessons begin without a server
+            from commands.playing.play import add_opening, run_play  # the lessons begin without a server
 
             game = argparse.ArgumentParser()
             add_opening(game)  # the display options are those of the lessons
-            return play_here(game.parse_args([], arguments))
+            return run_play(game.parse_args([], arguments))
         case None:
             return 1
         case _:

@@ -20,10 +20,9 @@ from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.visit import Options, Visit
 from commands.arguments import positive, whole_number
-from commands.display_options import add_display_options
 from commands.finished_games.own_games import solve
 from commands.finished_games.records import add_folder, file_of, folder_of, kept_here, recording_in
-from commands.parsing import need_terminal
+from commands.parsing import add_display_options, need_terminal
 from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, run_logged
@@ -37,7 +36,6 @@ _Game: TypeAlias = tuple[Coroutine[Any, Any, Visit], dict[str, Any]]
 def add_play(play: argparse.ArgumentParser) -> None:
     add_opening(play)
     add_display_options(play)
-    play.set_defaults(run=play_here)
 
 
 def add_opening(play: argparse.ArgumentParser) -> None:
@@ -71,7 +69,7 @@ def add_opening(play: argparse.ArgumentParser) -> None:
     play.add_argument("--people", help=_("the people that you play, by its letter or name: S, Sabines"))
 
 
-def play_here(arguments: argparse.Namespace) -> int:
+def run_play(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
     need_terminal()
     preferences.prefer_as_remembered()
@@ -163,10 +161,9 @@ def _config(arguments: argparse.Namespace) -> Config:
 def add_problems(command: argparse.ArgumentParser) -> None:
     add_display_options(command)
     add_folder(command, default=None)
-    command.set_defaults(run=_problems)
 
 
-def _problems(arguments: argparse.Namespace) -> int:
+def run_problems(arguments: argparse.Namespace) -> int:
     need_terminal()
     known = preferences.prefer_as_remembered() or preferences.Preferences()
     name = preferences.name_of_player(arguments.name)

@@ -11,26 +11,32 @@ import sys
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from client.language import _, listed
 from client.levels import LEVELS, usual_level
 from client.player.preferences import Preferences, prefer_as_remembered, preferences_file, remember
+from client.player.seats import kept_seats, seats_folder
 from client.player.terminal import prefer_calling
 from client.typed_text import login_name
 from client.ui import requests
 from client.ui.lessons.course import run as run_lessons
 from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
-from client.ui.state import Notice, Ui
+from client.ui.state import Capabilities, Notice, Ui
 from client.ui.texts.times import local_time
 from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games
 from engine.game import Game, RandomChance
 from engine.record import replayed
 from server.monitoring.logs import log_to
+
+if TYPE_CHECKING:
+    from client.network.transport import ServerAccess
+
+_SEATS: Final = 5  # those taken last; servers that are gone for good would fill the list
 
 T = TypeVar("T")
 
@@ -75,9 +81,8 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         remember(preferences_file(), preferences)
         if request is requests.Errand.SEARCH:
             from client.network.transport import FREE_ACCESS
-            from commands.playing.finding import chosen_server
 
-            request = await chosen_server(ui.name, FREE_ACCESS, home=True)
+            request = await choose_server(ui.name, FREE_ACCESS, home=True)
         if request is requests.Errand.QUIT:
             return 0
         if request is requests.Errand.GO_HOME:
@@ -116,6 +121,17 @@ def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     when = local_time(game.left_at)
     chosen = StartLine.CONTINUE if start.left is None else start.chosen
     return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
+
+
+async def choose_server(name: str, access: "ServerAccess", *, home: bool) -> requests.Request:
+    """Show the servers and tables that are found until the player chooses; return where the player goes.
+
+    With `home` there is a start screen to go back to.
+    """
+    from client.ui.search import run
+
+    ui, seats = Ui(name, capabilities=Capabilities(home=home)), kept_seats(seats_folder())[:_SEATS]
+    return await run(ui, access=access, seats=seats)
 
 
 def practice(record: str) -> Game:

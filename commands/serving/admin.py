@@ -15,7 +15,7 @@ import msgspec
 from client.language import WrongUse, _, counted
 from client.ui.export.tables import client_lines, evening_lines, node_lines, status_lines, table_lines
 from client.ui.texts.times import clock_time
-from commands.arguments import data_folder, table_code
+from commands.arguments import table_code
 from commands.parsing import add_command
 from commands.serving import running_server
 from commands.serving.options import checked_plan, serve_options
@@ -63,7 +63,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     running_server.add_record(add("export", _export, _("write a game's record"), code=True))
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
     meaning = _("30s, 10m or 2h; off cancels the drain (default: %(default)s)")
-    drain.add_argument("time", nargs="?", type=_span, default="10m", metavar="TIME", help=meaning)
+    drain.add_argument("time", nargs="?", type=_time, default="10m", metavar="TIME", help=meaning)
     evening = add("evening", _evening, _("show, open, draw a round of, or close the evening"))
     meaning = _("what to do (default: %(default)s)")
     evening.add_argument("act", nargs="?", choices=_EVENING, default="show", help=meaning)
@@ -81,25 +81,20 @@ def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> 
     command.add_argument("--json", action="store_true", default=as_json, help=meaning)
 
 
-def _span(text: str) -> str:
-    """Return the text if it is a length of time; raises ArgumentTypeError."""
-    if text != _OFF and not _seconds(text):
-        form = _("{word} is not a time: write 30s, 10m or 2h, up to 168h, or off")
-        raise argparse.ArgumentTypeError(form.format(word=repr(text)))
-    return text
-
-
-def _seconds(text: str) -> int | None:
+def _time(text: str) -> int | None:
+    """Return a length of time in seconds, None for `off`; raises ArgumentTypeError."""
     written = re.fullmatch(r"([0-9]{1,6})([smh]?)", text)
     seconds = 0 if written is None else int(written[1]) * _UNITS[written[2]]
-    return seconds if 0 < seconds <= admin.LONGEST_DRAIN else None
+    if text != _OFF and not 0 < seconds <= admin.LONGEST_DRAIN:
+        form = _("{word} is not a time: write 30s, 10m or 2h, up to 168h, or off")
+        raise argparse.ArgumentTypeError(form.format(word=repr(text)))
+    return seconds or None
 
 
 def _run(act: Act, takes_node: bool, arguments: argparse.Namespace) -> int:
     if arguments.node is not None and not takes_node:
         raise WrongUse(_("unrecognized arguments: %s") % "--node")
-    path = arguments.admin_socket or running_server.socket_in(arguments.data or data_folder())
-    report, lines = act(path, arguments)
+    report, lines = act(running_server.socket_of(arguments), arguments)
     gathered = report if isinstance(report, running_server.Gathered) else running_server.Gathered((), report)
     if arguments.json:
         lines = [msgspec.json.encode(gathered.reports).decode()]
@@ -202,8 +197,7 @@ def _export(path: Path, arguments: argparse.Namespace) -> Answer:
 
 
 def _drain(path: Path, arguments: argparse.Namespace) -> Answer:
-    seconds = None if arguments.time == _OFF else _seconds(arguments.time)
-    report = running_server.of_node(path, admin.SetDrain(seconds), admin.DrainReport, arguments.node)
+    report = running_server.of_node(path, admin.SetDrain(arguments.time), admin.DrainReport, arguments.node)
     text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
     if report.stops_in is None:
         text = _("The server keeps running.")

@@ -26,10 +26,9 @@ def add_guests(guests: argparse.ArgumentParser) -> None:
             option.add_to(guests)
             guests.set_defaults(**{option.name: option.default})
     guests.add_argument("-v", "--verbose", action="store_true", help=_("also log connections and departures"))
-    guests.set_defaults(run=_guests)
 
 
-def _guests(arguments: argparse.Namespace) -> int:
+def run_guests(arguments: argparse.Namespace) -> int:
     need_asyncssh()
     from commands.guests.running import let_guests_in  # it imports asyncssh
 

@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from client.language import N_, WrongUse, _
-from commands.parsing import CANNOT_WRITE, describe_host_error, using_file
+from commands.arguments import data_folder
+from commands.parsing import CANNOT_WRITE, describe_host_error, using_file, write_out
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 from protocol import admin
@@ -41,8 +42,12 @@ def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
     command.add_argument("--admin-socket", type=Path, metavar="FILE", default=default, help=meaning)
 
 
-def socket_in(data: Path) -> Path:
-    return data / SOCKET_NAME
+def data_of(arguments: argparse.Namespace) -> Path:
+    return Path(arguments.data or data_folder())
+
+
+def socket_of(arguments: argparse.Namespace) -> Path:
+    return Path(arguments.admin_socket or data_of(arguments) / SOCKET_NAME)
 
 
 def ask_server(
@@ -143,20 +148,18 @@ def _is_in_use(file: Path) -> bool:
 
 
 def _writer_into(file: Path) -> Callable[[admin.CopyReport | admin.SnapshotReport, BinaryIO], None]:
+    """Return what copies into a new file that only its owner may read: a journal holds hidden pieces."""
+
     def write(report: admin.CopyReport | admin.SnapshotReport, source: BinaryIO) -> None:
-        with os.fdopen(_private(file), "wb") as target:
+        with using_file(CANNOT_WRITE, file):
+            file.unlink(missing_ok=True)
+            opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        with os.fdopen(opened, "wb") as target:
             copy_bytes(source, target, report.size)
             target.flush()
             os.fsync(target.fileno())
 
     return write
-
-
-def _private(file: Path) -> int:
-    """Open a new file that only its owner may read: a journal holds hidden pieces."""
-    with using_file(CANNOT_WRITE, file):
-        file.unlink(missing_ok=True)
-        return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def _check_copy(file: Path) -> None:
@@ -242,14 +245,8 @@ def export_record(table: admin.StoredReport, events: Sequence[Event], file: str 
     """
     if not events:
         raise WrongUse(_("the game at table {code} has not begun").format(code=table.code))
-    content = recorded(events, table.names).encode()
-    path = None if file == "-" else Path(file or f"{table.code}.txt")
-    if path is None:
-        sys.stdout.buffer.write(content)
-        sys.stdout.flush()
-    else:
-        with using_file(CANNOT_WRITE, path), path.open("wb" if file else "xb") as out:
-            out.write(content)
+    out = file or f"{table.code}.txt"
+    write_out(out, recorded(events, table.names), new=not file)
     if not any(isinstance(event, WolvesRevealed) for event in events):
         print(_("This game has no result: its record reveals all wolf pieces."), file=sys.stderr)
-    return path
+    return None if out == "-" else Path(out)

@@ -232,10 +232,9 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
     file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
     meaning = _("print the options in use as a TOML file, and exit")
     serve.add_argument("--print-config", action="store_true", help=meaning)
-    serve.set_defaults(run=_serve)
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def run_serve(arguments: argparse.Namespace) -> int:
     file = _file(arguments)
     found = options.read_settings(arguments, file)
     chosen = options.options_in(found)

@@ -13,17 +13,9 @@ from client.language import N_, WrongUse, _, counted
 from client.records import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
-from commands.arguments import data_folder
-from commands.display_options import add_ascii, prints_ascii
-from commands.parsing import CANNOT_WRITE, add_command, confirm, describe_host_error, using_file
-from commands.serving.running_server import (
-    ServedTables,
-    add_record,
-    add_server,
-    export_record,
-    runs,
-    socket_in,
-)
+from commands import parsing
+from commands.serving import running_server
+from commands.serving.running_server import ServedTables
 from engine.record import recorded
 from engine.view import SPECTATOR
 from protocol.admin import StoredReport
@@ -36,32 +28,37 @@ from server.storage.stored_tables import Condition
 from server.version import install_command
 
 _DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of a data folder")
+_DAMAGE: Final = {
+    Condition.SHORTER: N_("Table {code}: intact up to move {moves}. Missing entries after that: {missing}."),
+    Condition.DAMAGED: N_("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}."),
+    Condition.LOST: N_("Table {code}: lost. Missing entries: {missing}."),
+}
 
 
 def add_tables(tables: argparse.ArgumentParser) -> None:
-    add_server(tables, default=None)
-    tables.set_defaults(run=_list_tables)
+    running_server.add_server(tables, default=None)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
 
     def add(name: str, run: Callable[[argparse.Namespace], int], meaning: str, codes: str = "") -> Any:
         """Add an action; `codes` is how many codes it takes: none, 1, + or *."""
-        action = add_command(actions, name, meaning, run)
+        action = parsing.add_command(actions, name, meaning, run)
         if codes == "1":
             action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
         elif codes:
             text = _("a table's code (default: all)") if codes == "*" else _("a table's code")
             action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE", help=text)
         action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
-        add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
+        # An option before the action counts as well.
+        running_server.add_server(action, default=argparse.SUPPRESS)
         return action
 
-    add("list", _list_tables, _("list all tables (the default)"))
+    add("list", run_tables, _("list all tables (the default)"))
     show = add("show", _show_table, _("show one table"), "1")
     meaning = _("reveal the wolf pieces of a game without a result")
     show.add_argument("--open", action="store_true", help=meaning)
-    add_ascii(show, _("draw with ASCII characters only"))
-    add_record(add("export", _export_table, _("write a game's record"), "1"))
+    parsing.add_ascii(show, _("draw with ASCII characters only"))
+    running_server.add_record(add("export", _export_table, _("write a game's record"), "1"))
     removal = add("remove", _remove_tables, _("remove tables for good"), "+")
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     add("check", _check_tables, _("check every table and report which are intact"))
@@ -85,19 +82,18 @@ def _open_tables(arguments: argparse.Namespace) -> Iterator[OwnersTables | Serve
 
     Raises WrongUse if that fails.
     """
-    data = _folder(arguments)
-    path = arguments.admin_socket or socket_in(data)
+    data, path = running_server.data_of(arguments), running_server.socket_of(arguments)
     try:
         if arguments.database is not None:
             yield _database_module().DatabaseTables(arguments.database)
-        elif runs(path):
+        elif running_server.runs(path):
             yield ServedTables(path, data)
         else:
             with DataFolder(data) as folder:
                 yield folder
     except JournalInUse as error:
         text = _("{reason}. If the server listens somewhere else, name its socket with --admin-socket")
-        raise WrongUse(text.format(reason=describe_host_error(error))) from error
+        raise WrongUse(text.format(reason=parsing.describe_host_error(error))) from error
 
 
 @contextlib.contextmanager
@@ -105,10 +101,6 @@ def _open_closely(arguments: argparse.Namespace) -> Iterator[OwnersTables]:
     """Open it, or a copy from the server that is using it; raises WrongUse if that fails."""
     with _open_tables(arguments) as folder, contextlib.ExitStack() as copy:
         yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
-
-
-def _folder(arguments: argparse.Namespace) -> Path:
-    return Path(arguments.data or data_folder())
 
 
 def _database_module() -> ModuleType:
@@ -131,7 +123,7 @@ def _copy_tables(arguments: argparse.Namespace) -> int:
     """Copy everything from a data folder to a database, or back, and say how much that was."""
     if arguments.database is None:
         raise WrongUse(_("name the database with --database"))
-    database, data = _database_module(), _folder(arguments)
+    database, data = _database_module(), running_server.data_of(arguments)
     if arguments.back:
         content = database.DatabaseTables(arguments.database).everything(alone=True)
         if damaged := content.damaged:
@@ -147,7 +139,7 @@ def _copy_tables(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _list_tables(arguments: argparse.Namespace) -> int:
+def run_tables(arguments: argparse.Namespace) -> int:
     with _open_tables(arguments) as folder:
         print(
             *listing([table for table in folder.tables() if table.code != EVENING or table.damaged]), sep="\n"
@@ -164,7 +156,7 @@ def _show_table(arguments: argparse.Namespace) -> int:
         recording = Recording.of(events, dict(enumerate(table.names)))
         eyes = recording.all_eyes if arguments.open or recording.over else SPECTATOR
         print(progress(recording, eyes))
-        print(as_text(recording, recording.end, eyes, ascii_only=prints_ascii(arguments)), end="")
+        print(as_text(recording, recording.end, eyes, ascii_only=parsing.prints_ascii(arguments)), end="")
     return 0
 
 
@@ -175,7 +167,7 @@ def _export_table(arguments: argparse.Namespace) -> int:
             text = _("table {code} is damaged. Recover what is intact with palatinus tables salvage")
             raise WrongUse(text.format(code=table.code))
         events = folder.game(table.code)
-    export_record(table, events, arguments.file)
+    running_server.export_record(table, events, arguments.file)
     return 0
 
 
@@ -185,7 +177,7 @@ def _remove_tables(arguments: argparse.Namespace) -> int:
         tables = [_find_table(folder, code) for code in codes]
         if not arguments.yes:
             form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
-            if not confirm(listing(tables), form.format(n=len(tables))):
+            if not parsing.confirm(listing(tables), form.format(n=len(tables))):
                 return 1
         folder.remove(codes)
     return 0
@@ -196,7 +188,7 @@ def _check_tables(arguments: argparse.Namespace) -> int:
     with _open_closely(arguments) as tables:
         found = tables.check()
     for fault in found.faults:
-        print(_("Damaged: {reason}.").format(reason=describe_host_error(fault)))
+        print(_("Damaged: {reason}.").format(reason=parsing.describe_host_error(fault)))
     print(*_check_lines(found.tables), sep="\n")
     return 0 if found.whole else 1
 
@@ -222,10 +214,9 @@ def _salvage_tables(arguments: argparse.Namespace) -> int:
     for game in found:
         path = arguments.to / f"{game.code}.txt"
         if game.events:
-            with using_file(CANNOT_WRITE, path):
+            with parsing.using_file(parsing.CANNOT_WRITE, path):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("xb") as out:
-                    out.write(recorded(game.events, game.names).encode())
+                parsing.write_out(str(path), recorded(game.events, game.names), new=True)
         print(_salvage_line(game, str(path)))
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
     return 0 if all(game.condition is Condition.WHOLE for game in found) else 1
@@ -238,7 +229,7 @@ def _repair_journal(arguments: argparse.Namespace) -> int:
     with _open_tables(arguments) as tables:
         if not isinstance(tables, DataFolder):
             text = _("a server is using {folder}. Stop it first, or only write records with --to")
-            raise WrongUse(text.format(folder=_folder(arguments)))
+            raise WrongUse(text.format(folder=running_server.data_of(arguments)))
         findings, kept = repair(tables.data)
     print(*_check_lines(list(map(CheckedTable.of, findings.tables))), sep="\n")
     if kept is not None:
@@ -261,21 +252,13 @@ def _restore_table(arguments: argparse.Namespace) -> int:
 
 def _check_lines(tables: Sequence[CheckedTable]) -> list[str]:
     """Return what is wrong with each damaged table, or the evening, and how many tables are intact."""
-    lines = [_describe_damage(table) for table in tables if table.condition is not Condition.WHOLE]
+    lines = [
+        _(_DAMAGE[table.condition]).format(code=table.code, moves=table.moves, missing=table.missing)
+        for table in tables
+        if table.condition is not Condition.WHOLE
+    ]
     whole = sum(table.condition is Condition.WHOLE and table.code != EVENING for table in tables)
-    lines.append(counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole))
-    return lines
-
-
-def _describe_damage(table: CheckedTable) -> str:
-    match table.condition:
-        case Condition.SHORTER:
-            text = _("Table {code}: intact up to move {moves}. Missing entries after that: {missing}.")
-        case Condition.DAMAGED:
-            text = _("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}.")
-        case _:
-            text = _("Table {code}: lost. Missing entries: {missing}.")
-    return text.format(code=table.code, moves=table.moves, missing=table.missing)
+    return [*lines, counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole)]
 
 
 def _salvage_line(game: CheckedTable, file: str) -> str:
