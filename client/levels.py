@@ -1,9 +1,10 @@
 """What people are told about the levels of bots, the weakest first; `client.bots.brains` has their brains."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from client.language import N_, _
+from client.language import _, prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,32 +16,9 @@ class LevelText:
     temper: str  # what it likes and where it is weak, in a sentence
 
 
-LEVELS: Final = (
-    LevelText(
-        "slave",
-        N_("Slave"),
-        N_("Stays close to its own pieces, on any field, and takes what fits there: most hills are yours."),
-    ),
-    LevelText(
-        "plebeian",
-        N_("Plebeian"),
-        N_("Takes what it sees, but overlooks most fields; it plays openly and keeps its wolves for last."),
-    ),
-    LevelText(
-        "citizen",
-        N_("Citizen"),
-        N_("Loves wolves and plays them first; it hates to fight, and thinks only one move ahead."),
-    ),
-    LevelText(
-        "senator",
-        N_("Senator"),
-        N_("Imagines a thousand games for each move and guesses your wolves; long plans escape it."),
-    ),
-    LevelText(
-        "consul",
-        N_("Consul"),
-        N_("Takes seconds to imagine tens of thousands of games; slow, but it forgives few mistakes."),
-    ),
+LEVELS: Final = tuple(
+    LevelText(name.strip("{}"), title, temper)
+    for name, title, temper in prose(Path(__file__).with_name("levels.txt"))
 )
 FOR_BEGINNERS: Final = "plebeian"  # beaten on the second or third try
 _BY_NAME: Final = {level.name: level for level in LEVELS}
