@@ -33,7 +33,6 @@ from engine.board import Field
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, LayTile, Place
 from engine.legal import Legal
-from engine.pieces import Kind
 from engine.redaction import redacted
 from engine.view import Phase, View, eyes_of, folded
 from protocol.messages import Refused, SeatSummary, TableState
@@ -203,22 +202,9 @@ class Lesson(GamePage):
         scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
         hint = _("In lines of text, field B3 points at it, m A1 places a merchant, lay 1 2 lays a tile.")
         hints = [hint] if self.number == 0 else []
-        if (example := self._example()) and not self.done:
-            hints = [_("Type it like this: {example}").format(example=example)]
+        if self.page.example and not self.done:
+            hints = [_("Type it like this: {example}").format(example=self.page.example)]
         return (*spoken(self._text(glyphs_to_read(), WIDE)), *hints, *scored)
-
-    def _example(self) -> str:
-        """Return a line of text like the one that the page asks for; empty if it is only read."""
-        match self.page.goal:
-            case goals.PointTo(field):
-                return f"field {field}"
-            case goals.LayAnywhere():
-                return "lay 1 2"
-            case goals.PlaceOne(kind, wolf, field):
-                return f"{kind or Kind.MERCHANT}{'*' * wolf} {field or 'A1'}"
-            case goals.BeRefused(field=field):
-                return f"m {field or 'A1'}"
-        return ""
 
     def _text(self, glyphs: GlyphSet, width: int) -> list[Line]:
         """Return the page's heading and text, with an empty line below each paragraph."""

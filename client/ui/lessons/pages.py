@@ -38,6 +38,7 @@ class LessonPage:
     """A page: its text, its goal, the comment when that is reached, and the moment it shows.
 
     In the texts `{field}`, `{least}`, `{spring}` and `{arrow}` stand for the goal's and the glyphs'.
+    Without a screen, a line like the `example` is what the goal asks for.
     """
 
     title: str
@@ -46,6 +47,7 @@ class LessonPage:
     moves: int
     goal: goals.Goal = field(default_factory=goals.Read)
     done: str = ""
+    example: str = ""
     eyes: Seat = PUPIL
     cursor: Field | None = None
 

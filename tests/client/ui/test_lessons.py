@@ -21,6 +21,7 @@ from client.ui.requests import Errand
 from client.ui.screens.playing import PLACING_KEYS
 from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
+from client.ui.screens.typed_commands import meaning
 from client.ui.state import Notice
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import Field, has_spring
@@ -106,6 +107,21 @@ def do_exercise(course: Course, page: LessonPage) -> None:
             pass
         case _:
             play(course, next(solutions(page)))
+
+
+def test_the_example_of_a_page_is_what_it_asks_for_or_a_legal_try() -> None:
+    """Lines of text show it; where pieces have to be well placed, it is no solution."""
+    for number, page in enumerate(PAGES):
+        course = Course("Ann", practice, UNICODE, number)
+        assert bool(page.example) != isinstance(page.goal, goals.Read | goals.Walk), page.title
+        if isinstance(page.goal, goals.PointTo):
+            assert page.example == f"field {page.goal.field}"
+        elif page.example:
+            move = meaning(page.example, course.model)
+            assert isinstance(move, LayTile | Place)
+            play(course, move)
+            assert is_done(course) != counts(page), page.title
+            assert not counts(page) or "The rules allow that" in (course.ui.notice or Notice("")).text
 
 
 def is_done(course: Course) -> bool:
