@@ -191,8 +191,8 @@ class Replay(GamePage):
     def place(self, pane: Pane) -> str:
         told = (
             describe_stop(self.recording, self.stop),
-            self.stage(pane.model),
             describe_company(self.company),
+            self.stage(pane.model),
         )
         return ", ".join(filter(None, told))
 

@@ -459,6 +459,11 @@ def test_a_title_that_a_narrow_window_cuts_ends_in_dots() -> None:
     assert title.rstrip(" |").endswith("...")
 
 
+def test_a_narrow_window_says_whom_the_player_follows() -> None:
+    together = replay.in_company(after(start(), "right"), replay.Companions("Ann", follows=True))
+    assert "you follow Ann" in screen(together, 40, 12).splitlines()[0]
+
+
 def test_a_click_anywhere_stops_autoplay() -> None:
     ui, model = scoring()
     autoplaying = seen.after(ui, model, "r")
