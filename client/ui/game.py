@@ -512,7 +512,9 @@ class Client(Activity):
                 return
         seated = await self._connection.ask(messages.JoinTable(NEW, table, name))
         self._keeper.keep(seated, name, self._connection.cluster)
-        if seated.taken_over is not None:
+        if seated.taken_over == name:  # as in a study
+            self.log(_("You are back in your seat, as {name}.").format(name=name))
+        elif seated.taken_over is not None:
             self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
 
     async def _go_to_study(self, request: messages.Study | requests.JoinStudy) -> None:

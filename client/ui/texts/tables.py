@@ -341,7 +341,7 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     if now.vacant and not was.vacant:
         return _("{name} was removed: somebody else may take the seat over.").format(name=now.name)
     replaced = was.level is not None and was.name != now.name
-    if (replaced or (was.vacant and not now.vacant)) and now.name is not None:
+    if (replaced or (was.vacant and not now.vacant)) and now.name not in {None, was.name}:
         return _("{name} takes over the seat of {gone}.").format(name=now.name, gone=was.name)
     if was.name != now.name:
         if now.name is None and was.kept:

@@ -442,6 +442,22 @@ async def test_what_a_visit_begins_with_stays_in_view_until_a_key(keys: keyboard
         assert await run(Options(url, "Ann", news=("Your last move is taken back.",))) == 0
 
 
+@pytest.mark.parametrize(
+    ("gone", "sentence"),
+    [("Ann", "You are back in your seat, as Ann."), ("Bob", "You take over the seat of Bob.")],
+)
+async def test_whose_seat_it_was_is_said(keys: keyboard.Keyboard, gone: str, sentence: str) -> None:
+    async def act(peer: Peer) -> None:
+        seated = messages.Seated(NEW, "KXQT", 1, "a-secret", taken_over=gone)
+        await peer.answer(messages.JoinTable, seated, keyboard.gathering("Cosima", "Ann"))
+        await keys.until(keyboard.is_idle)
+        await keyboard.quit_table(keys, peer)
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
+    assert sentence in keys.client.ui.log
+
+
 def says(ui: Ui, text: str) -> bool:
     return any(remark.text == text for remark in ui.talk.remarks)
 

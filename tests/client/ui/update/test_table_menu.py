@@ -463,6 +463,8 @@ def test_the_log_tells_what_the_host_did() -> None:
     assert "somebody else may take the seat" in after_update(ui, TableChanged(vacant, before), model).log[0]
     taken = structs.replace(vacant, seats=[seats[0], messages.SeatSummary("Zoe", here=True), seats[2]])
     assert after_update(ui, TableChanged(taken, vacant), model).log == ("Zoe takes over the seat of Bob.",)
+    back = structs.replace(vacant, seats=[seats[0], messages.SeatSummary("Bob", here=True), seats[2]])
+    assert after_update(ui, TableChanged(back, vacant), model).log == ("Bob is back.",)
 
 
 def test_what_muted_people_say_is_not_kept() -> None:
