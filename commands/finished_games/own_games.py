@@ -22,7 +22,7 @@ from client.records import Looked, Problem, Recording, StoredProblem
 from client.ui.requests import Request
 from client.ui.solving import Problems, run
 from commands.arguments import data_folder
-from commands.finished_games.records import past_games
+from commands.finished_games.records import past_games, recording_of
 from engine.board import Field
 from engine.errors import DamagedRecord
 from engine.events import Place, Placed
@@ -101,7 +101,7 @@ async def look_through(folder: Path, name: str) -> AsyncIterator[Problem]:
 
 async def _look_through_game(file: Path, seat: Seat) -> Looked:
     text = await asyncio.to_thread(file.read_text, encoding="utf-8")
-    recording = Recording.of(replayed(text).events, names_in(text))
+    recording = recording_of(text)
     moves = sum(isinstance(event, Placed) and event.seat == seat for event in recording.events)
     return Looked(seat, moves, await slips_of(recording, seat))
 

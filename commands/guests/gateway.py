@@ -65,15 +65,6 @@ def _name_for(wanted: str) -> str:
     return name if name and fault_of(name) is None else _("Guest")
 
 
-def last_table(seats: GuestSeats) -> str | None:
-    """Return the table at which a guest last had a seat that is kept and free, None if there is none."""
-    try:
-        held = seats.latest()
-    except OSError:
-        return None  # the client will say what is wrong with the folder
-    return None if held is None else held.table
-
-
 @dataclass(eq=False, slots=True)
 class _Visitor:
     """A guest who is here; `back` says how to return to the seat, by a secret word if that is `new`."""
@@ -268,7 +259,7 @@ class Gateway:
         except asyncio.CancelledError:
             task.uncancel()
             terminal.say(_(visitor.farewell))
-            if last_table(seats) is not None:
+            if seats.last_table() is not None:
                 terminal.say(back)
             return 1
         finally:
@@ -294,7 +285,7 @@ class Gateway:
         options = Options(
             self._server.url,
             _name_for(name or seats.name),  # whoever comes by a word has no other name than the last one
-            first=at_table(last_table(seats)),
+            first=at_table(seats.last_table()),
             suggest=suggest,
             access=replace(access, headers={**access.headers, "X-Forwarded-For": address}),
             seats=seats,

@@ -40,11 +40,14 @@ class GuestSeats(Seats):
             return self._name_file.read_text("utf-8")
         return ""
 
-    def latest(self) -> HeldSeat | None:
-        """Return the free seat that was used last, not held; raises OSError."""
-        at_tables = [held for held in self._kept() if held.table != EVENING]
-        self.has_any = bool(at_tables)
-        return max(at_tables, key=_last_use, default=None)
+    def last_table(self) -> str | None:
+        """Return the table of the free seat that was used last, None if there is none."""
+        with contextlib.suppress(OSError):  # the client will say what is wrong with the folder
+            at_tables = [held for held in self._kept() if held.table != EVENING]
+            self.has_any = bool(at_tables)
+            if at_tables:
+                return max(at_tables, key=_last_use).table
+        return None
 
     def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
         kept = sorted(self._kept(), key=_last_use)

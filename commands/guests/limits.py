@@ -52,25 +52,21 @@ class CpuBudget:
     ) -> None:
         self._at_once, self._share, self._clock = at_once, share, clock
         self._common = common
-        self._left, self._last = at_once, clock()
+        self.left, self._last = at_once, clock()
 
     def spend(self, seconds: float) -> float:
         """Count what something took, for all guests as well; return for how many seconds to rest."""
         self.pay(seconds)
         if self._common is not None:
             self._common.pay(seconds)
-            if not self._common.exhausted:
+            if self._common.left > 0:
                 return 0.0
-        return max(0.0, -self._left / self._share())
-
-    @property
-    def exhausted(self) -> bool:
-        return self._left <= 0
+        return max(0.0, -self.left / self._share())
 
     def pay(self, seconds: float) -> None:
         now = self._clock()
-        earned = min(self._at_once, self._left + (now - self._last) * self._share())
-        self._left, self._last = max(-self._at_once, earned - seconds), now
+        earned = min(self._at_once, self.left + (now - self._last) * self._share())
+        self.left, self._last = max(-self._at_once, earned - seconds), now
 
 
 class FrameTurns:

@@ -18,7 +18,7 @@ import asyncssh
 from client.language import N_, WrongUse, _, describe_reason
 from client.network.transport import ServerAccess
 from client.typed_text import same_server, server_url
-from commands.access import access_of
+from commands.arguments import access_of
 from commands.guests.gateway import GameServer, Gateway
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits

@@ -15,16 +15,7 @@ from typing import BinaryIO, Final
 import msgspec
 from anyio import CapacityLimiter
 
-from client.bots.arena.games import (
-    LEAST_ENTRANTS,
-    Decided,
-    GameOutcome,
-    PlayerFailure,
-    PlaySeries,
-    Schedule,
-    play_all,
-    play_in_process,
-)
+from client.bots.arena import games
 from client.bots.arena.sequential import SequentialTest, TestVerdict
 from client.bots.arena.standings import brain_standings, standings_json, tables
 from client.bots.brains import brain_named
@@ -96,26 +87,26 @@ def run_arena(arguments: argparse.Namespace) -> int:
     return play_schedule(arguments, schedule, nullcontext(playing_brains(arguments, schedule)))
 
 
-def playing_brains(arguments: argparse.Namespace, schedule: Schedule) -> PlaySeries:
+def playing_brains(arguments: argparse.Namespace, schedule: games.Schedule) -> games.PlaySeries:
     """Return what plays brains in processes of their own."""
     limiter = CapacityLimiter(cores_of(arguments, schedule))
-    return partial(play_in_process, schedule, limiter, _say_lost, arguments.records is not None)
+    return partial(games.play_in_process, schedule, limiter, _say_lost, arguments.records is not None)
 
 
-def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> Schedule:
+def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> games.Schedule:
     """Return which games to play; raises WrongUse."""
-    if len(names) < LEAST_ENTRANTS:
+    if len(names) < games.LEAST_ENTRANTS:
         raise WrongUse(_("an arena needs two brains or more"))
-    if arguments.better_by is not None and len(names) > LEAST_ENTRANTS:
+    if arguments.better_by is not None and len(names) > games.LEAST_ENTRANTS:
         raise WrongUse(_("--better-by compares two brains"))
     for name in names:
         if names.count(name) > 1:
             raise WrongUse(_("the brain {name} is named twice").format(name=name))
-    games = arguments.games or (_GAMES if arguments.better_by is None else _GAMES_OF_A_TEST)
-    return Schedule(
+    wanted = arguments.games or (_GAMES if arguments.better_by is None else _GAMES_OF_A_TEST)
+    return games.Schedule(
         names,
         arguments.seats,
-        -(-games // (arguments.seats * arguments.series)),
+        -(-wanted // (arguments.seats * arguments.series)),
         arguments.seed,
         alone=arguments.alone,
         random_layout=arguments.random_layout,
@@ -124,28 +115,29 @@ def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> Sche
     )
 
 
-def cores_of(arguments: argparse.Namespace, schedule: Schedule) -> int:
+def cores_of(arguments: argparse.Namespace, schedule: games.Schedule) -> int:
     """Return how many games are played at the same time."""
     return min(arguments.cores or os.cpu_count() or 1, schedule.games)
 
 
 def play_schedule(
     arguments: argparse.Namespace,
-    schedule: Schedule,
-    playing: AbstractAsyncContextManager[PlaySeries],
+    schedule: games.Schedule,
+    playing: AbstractAsyncContextManager[games.PlaySeries],
     about: tuple[object, ...] = (),
 ) -> int:
     """Play the games with what `playing` returns, and print the table; return the exit code.
 
     `about` is what else makes the games those that they are.
     """
-    games = _Games(schedule, arguments.records, arguments.results, arguments.better_by, about)
-    code = games.play(playing, cores_of(arguments, schedule))
+    test = None if arguments.better_by is None else SequentialTest(schedule, arguments.better_by)
+    played = _Games(schedule, arguments.records, arguments.results, about, test)
+    code = played.play(playing, cores_of(arguments, schedule))
     if code == _INTERRUPTED:
         print(_("Interrupted."), file=sys.stderr)
-    _print_table(arguments, games)
-    if games.failure:
-        print(f"palatinus: {games.failure}", file=sys.stderr)
+    _print_table(arguments, played)
+    if played.failure:
+        print(f"palatinus: {played.failure}", file=sys.stderr)
     return code
 
 
@@ -153,33 +145,30 @@ def play_schedule(
 class _Games:
     """The games as they are played, and why they have ended before the last, if they have."""
 
-    schedule: Schedule
+    schedule: games.Schedule
     folder: Path | None
     results: Path | None
-    better_by: float | None
     about: tuple[object, ...]
-    outcomes: list[GameOutcome] = field(default_factory=list)
+    test: SequentialTest | None
+    outcomes: list[games.GameOutcome] = field(default_factory=list)
     failure: str = ""
-    _test: SequentialTest | None = None
     _file: BinaryIO | None = None
     _first: WinShare = field(default_factory=WinShare)  # of the first player
     _shown: set[object] = field(default_factory=set)  # failures that have been printed
 
     @property
     def verdict(self) -> TestVerdict | None:
-        return None if self._test is None else self._test.verdict
+        return None if self.test is None else self.test.verdict
 
-    def play(self, playing: AbstractAsyncContextManager[PlaySeries], at_once: int) -> int:
+    def play(self, playing: AbstractAsyncContextManager[games.PlaySeries], at_once: int) -> int:
         """Play the games until the last, an error or Ctrl-C; return the exit code."""
-        if self.better_by is not None:
-            self._test = SequentialTest(self.schedule, self.better_by)
         with ExitStack() as stack:
             self._make_folder()
             earlier = self._open_results(stack)
             already = {outcome.number for outcome in earlier}
             bar = stack.enter_context(progress_bar(_("Games"), self.schedule.games))
 
-            def count(outcome: GameOutcome) -> None:
+            def count(outcome: games.GameOutcome) -> None:
                 if outcome.number not in already:
                     self._keep(outcome)
                 self.outcomes.append(outcome)
@@ -190,11 +179,11 @@ class _Games:
                     shown := self._shown_once(outcome.number, outcome.failure)
                 ):
                     bar.write(shown, file=sys.stderr)
-                ended = self._test is not None and self._test.add(outcome)
+                ended = self.test is not None and self.test.add(outcome)
                 bar.set_postfix_str(self._so_far(), refresh=False)
                 bar.update()
                 if ended:
-                    raise Decided
+                    raise games.Decided
 
             try:
                 for outcome in earlier:
@@ -202,18 +191,18 @@ class _Games:
 
                 async def play() -> None:
                     async with playing as play_series:
-                        await play_all(self.schedule, at_once, count, play_series, already)
+                        await games.play_all(self.schedule, at_once, count, play_series, already)
 
                 asyncio.run(play())
-            except Decided:
+            except games.Decided:
                 pass
             except KeyboardInterrupt:
                 return _INTERRUPTED
             except (ProcessesLost, ConnectFailed, RequestRefused, WrongUse) as error:
                 self.failure = str(error)
-        if self._test is not None and self._test.decided:
+        if self.test is not None and self.test.decided:
             # Games that ended after the ones that decide: which ones depends on the cores.
-            last = self._test.last_game
+            last = self.test.last_game
             self.outcomes = [outcome for outcome in self.outcomes if outcome.number <= last]
         return int(bool(self.failure) or any(outcome.failure for outcome in self.outcomes))
 
@@ -227,7 +216,7 @@ class _Games:
         if full and self.results is None:
             raise WrongUse(_("{folder} is not empty: name a new folder").format(folder=self.folder))
 
-    def _open_results(self, stack: ExitStack) -> list[GameOutcome]:
+    def _open_results(self, stack: ExitStack) -> list[games.GameOutcome]:
         """Open the file for results, and return those that it has; raises WrongUse.
 
         A line without an end, which was being written when the arena was stopped, does not count.
@@ -253,21 +242,16 @@ class _Games:
             text = _("{file} has the results of other games: name a new file, or repeat its options")
             raise WrongUse(text.format(file=self.results))
         try:
-            found = [msgspec.json.decode(line, type=GameOutcome) for line in lines if line.endswith(b"\n")]
+            found = [
+                msgspec.json.decode(line, type=games.GameOutcome) for line in lines if line.endswith(b"\n")
+            ]
         except msgspec.DecodeError as error:
             raise no_results from error
-        return self._whole_series({outcome.number: outcome for outcome in found})
+        # The games of a series that is not complete are played again.
+        ended, series = {outcome.number: outcome for outcome in found}, self.schedule.series
+        return [ended[each] for each in sorted(ended) if (each - 1) // series * series + series in ended]
 
-    def _whole_series(self, found: dict[int, GameOutcome]) -> list[GameOutcome]:
-        """Return the games of complete series: the others are played again."""
-        series = self.schedule.series
-        return [
-            outcome
-            for number, outcome in sorted(found.items())
-            if (number - 1) // series * series + series in found
-        ]
-
-    def _keep(self, outcome: GameOutcome) -> None:
+    def _keep(self, outcome: games.GameOutcome) -> None:
         """Write the game's record and result; raises WrongUse."""
         if self.folder is not None and outcome.record is not None:
             digits = len(str(self.schedule.games))
@@ -280,7 +264,7 @@ class _Games:
                 if self._file.write(line) < len(line):  # the part of the line does not count
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _shown_once(self, number: int, failure: PlayerFailure) -> str:
+    def _shown_once(self, number: int, failure: games.PlayerFailure) -> str:
         """Return why a game was forfeited, the first time that it happens in this way; then nothing."""
         way = failure.entrant, failure.kind, failure.trace.rpartition("\n")[0]
         if way in self._shown:
@@ -301,22 +285,22 @@ def _say_lost(number: int) -> None:
     print(text.format(number=number), file=sys.stderr)
 
 
-def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
-    schedule, played = games.schedule, len(games.outcomes)
-    found = brain_standings(schedule.names, schedule.players, games.outcomes)
+def _print_table(arguments: argparse.Namespace, ended: _Games) -> None:
+    schedule, played = ended.schedule, len(ended.outcomes)
+    found = brain_standings(schedule.names, schedule.players, ended.outcomes)
     if arguments.json:
         told = standings_json(schedule, played, found, times=arguments.times)
-        verdict = games.verdict
+        verdict = ended.verdict
         told["test"] = verdict and {**msgspec.to_builtins(verdict), "better": verdict.better}
         print(json.dumps(told, ensure_ascii=False, indent=2))
         return
     for number, (above, rows) in enumerate(tables(schedule, played, found, times=arguments.times)):
         print(*([""] if number else []), *([above] if above else []), *columns(rows, numbers=True), sep="\n")
-    if games.verdict is not None:
-        print("", *_verdict_lines(schedule, games.verdict), sep="\n")
+    if ended.verdict is not None:
+        print("", *_verdict_lines(schedule, ended.verdict), sep="\n")
 
 
-def _verdict_lines(schedule: Schedule, found: TestVerdict) -> list[str]:
+def _verdict_lines(schedule: games.Schedule, found: TestVerdict) -> list[str]:
     match found.better:
         case True:
             text = _("Yes: {first} is better than {second}.")

@@ -8,8 +8,7 @@ from client.bots.runner import BotOptions, run_bots
 from client.language import _
 from client.levels import LEVELS
 from client.typed_text import policy_named, seat_to_start, server_url
-from commands.access import access_of, add_access
-from commands.arguments import positive, table_code, whole_number
+from commands.arguments import access_of, add_access, positive, table_code, whole_number
 
 
 def add_bot(bot: argparse.ArgumentParser) -> None:

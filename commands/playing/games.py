@@ -11,7 +11,7 @@ from client.network.transport import ServerAccess
 from client.player.seats import KeptSeat, kept_seats, seats_folder
 from client.ui.frame import columns
 from client.ui.screens.search import describe_turn
-from commands.access import access_of, add_access
+from commands.arguments import access_of, add_access
 from commands.parsing import print_found
 from protocol.messages import Turn
 

@@ -18,8 +18,7 @@ from client.typed_text import BadText, server_url
 from client.typed_text import table_code as code_of
 from client.ui.game import report
 from client.ui.requests import GoTo
-from commands.access import access_of, add_access
-from commands.arguments import table_code
+from commands.arguments import access_of, add_access, table_code
 from commands.finished_games.records import keep_record, kept_here
 from commands.parsing import add_display_options, need_terminal
 from commands.playing.start_screen import choose_server, run_logged

@@ -18,8 +18,7 @@ from client.bots.brains import brain_named
 from client.language import WrongUse, _
 from client.network.transport import ServerAccess, ServerAddress
 from client.typed_text import server_url
-from commands.access import access_of, add_access
-from commands.arguments import seconds
+from commands.arguments import access_of, add_access, seconds
 from commands.playing.arena import add_schedule, make_schedule, play_schedule, playing_brains
 from engine.game import RandomChance
 from server.app import running
@@ -64,10 +63,8 @@ def add_league(league: argparse.ArgumentParser) -> None:
 
 def run_league(arguments: argparse.Namespace) -> int:
     players = [_program(player) for player in arguments.players]
-    programs, names = (
-        {name: words for name, words in players if words},
-        tuple(name for name, _words in players),
-    )
+    programs = {name: words for name, words in players if words}
+    names = tuple(name for name, _words in players)
     for name in names:
         if names.count(name) > 1:
             text = _("two players are called {name}: give one of them another name, as in {example}")

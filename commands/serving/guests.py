@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from client.language import _
-from commands.access import add_access
-from commands.arguments import SSH_PORT, data_folder, port_number
+from commands.arguments import SSH_PORT, add_access, data_folder, port_number
 from commands.guests.process import need_asyncssh
 from commands.serving.options import serve_options
 

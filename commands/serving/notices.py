@@ -2,14 +2,21 @@
 
 from urllib.parse import urlsplit
 
-from client.language import WrongUse, _, language_among, speaking
+from client.language import N_, WrongUse, _, language_among, speaking
 from client.ui.texts.times import span
-from commands.access import SMTP_PASSWORD_VARIABLE, password_of
+from commands.arguments import SMTP_PASSWORD_VARIABLE, password_of
 from commands.serving.options import ServeOptions
 from server.config import PlayerNotice, Postman
 
 _SMTP_PORTS = {"smtp": 587, "smtps": 465}
 _HOUR, _MINUTE = 3600, 60
+_SUBJECTS = {
+    "confirm": N_("Palatinus: is this your address?"),
+    "turn": N_("Palatinus: your turn at table {table}"),
+    "short": N_("Palatinus: your time at table {table} runs out"),
+    "resumed": N_("Palatinus: the game at table {table} goes on"),
+    "over": N_("Palatinus: the game at table {table} is over"),
+}
 
 
 def postman(chosen: ServeOptions) -> Postman | None:
@@ -38,22 +45,13 @@ def postman(chosen: ServeOptions) -> Postman | None:
 def wording(language: str, server: str, notice: PlayerNotice) -> tuple[str, str]:
     """Return subject and text of a notice in a player's language, with the command to come back."""
     with speaking(language_among([language])):
-        match notice.kind:
-            case "confirm":
-                subject = _("Palatinus: is this your address?")
-                form = _(
-                    "Someone at table {table} wants to be called here when it is their turn. If that is you, "
-                    "type there: notify {digits}. If not, ignore this: you will not hear from us again."
-                )
-                return subject, form.format(table=notice.table, digits=notice.digits) + "\n"
-            case "turn":
-                subject = _("Palatinus: your turn at table {table}").format(table=notice.table)
-            case "short":
-                subject = _("Palatinus: your time at table {table} runs out").format(table=notice.table)
-            case "resumed":
-                subject = _("Palatinus: the game at table {table} goes on").format(table=notice.table)
-            case "over":
-                subject = _("Palatinus: the game at table {table} is over").format(table=notice.table)
+        subject = _(_SUBJECTS[notice.kind]).format(table=notice.table)
+        if notice.kind == "confirm":
+            form = _(
+                "Someone at table {table} wants to be called here when it is their turn. If that is you, "
+                "type there: notify {digits}. If not, ignore this: you will not hear from us again."
+            )
+            return subject, form.format(table=notice.table, digits=notice.digits) + "\n"
         lines = [f"{subject}."]
         if (seconds := notice.seconds) is not None:
             whole = seconds - seconds % (_HOUR if seconds > _HOUR else _MINUTE)

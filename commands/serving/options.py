@@ -18,7 +18,6 @@ from client.language import N_, WrongUse, _, labelled
 from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
 from commands import arguments
-from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE, SMTP_PASSWORD_VARIABLE
 from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
@@ -29,8 +28,8 @@ from server.tables.names import check_name
 
 # The files with passwords, and the variables of the environment that may have them instead.
 _PASSWORDS: Final[Mapping[str, str]] = {
-    "password-file": PASSWORD_VARIABLE,
-    "smtp-password-file": SMTP_PASSWORD_VARIABLE,
+    "password-file": arguments.PASSWORD_VARIABLE,
+    "smtp-password-file": arguments.SMTP_PASSWORD_VARIABLE,
 }
 # What the help calls a word, and how it is read: for types, and for some options.
 _WORDS: Final[Mapping[Any, tuple[str, Callable[[str], Any]]]] = {
@@ -90,7 +89,7 @@ class Option:
         """Return what the help says; `%(default)s` stands for the default."""
         text, variable = _(self.help), _PASSWORDS.get(self.key)
         if variable is not None:
-            text = f"{text} ({_(PASSWORD_HELP)})"
+            text = f"{text} ({_(arguments.PASSWORD_HELP)})"
         return text.format(port=arguments.SSH_PORT, variable=variable)
 
     def add_to(self, group: Any) -> argparse.Action:
@@ -435,6 +434,7 @@ def _known_option(key: str, value: object, known: Mapping[str, Option]) -> Optio
         return option
     from difflib import get_close_matches
 
+    similar = get_close_matches(key.replace("_", "-"), known, 1)
     if isinstance(value, dict):
         text = _(
             "{key} is a section, but sections are not supported: write all options above it, "
@@ -444,12 +444,11 @@ def _known_option(key: str, value: object, known: Mapping[str, Option]) -> Optio
         text = _(
             "the password belongs in a file of its own: write it there, and set password-file to its path"
         )
-    elif similar := get_close_matches(key.replace("_", "-"), known, 1):
-        form = _("{key} is not an option. Did you mean {similar}?")
-        raise ValueError(form.format(key=key, similar=similar[0]))
+    elif similar:
+        text = _("{key} is not an option. Did you mean {similar}?")
     else:
         text = _("{key} is not an option. See palatinus serve --help")
-    raise ValueError(text.format(key=key))
+    raise ValueError(text.format(key=key, similar="".join(similar)))
 
 
 def _in_toml(value: object) -> str:

@@ -20,7 +20,7 @@ import platformdirs
 
 from client.language import WrongUse, _, current_language
 from client.typed_text import describe_found_as, server_url
-from commands.access import PASSWORD_VARIABLE, password_of
+from commands.arguments import PASSWORD_VARIABLE, password_of
 from commands.guests.process import GatewayProcess, describe_ways_in, need_asyncssh
 from commands.levels import with_bots
 from commands.serving import options
@@ -256,7 +256,9 @@ def run_serve(arguments: argparse.Namespace) -> int:
             now = options.read_settings(arguments, _file(arguments))
             chosen = options.options_in(now)
             check_options(chosen)
-            return Renewal(server_config(chosen), chosen.verbose, _waiting(found, now))
+            changed = [new.option.key for old, new in zip(found, now, strict=True) if old.value != new.value]
+            waiting = tuple(key for key in changed if key not in _RENEWED)
+            return Renewal(server_config(chosen), chosen.verbose, waiting)
         except WrongUse as error:
             raise HostError("{reason}", reason=error) from error
 
@@ -282,14 +284,6 @@ def run_serve(arguments: argparse.Namespace) -> int:
     with contextlib.suppress(OSError):  # the terminal that it was started in may be gone
         print(_("Palatinus has stopped."), flush=True)
     return 0
-
-
-def _waiting(before: Sequence[options.Setting], now: Sequence[options.Setting]) -> tuple[str, ...]:
-    return tuple(
-        new.option.key
-        for old, new in zip(before, now, strict=True)
-        if old.value != new.value and new.option.key not in _RENEWED
-    )
 
 
 def _file(arguments: argparse.Namespace) -> Path | None:
