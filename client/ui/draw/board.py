@@ -11,7 +11,6 @@ A hex has straight sides and, where there is room, slopes above and below that a
 import functools
 import itertools
 import operator
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -79,26 +78,9 @@ NONE, FAINT, STRONG = range(3)  # how strong a line is: inside a tile and betwee
 Strokes: TypeAlias = dict[Point, int]  # the strength of the stroke that begins at a point
 
 
-def _box_characters() -> dict[tuple[int, int, int, int], str]:
-    """Return Unicode's box characters by the strengths of their arms: up, down, left, right."""
-    arms = {"UP": (0,), "DOWN": (1,), "LEFT": (2,), "RIGHT": (3,), "VERTICAL": (0, 1), "HORIZONTAL": (2, 3)}
-    weights = {"LIGHT": FAINT, "HEAVY": STRONG}
-    found: dict[tuple[int, int, int, int], str] = {}
-    for code in range(0x2500, 0x2580):
-        words = unicodedata.name(chr(code)).removeprefix("BOX DRAWINGS ").split()
-        if not {*words} <= {*arms, *weights, "AND"}:
-            continue  # double, dashed and curved lines
-        strengths = [NONE] * 4
-        for part in " ".join(words).split(" AND "):
-            named = [word for word in part.split() if word in weights]
-            weight = weights[named[0] if named else words[0]]
-            for arm in (arm for word in part.split() for arm in arms.get(word, ())):
-                strengths[arm] = weight
-        found[strengths[0], strengths[1], strengths[2], strengths[3]] = chr(code)
-    return found
-
-
-_BOXES: Final = _box_characters()
+# Unicode's box characters, in the order of the strengths of their arms: up, down, left, right.
+_CHARACTERS: Final = " ╶╺╴─╼╸╾━╷┌┍┐┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵└┕┘┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
+_BOXES: Final = dict(zip(itertools.product((NONE, FAINT, STRONG), repeat=4), _CHARACTERS, strict=True))
 _DOTTED: Final = {(FAINT, FAINT, NONE, NONE): "┊", (NONE, NONE, FAINT, FAINT): "┈"}
 
 

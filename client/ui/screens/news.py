@@ -69,13 +69,6 @@ _MISTYPED: Final = frozenset(
         *(Fault.NOT_IN_HAND, Fault.SOLDIER_DUE, Fault.NO_SUCH_FIELD, Fault.FIELD_TAKEN),
     }
 )
-_SCORED: Final = (
-    events.WolvesRevealed,
-    events.SoldierFled,
-    events.Captured,
-    events.HillScored,
-    events.GameEnded,
-)
 
 
 def at_table_page(ui: Ui, model: TableModel) -> Ui:
@@ -320,7 +313,7 @@ def _sentences(
     """
     told = []
     for number, event in enumerate(seen, start=first):
-        if not isinstance(event, _SCORED):
+        if not isinstance(event, events.ScoringEvent):
             sentence = games.describe_event(event, names)
             sentence = tables.by_stand_in(sentence) if number in stood_in else sentence
             told.append(tables.while_away(sentence) if number > left_at else sentence)

@@ -48,11 +48,9 @@ class LandColours:
 _BLACK, _WHITE = "#000000", "#ffffff"
 
 
-def _peoples(*backgrounds: str, foregrounds: tuple[str, ...]) -> dict[People, ColourPair]:
-    return {
-        people: ColourPair(*pair)
-        for people, pair in zip(People, zip(backgrounds, foregrounds, strict=True), strict=True)
-    }
+def _peoples(white: str, black: str, *backgrounds: str) -> dict[People, ColourPair]:
+    pairs = zip(People, backgrounds, (white, black, white, black, black), strict=True)
+    return {people: ColourPair(background, foreground) for people, background, foreground in pairs}
 
 
 def _tiles(*backgrounds: str) -> dict[Tile, str]:
@@ -61,17 +59,19 @@ def _tiles(*backgrounds: str) -> dict[Tile, str]:
 
 # Every people has its own background, so that it looks the same on every terminal. Eyes that lack one kind of
 # cone can tell them apart too: where they mix up hues, such as red and green, the brightness differs.
-_FOREGROUNDS: Final = (_WHITE, _BLACK, _WHITE, _BLACK, _BLACK)
 PEOPLE_COLOURS: Final[Mapping[Colours, Mapping[People, ColourPair]]] = {
-    Colours.TRUE: _peoples("#b81422", "#ffd92f", "#2346f0", "#5fd7af", "#b065b5", foregrounds=_FOREGROUNDS),
-    Colours.MANY: _peoples("#af0000", "#ffd700", "#0000ff", "#5fd7af", "#af5faf", foregrounds=_FOREGROUNDS),
+    Colours.TRUE: _peoples(_WHITE, _BLACK, "#b81422", "#ffd92f", "#2346f0", "#5fd7af", "#b065b5"),
+    Colours.MANY: _peoples(_WHITE, _BLACK, "#af0000", "#ffd700", "#0000ff", "#5fd7af", "#af5faf"),
     Colours.SIXTEEN: _peoples(
-        "ansired",
-        "ansibrightyellow",
-        "ansiblue",
-        "ansicyan",
-        "ansibrightmagenta",
-        foregrounds=("ansiwhite", "ansiblack", "ansiwhite", "ansiblack", "ansiblack"),
+        *(
+            "ansiwhite",
+            "ansiblack",
+            "ansired",
+            "ansibrightyellow",
+            "ansiblue",
+            "ansicyan",
+            "ansibrightmagenta",
+        )
     ),
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from xml.etree import ElementTree as ET
 
@@ -79,10 +80,23 @@ def test_the_document_is_up_to_date() -> None:
     assert text == made
 
 
+def test_the_lines_of_the_board_are_unicode_s_box_characters() -> None:
+    named = {"UP": (0,), "DOWN": (1,), "LEFT": (2,), "RIGHT": (3,), "VERTICAL": (0, 1), "HORIZONTAL": (2, 3)}
+    weights = {"LIGHT": FAINT, "HEAVY": STRONG}
+    for arms, character in _BOXES.items():
+        words = unicodedata.name(character).removeprefix("BOX DRAWINGS ").split()
+        drawn = [NONE] * 4
+        for part in " ".join(words).split(" AND "):
+            heavy = next((word for word in part.split() if word in weights), words[0])
+            for arm in (arm for word in part.split() for arm in named.get(word, ())):
+                drawn[arm] = weights[heavy]
+        assert tuple(drawn) == arms, character
+
+
 CELL, LINE, FONT, MARGIN = 8.4, 18.0, 14.0, 12.0
 SHARP = "rect, path { shape-rendering: crispEdges; }"
 GROUND, TEXT = "#16181d", "#d5d8de"
-ARMS = {character: arms for arms, character in (*_BOXES.items(), *_DOTTED.items())}
+ARMS = {character: arms for arms, character in (*_BOXES.items(), *_DOTTED.items()) if any(arms)}
 WIDTHS = {FAINT: "1", STRONG: "2.4"}
 HALVES = {"▐": 0.5, "▌": 0.0}  # where the filled half of the cell begins
 
@@ -174,7 +188,7 @@ def _rectangle(root: ET.Element, x: float, y: float, width: float, fill: str) ->
     )
 
 
-def _arms(x: float, y: float, arms: tuple[int, int, int, int]) -> Iterator[tuple[str, str]]:
+def _arms(x: float, y: float, arms: tuple[int, ...]) -> Iterator[tuple[str, str]]:
     """Yield the width and the path of each arm of a box character: up, down, left, right."""
     middle, centre = x + CELL / 2, y + LINE / 2
     ends = ((middle, y), (middle, y + LINE), (x, centre), (x + CELL, centre))
