@@ -91,6 +91,8 @@ def connect(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     )
     try:
         database.execute(f"PRAGMA synchronous = {durable.upper()}")
+        # What is deleted does not stay in the file: Debian's SQLite does so by default, others do not.
+        database.execute("PRAGMA secure_delete = ON")
         # Checkpoints wait for the disk, so the journal chooses when to make them.
         database.execute("PRAGMA wal_autocheckpoint = 0")
         # KiB: whatever is read again, such as the upper pages of indexes, fits. The default keeps 2,000.

@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import random
 import re
+import sqlite3
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -372,8 +373,21 @@ async def test_the_address_stays_with_the_player() -> None:
 
 
 @pytest.mark.parametrize("how", ["leaves", "is removed", "has another one", "is called no more"])
-async def test_an_address_is_not_kept_longer_than_its_player(how: str, tmp_path: Path) -> None:
-    """The seat is free, a bot has it, or the player is called elsewhere: the journal forgets the address."""
+async def test_an_address_is_not_kept_longer_than_its_player(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seat is free, a bot has it, or the player is called elsewhere: the journal forgets the address.
+
+    Even where SQLite leaves in the file what is deleted, unless it is told otherwise.
+    """
+    connect = sqlite3.connect
+
+    def connect_elsewhere(*place: Any, **options: Any) -> sqlite3.Connection:
+        database: sqlite3.Connection = connect(*place, **options)
+        database.execute("PRAGMA secure_delete = OFF")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", connect_elsewhere)
     async with (
         called_by_url(tmp_path) as called,
         running(called.config) as server,
@@ -397,6 +411,7 @@ async def test_an_address_is_not_kept_longer_than_its_player(how: str, tmp_path:
         assert len(entries) == table.state.entry_count
         kept = [entry.address for entry in entries if isinstance(entry, NoticesTo)]
         assert kept == ([called.url.replace("secret", "other")] if how == "has another one" else [])
+    assert b"secret-topic" not in (tmp_path / FILE_NAME).read_bytes()
 
 
 async def test_codes_are_sent_at_a_limited_rate() -> None:
