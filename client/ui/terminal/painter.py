@@ -59,20 +59,11 @@ def _tiles(*backgrounds: str) -> dict[Tile, str]:
 
 # Every people has its own background, so that it looks the same on every terminal. Eyes that lack one kind of
 # cone can tell them apart too: where they mix up hues, such as red and green, the brightness differs.
+_SIXTEEN: Final = ("white", "black", "red", "brightyellow", "blue", "cyan", "brightmagenta")
 PEOPLE_COLOURS: Final[Mapping[Colours, Mapping[People, ColourPair]]] = {
     Colours.TRUE: _peoples(_WHITE, _BLACK, "#b81422", "#ffd92f", "#2346f0", "#5fd7af", "#b065b5"),
     Colours.MANY: _peoples(_WHITE, _BLACK, "#af0000", "#ffd700", "#0000ff", "#5fd7af", "#af5faf"),
-    Colours.SIXTEEN: _peoples(
-        *(
-            "ansiwhite",
-            "ansiblack",
-            "ansired",
-            "ansibrightyellow",
-            "ansiblue",
-            "ansicyan",
-            "ansibrightmagenta",
-        )
-    ),
+    Colours.SIXTEEN: _peoples(*(f"ansi{name}" for name in _SIXTEEN)),
 }
 
 # Few of the 256 colours are dark or light. These are among the 256, so that none is rounded to another.
