@@ -75,13 +75,14 @@ HUGE: Final = Scale(across=14, slope=1, body=3)
 
 NONE, FAINT, STRONG = range(3)  # how strong a line is: inside a tile and between tiles
 
-Strokes: TypeAlias = dict[Point, int]  # the strength of the stroke that begins at a point
-
 
 # Unicode's box characters, in the order of the strengths of their arms: up, down, left, right.
 _CHARACTERS: Final = " ╶╺╴─╼╸╾━╷┌┍┐┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵└┕┘┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
 _BOXES: Final = dict(zip(itertools.product((NONE, FAINT, STRONG), repeat=4), _CHARACTERS, strict=True))
-_DOTTED: Final = {(FAINT, FAINT, NONE, NONE): "┊", (NONE, NONE, FAINT, FAINT): "┈"}
+_DOTTED: Final[dict[tuple[int, ...], str]] = {
+    (FAINT, FAINT, NONE, NONE): "┊",
+    (NONE, NONE, FAINT, FAINT): "┈",
+}
 
 
 def _sides(scale: Scale, cell: Hex) -> Iterator[tuple[Hex, list[Point]]]:
@@ -140,32 +141,24 @@ def grounds(scale: Scale) -> Mapping[Point, int]:
 @functools.lru_cache(maxsize=64)
 def borders(scale: Scale, laid: frozenset[int], *, ascii_only: bool) -> Mapping[Point, tuple[str, bool]]:
     """Return the characters of all lines, and whether each is strong, with tiles laid at these positions."""
-    across: Strokes = {}
-    down: Strokes = {}
+    arms: defaultdict[Point, list[int]] = defaultdict(lambda: [NONE] * 4)  # up, down, left, right
     for cell in HEX_POSITIONS:
         for (dq, dr), corners in _sides(scale, cell):
             strength = _strength(laid, cell, (cell[0] + dq, cell[1] + dr))
             for (x0, y0), (x1, y1) in itertools.pairwise(corners):
                 for x in range(min(x0, x1), max(x0, x1)):
-                    across[x, y0] = strength
+                    arms[x, y0][3] = arms[x + 1, y0][2] = strength
                 for y in range(min(y0, y1), max(y0, y1)):
-                    down[x0, y] = strength
+                    arms[x0, y][1] = arms[x0, y + 1][0] = strength
     drawn: dict[Point, tuple[str, bool]] = {}
-    for y in range(scale.height):
-        for x in range(scale.width):
-            arms = (
-                down.get((x, y - 1), NONE),
-                down.get((x, y), NONE),
-                across.get((x - 1, y), NONE),
-                across.get((x, y), NONE),
-            )
-            if any(arms):
-                character = _in_ascii(arms, x) if ascii_only else _DOTTED.get(arms) or _BOXES[arms]
-                drawn[x, y] = character, STRONG in arms
+    for (x, y), strengths in arms.items():
+        if any(here := tuple(strengths)):
+            character = _in_ascii(here, x) if ascii_only else _DOTTED.get(here) or _BOXES[here]
+            drawn[x, y] = character, STRONG in here
     return drawn
 
 
-def _in_ascii(arms: tuple[int, int, int, int], column: int) -> str:
+def _in_ascii(arms: tuple[int, ...], column: int) -> str:
     """Return the ASCII character for a line; faint ones are dotted."""
     strong = STRONG in arms
     if arms[0] == arms[1] == NONE:
