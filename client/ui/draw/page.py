@@ -362,7 +362,7 @@ def settings(keys_and_words: Iterable[tuple[str, str]], width: int, style: str =
     return rows
 
 
-_AROUND_A_LIST: Final = 9  # lines of a whole page that a short list leaves out, at most
+_AROUND_A_LIST: Final = 24  # lines of a whole page that a short list leaves out, at most
 
 
 class ServerScreen(Screen):

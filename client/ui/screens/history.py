@@ -104,13 +104,13 @@ class HistoryPage(ListScreen):
         rows = [EMPTY, line(f"  {heading}", "class:heading")]
         best = indented(_best(games), width, "class:faint")
         own = indented(self.own, width, "class:faint") if self.own else []
-        others = _OTHERS + max(len(best), _LEAST_BEST) + len(own)
+        points = describe_points(games[chosen])
+        shown = cut(_row(games[chosen], for_codes, width - 2), width - 2)
+        below = [] if points in shown else indented(points, width)
+        others = _OTHERS + max(len(best), _LEAST_BEST) + len(own) + len(below)
         for at in lines_around(chosen, len(games), pane.height - others):
-            words = _row(games[at], for_codes, width - 2)
-            row = choice(words, pane.glyphs, width, chosen=at == chosen)
-            rows.append(clickable(row, ChooseLine(at), width))
-            if at == chosen and get_cwidth(words) > width - 2:
-                rows += indented(describe_points(games[at]), width)
+            row = choice(_row(games[at], for_codes, width - 2), pane.glyphs, width, chosen=at == chosen)
+            rows += [clickable(row, ChooseLine(at), width), *(below if at == chosen else ())]
         return [*rows, EMPTY, *best, *own]
 
 

@@ -139,6 +139,8 @@ def test_the_standings_of_many_players_are_shown_whole() -> None:
     )
     screen = seen.screen_of(Ui("", page=HistoryPage(games)), TableModel())
     assert all(f"{name}: " in screen for name in names)
+    small = seen.screen_of(Ui("", page=HistoryPage(games)), TableModel(), 40, 12)
+    assert "won" not in small  # games fill it
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
