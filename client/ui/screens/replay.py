@@ -18,7 +18,7 @@ from client.ui.frame import (
     READ_ON,
     Line,
     chips,
-    cut,
+    dotted,
     ends,
     first_rows,
     line,
@@ -194,7 +194,7 @@ class Replay(GamePage):
             describe_company(self.company),
             self.stage(pane.model),
         )
-        return ", ".join(filter(None, told))
+        return f" {pane.glyphs.dot} ".join(filter(None, told))
 
     def title(self, pane: Pane) -> Line:
         dot = f" {pane.glyphs.dot} "
@@ -534,7 +534,7 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> list[Line]:
 
 def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> Line:
     if (chances := analysis.at(replay.stop)) is None:
-        return line(cut(f" {_outside(replay, analysis)}", width), "class:faint")
+        return line(dotted(f" {_outside(replay, analysis)}", width), "class:faint")
     peoples = zip(view.start.peoples, chances, strict=True)
     return sum(
         (part for own, chance in peoples for part in (chips(own[:1]), line(f" {percent(chance)} "))), EMPTY
