@@ -16,7 +16,7 @@ from client.ui.draw.page import line_chosen, lines_around, short_list, with_news
 from client.ui.frame import EMPTY, Line, chips, clickable, line, padded, paragraphs, width_of, wrapped
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
 from client.ui.requests import Request
-from client.ui.state import LinePrompt, Mute, Notice, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui
+from client.ui.state import LinePrompt, Mute, Notice, Outcome, Overlay, Pane, TypedLine, Ui
 from client.ui.texts import tables
 from client.ui.texts.pieces import PEOPLES
 from engine.pieces import People
@@ -94,14 +94,14 @@ class TableMenu(Overlay):
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        lines = _choices(self.page, ui, model)
+        lines = [*choices(self.page, ui, model)]
         if (there := line_chosen(action, self.chosen, len(lines))) is not None:
             return replace(ui, overlay=replace(self, chosen=there)), None
         match action:
             case Act.CONFIRM | ChooseLine() if self.chosen < len(lines):
                 return _effect(ui, lines[self.chosen].effect)
             case Act.CANCEL if self.page is not MenuPage.MAIN:
-                main = _choices(MenuPage.MAIN, ui, model)
+                main = [*choices(MenuPage.MAIN, ui, model)]
                 at = next((at for at, each in enumerate(main) if each.effect is self.page), 0)
                 return replace(ui, overlay=TableMenu(chosen=at)), None
             case Act.CANCEL | Act.MENU:
@@ -116,7 +116,7 @@ class TableMenu(Overlay):
         return (_(self.page.value), *filter(None, [_who_may(self, model)]))
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        lines = _choices(self.page, ui, model)
+        lines = [*choices(self.page, ui, model)]
         return [labelled(each.text, each.about) if each.about else each.text for each in lines]
 
     def at_option(self, number: int) -> Self:
@@ -148,18 +148,8 @@ def with_mute(ui: Ui, mute: Mute) -> Ui:
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
-def _choices(page: MenuPage, ui: Ui, model: TableModel) -> list[MenuLine]:
-    return [*choices(page, model, ui.capabilities.levels, ui.talk, ui.capabilities.notices)]
-
-
-def choices(
-    page: MenuPage,
-    model: TableModel,
-    levels: Sequence[str],
-    talk: TalkLog,
-    notices: Sequence[messages.NoticeKind] = (),
-) -> Iterator[MenuLine]:
-    """Yield the lines of a menu page, with the levels of the server's bots, and where it sends `notices`."""
+def choices(page: MenuPage, ui: Ui, model: TableModel) -> Iterator[MenuLine]:
+    """Yield the lines of a menu page."""
     state = model.state
     if state is None:
         return
@@ -169,7 +159,7 @@ def choices(
 
     match page:
         case MenuPage.MAIN:
-            yield from _main(model, state, levels, notices)
+            yield from _main(ui, model, state)
         case MenuPage.STARTING:
             names = tables.names_of(state, 0)
             for seat in (None, *(seat for seat, each in enumerate(state.seats) if each.name is not None)):
@@ -182,7 +172,7 @@ def choices(
         case MenuPage.PEOPLE:
             yield from _peoples(model, state)
         case MenuPage.BOT:
-            for level in levels:
+            for level in ui.capabilities.levels:
                 yield MenuLine(
                     describe_level(level), messages.SeatBot(NEW, level), about=describe_temper(level)
                 )
@@ -202,7 +192,7 @@ def choices(
                     tables.spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number)
                 )
         case MenuPage.MUTE:
-            yield from _mutes(model, state, talk)
+            yield from _mutes(ui, model, state)
         case MenuPage.END:
             yield MenuLine(_("no, play on"), MenuPage.MAIN)
             yield MenuLine(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW))
@@ -210,12 +200,7 @@ def choices(
             assert_never(page)
 
 
-def _main(
-    model: TableModel,
-    state: messages.TableState,
-    levels: Sequence[str],
-    notices: Sequence[messages.NoticeKind],
-) -> Iterator[MenuLine]:
+def _main(ui: Ui, model: TableModel, state: messages.TableState) -> Iterator[MenuLine]:
     host = model.seat == state.host
     running, gathering = state.stage == "playing", state.stage == "gathering"
 
@@ -249,11 +234,11 @@ def _main(
     yield from _wishes(model, state)
     if state.watching or speakers(model, state):
         yield MenuLine(_("mute or unmute"), MenuPage.MUTE)
-    if notices and model.seat is not None and state.stage != "over":
-        yield _of_notices(model.notices, notices)
+    if ui.capabilities.notices and model.seat is not None and state.stage != "over":
+        yield _of_notices(model.notices, ui.capabilities.notices)
     frees = _("remove a player") if gathering else _("free the seat of a player who is away")
     of_host: tuple[tuple[object, str, Effect], ...] = (
-        (gathering and levels and free_seats(state), _("seat a bot"), MenuPage.BOT),
+        (gathering and ui.capabilities.levels and free_seats(state), _("seat a bot"), MenuPage.BOT),
         (gathering, _("swap two seats"), MenuPage.SWAP),
         (gathering, _("shuffle the seats"), messages.Arrange(NEW, None)),
         (running and to_be_substituted(model, state), _(SUBSTITUTE), MenuPage.SUBSTITUTE),
@@ -370,15 +355,15 @@ def speakers(model: TableModel, state: messages.TableState) -> list[int]:
     return _others(model, state, lambda each: each.level is None)
 
 
-def _mutes(model: TableModel, state: messages.TableState, talk: TalkLog) -> Iterator[MenuLine]:
+def _mutes(ui: Ui, model: TableModel, state: messages.TableState) -> Iterator[MenuLine]:
     """Yield for everybody else at the table whether the player hears them."""
     players = (state.seats[seat].name for seat in speakers(model, state))
     watching = [tables.spectator_name(each.number, each.name) for each in state.watching]
-    gone = talk.muted.difference(name.casefold() for name in (*tables.names_of(state, 0), *watching))
+    gone = ui.talk.muted.difference(name.casefold() for name in (*tables.names_of(state, 0), *watching))
     for name in (None, *players, *watching, *sorted(gone)):
         who = _("all spectators") if name is None else name
-        form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
-        yield MenuLine(form.format(name=who), Mute(name, on=talk.hears(name)))
+        form = _("{name}: heard") if ui.talk.hears(name) else _("{name}: muted")
+        yield MenuLine(form.format(name=who), Mute(name, on=ui.talk.hears(name)))
 
 
 def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
@@ -411,7 +396,7 @@ def _at(state: messages.TableState, seat: int) -> str:
 def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
     ui, model, width = pane.ui, pane.model, pane.width
     rows = [EMPTY, line(f"  {_(menu.page.value)}", "class:heading"), EMPTY]
-    lines = _choices(menu.page, ui, model)
+    lines = [*choices(menu.page, ui, model)]
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
     for at in lines_around(menu.chosen, len(lines), pane.height - 6 - max(len(below), 1)):
@@ -433,7 +418,7 @@ def _small_menu(menu: TableMenu, pane: Pane) -> list[Line]:
     """Return the part of the menu around the line that the player is on, for a small window."""
     ui, model, width = pane.ui, pane.model, pane.width
     rows = [line(row, "class:heading") for row in wrapped(_(menu.page.value), width)]
-    for at, choice in enumerate(_choices(menu.page, ui, model)):
+    for at, choice in enumerate(choices(menu.page, ui, model)):
         chosen = at == menu.chosen
         style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
         for part, words in enumerate(wrapped(choice.text, width - 2)):

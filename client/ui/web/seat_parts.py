@@ -22,7 +22,7 @@ from client.ui.screens.menu import (
     free_seats,
 )
 from client.ui.screens.scoring import LEAVE, REMATCH
-from client.ui.state import TalkLog, TypedLine
+from client.ui.state import Capabilities, TypedLine, Ui
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
@@ -43,9 +43,9 @@ class SeatPage:
 
     def __init__(self, state: messages.TableState, view: View | None, hand: PlayerHand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
-        self.model.notices, self._kinds = hand.notices, hand.kinds
+        self.model.notices, self._state, self._view = hand.notices, state, view
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
-        self._state, self._view, self._levels = state, view, hand.levels
+        self._ui = Ui("", capabilities=Capabilities(levels=tuple(hand.levels), notices=tuple(hand.kinds)))
         chosen = hand.choice
         fields = {} if view is None else view.layout.fields
         self._free = {cell: field for cell, field in fields.items() if view and field not in view.placed}
@@ -116,8 +116,8 @@ class SeatPage:
         state, seat = self._state, self.model.seat
         if seat == state.host and not any(each.name is None or each.kept for each in state.seats):
             yield button(_("Start the game"), messages.StartGame(NEW), main=True)
-        elif seat == state.host and self._levels and free_seats(state):
-            yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(tuple(self._levels))))
+        elif seat == state.host and self._ui.capabilities.levels and free_seats(state):
+            yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.capabilities.levels)))
         if seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
 
@@ -162,7 +162,7 @@ class SeatPage:
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []
-        for choice in choices(page, self.model, self._levels, TalkLog(), self._kinds):
+        for choice in choices(page, self._ui, self.model):
             effect = choice.effect
             if isinstance(effect, messages.FromClient):
                 lines.append(button(choice.text, effect))
@@ -190,7 +190,7 @@ class SeatPage:
         elif notices.state == "unreachable":
             yield element("p", describe_notices(notices))
         leaving = button(_("send me a code"), messages.CallMe(NEW, "-", current_language()))
-        which = describe_addresses(self._kinds)
+        which = describe_addresses(self._ui.capabilities.notices)
         yield _field_to_open(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
 
 

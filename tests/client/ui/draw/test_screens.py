@@ -49,7 +49,6 @@ from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import SeatSummary, TableState, TableSummary
 from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import (
-    LEVELS,
     PAGES,
     SIZES,
     TABLES,
@@ -419,7 +418,7 @@ def test_what_is_asked_and_typed_is_seen_in_every_window(language: str) -> None:
 @pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
 def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -> None:
     ui, model = menu()
-    lines = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, ui.talk)]
+    lines = [choice.text for choice in choices(MenuPage.MAIN, ui, model)]
     for at, words in enumerate(lines):
         frame = drawn(replace(ui, overlay=TableMenu(chosen=at)), model, UNICODE, *size)
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]

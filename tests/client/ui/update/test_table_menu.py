@@ -22,7 +22,7 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update, at_other_table, at_table_page, occasions, with_name_refusal
 from client.ui.screens.playing import Ended
-from client.ui.state import Mute, Outage, TalkLog, Ui
+from client.ui.state import Capabilities, Mute, Outage, TalkLog, Ui
 from client.ui.texts.tables import describe_absence
 from client.ui.texts.times import moment_named
 from engine.events import TakenBack
@@ -62,11 +62,11 @@ def running(seat: int = 0) -> tuple[Ui, TableModel]:
     )
 
 
-LEVELS = ("random", "greedy")
+BARE = Ui("Ann", capabilities=Capabilities(levels=("random", "greedy")))
 
 
 def effects(page: MenuPage, model: TableModel) -> list[object]:
-    return [choice.effect for choice in choices(page, model, LEVELS, TalkLog())]
+    return [choice.effect for choice in choices(page, BARE, model)]
 
 
 def test_a_bot_is_no_player_in_the_menu() -> None:
@@ -234,7 +234,7 @@ def test_a_holiday_is_taken_announced_and_ended() -> None:
     assert seen.request_after(ui, model, *typed("holiday off")) == messages.TakeHoliday(NEW, on=False)
     assert seen.request_after(ui, model, *typed("holidays 10")) == messages.ChangeSetting(NEW, Holidays(10))
     assert seen.after(ui, model, *typed("holidays 99")).notice is not None
-    texts = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, TalkLog())]
+    texts = [choice.text for choice in choices(MenuPage.MAIN, BARE, model)]
     assert "take a holiday (7 days): your clock stands until you move or end it" in texts
     assert "holiday of each player: 7 days" in texts
     until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
@@ -299,7 +299,7 @@ def test_a_move_is_taken_back_among_people() -> None:
 
 def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
     ui, model = gathering(1)
-    assert not any("called" in each.text for each in choices(MenuPage.MAIN, model, LEVELS, ui.talk))
+    assert not any("called" in each.text for each in choices(MenuPage.MAIN, BARE, model))
     ui = replace(ui, capabilities=replace(ui.capabilities, notices=("mail", "url")))
     at = len(effects(MenuPage.MAIN, model))
 
@@ -491,15 +491,15 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert kept(told(ui, "mute spectators", "unmute spectators")) == ["hi", "oh", "hm"]
     muted = told(ui, "mute Bob")
     assert seen.notice_of(muted) == "You no longer hear Bob."
-    effects_now = [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, muted.talk)]
+    effects_now = [choice.effect for choice in choices(MenuPage.MUTE, muted, model)]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
     again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
     assert kept(seen.after(again, model, "enter")) == ["hi", "oh", "hm"]
     rematch = TableModel("ABCD", Seat(0), state=model.state)
     assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
     assert at_table_page(muted, rematch).talk.hears("Bob")  # at another table
-    left = TalkLog(muted=frozenset({"eve"}))
-    assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, model, LEVELS, left)]
+    left = replace(muted, talk=TalkLog(muted=frozenset({"eve"})))
+    assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, left, model)]
     for line in ("mute", "mute Ann", "mute nobody", "unmute"):
         assert seen.is_refused(told(ui, line))
 
