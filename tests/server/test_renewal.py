@@ -29,6 +29,7 @@ from server.errors import StartError
 from server.monitoring.logs import describe
 from server.net import access
 from server.net.access import AccessControl, load_certificate
+from tests.cases import cases
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, eventually
@@ -216,37 +217,17 @@ def openssl(*words: str) -> None:
 
 async def test_what_is_wrong_with_a_certificate_is_told_in_words(tmp_path: Path) -> None:
     certify(tmp_path)
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    other = tmp_path / "other"
-    other.mkdir()
-    certify(other)
-    encrypted, short, ec = tmp_path / "encrypted.pem", tmp_path / "short.pem", tmp_path / "ec.pem"
+    cert, key, encrypted = (tmp_path / f"{name}.pem" for name in ("cert", "key", "encrypted"))
+    for name in ("other", "folder.pem"):
+        (tmp_path / name).mkdir()
+    certify(tmp_path / "other")
     openssl("pkcs8", "-topk8", "-in", str(key), "-out", str(encrypted), "-passout", "pass:secret")
-    openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(ec))
-    short.write_bytes(cert.read_bytes()[:200] + b"\n")
-    unreadable = tmp_path / "folder.pem"
-    unreadable.mkdir()
-    for options, told in (
-        ((cert, encrypted), f"the key in {encrypted} is encrypted. Decrypt it with: openssl pkey"),
-        (
-            (cert, other / "key.pem"),
-            f"the key in {other}/key.pem does not belong to the certificate in {cert}",
-        ),
-        ((cert, ec), f"the key in {ec} does not belong to the certificate in {cert}"),
-        ((cert, cert), f"{cert} contains no private key (PEM) for the certificate"),
-        (
-            (cert, None),
-            f"{cert} contains a certificate but no private key. Name the key's file with --tls-key",
-        ),
-        ((key, key), f"{key} contains no certificate (PEM)"),
-        ((unreadable, key), f"cannot read {unreadable}: Is a directory"),
-        ((cert, unreadable), f"cannot read {unreadable}: Is a directory"),
-        ((cert, tmp_path / "missing"), f"cannot read {tmp_path}/missing: No such file"),
-        ((short, key), f"cannot use the certificate {short}: "),
-    ):
+    openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(tmp_path / "ec.pem"))
+    (tmp_path / "short.pem").write_bytes(cert.read_bytes()[:200] + b"\n")
+    for chain, private, told in cases(__file__, "certificates"):
         with pytest.raises(StartError) as error:
-            load_certificate(*options)
-        assert told in str(error.value)
+            load_certificate(tmp_path / chain, None if private == "-" else tmp_path / private)
+        assert told.replace("FOLDER", str(tmp_path)) in str(error.value)
     for files, told in (
         (("--tls-cert", cert, "--tls-key", encrypted), "is encrypted"),
         (("--tls-key", key), "cert"),
