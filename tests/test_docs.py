@@ -256,7 +256,7 @@ def test_every_rule_that_is_cited_exists() -> None:
     """Whether code, tests or documents cite it: a heading, an item, or a row of the rulings."""
     known = re.findall(rf"^(?:## |- \*\*|\| )({RULE})", RULES, re.MULTILINE)
     assert len(known) == len(set(known))
-    code = [file for folder in CODE for file in (ROOT / folder).rglob("*.py")]
+    code = [file for folder in CODE for kind in ("py", "txt") for file in (ROOT / folder).rglob(f"*.{kind}")]
     for file in (ROOT / "palatinus.py", *code, *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
         cited = {*re.findall(RULE, file.read_text(encoding="utf-8"))}
         assert not cited - {*known}, file

@@ -86,98 +86,38 @@ def scoring(
 # -- R5: soldiers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("pieces", "acts"),
-    [
-        # R5.1: all beside it count, of every owner and on every tile, but none farther away.
-        ("A1 0s, A2 0m, B4 1f, B5 2f, G3 1f, A5 1m, B6 2m, A3 2m", "A1 takes B4 B5 G3, not A2"),
-        # R5.2: it flees from equal numbers.
-        ("A1 0s, A2 1m, B4 2f", "A1 flees"),
-        ("A1 0s, A2 0m, B4 0f, B5 1m, A6 1f", "A1 flees"),
-        # R9.8: none equals none, and a soldier is neither merchant nor farmer.
-        ("A1 0s", "A1 flees"),
-        ("A1 0s, A2 1s", "A1 flees; A2 flees"),
-        # R5.3: its own owner's pieces are taken, too, and the smaller group stays.
-        ("A1 0s, A2 0m, B4 1m, B5 2f", "A1 takes A2 B4, not B5"),
-        # R5: a captive is gone for later hills, and an earlier hill acts first.
-        ("A1 0s, A2 1f, B4 2s", "A1 takes A2; B4 flees"),
-        ("A3 0s, C5 1m, C4 1s", "A3 takes C5; C4 flees"),
-        # R5.4, R5.5, R9.9: at the same time; the captor first from the arrow has the piece.
-        ("A3 0s, A1 1s, A2 2m", "A1 takes A2; A3 shares A2"),
-        # R5.4: a flight does not hide a piece that both see, and soldiers do not count for one another.
-        ("A1 0s, A2 2m, B5 2f, A3 1s, C5 1m", "A1 flees; A3 takes A2 C5"),
-        ("A2 0s, A1 1s, A3 2s, C6 1m", "A1 flees; A2 takes C6; A3 flees"),
-    ],
-)
-def test_what_soldiers_do(pieces: str, acts: str) -> None:
+@pytest.mark.parametrize(("pieces", "acts", "_why"), cases(__file__, "soldiers"))
+def test_what_soldiers_do(pieces: str, acts: str, _why: str) -> None:
     assert scoring(pieces).acts() == acts
 
 
-@pytest.mark.parametrize(
-    ("pieces", "captives", "ones"),
-    [
-        ("A1 0s, A2 1m, B4 2f", (0, 0, 0), (0, 0, 0)),  # R5.2: a flight gives nothing
-        ("A1 0s, A2 0m, B4 1m, B5 2f", (2, 0, 0), (0, 0, 0)),  # R5.3
-        ("A3 0s, A1 1s, A2 2m", (0, 1, 0), (1, 0, 0)),  # R5.5: the other captor takes a disc worth 1
-        ("A1 1s, A3 1s, A2 2m", (0, 1, 0), (0, 1, 0)),  # R5.5: even if the captive is its owner's already
-    ],
-)
-def test_who_gets_captives_and_discs(pieces: str, captives: tuple[int, ...], ones: tuple[int, ...]) -> None:
+def numbers(text: str) -> list[int]:
+    return [int(each) for each in text.split()]
+
+
+@pytest.mark.parametrize(("pieces", "captives", "ones", "_why"), cases(__file__, "captives"))
+def test_who_gets_captives_and_discs(pieces: str, captives: str, ones: str, _why: str) -> None:
     tallies = scoring(pieces).tallies
-    assert tuple(each.captives for each in tallies) == captives
-    assert tuple(each.ones for each in tallies) == ones
+    assert [each.captives for each in tallies] == numbers(captives)
+    assert [each.ones for each in tallies] == numbers(ones)
 
 
 # -- R6: control ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("pieces", "terms"),
-    [
-        # R5.2: the field of a fled soldier is empty, on this hill and on later ones.
-        (
-            "A1 0s, A2 1f, B4 1m",
-            {"A2": "empty A1 2, empty A3 2, empty C5 2, empty C6 2, own-spring A2 2, spring A1 2"},
-        ),
-        ("A1 0s, B5 1m, B4 2f", {"B5": "farmer B4 2"}),
-        # R5.3: so is a captive's, and a soldier that captures stays beside the merchants of both.
-        ("A1 0s, A2 0m, B4 1m, B5 2f", {"B5": "empty B4 2, empty B6 2, empty G2 2, empty G3 2, spring A1 2"}),
-        ("A1 0s, A2 1f, B4 1f, A6 1m, B5 2m, G3 2f", {"A6": "soldier A1 3", "B5": "soldier A1 3"}),
-        # R6.1: each looks across its tile's edge. R6.2: 1 for a merchant, 2 for a farmer, 3 for a soldier.
-        (
-            "A1 0m, A2 0m, B4 1f, B5 2s, B6 1f, G2 1f",
-            {"A1": "farmer B4 2, merchant A2 1, soldier B5 3", "A2": "farmer B4 2, merchant A1 1"},
-        ),
-        # R6.3: 2 for an empty field, 2 for a spring, occupied or not, so 4 for an empty one.
-        ("A3 0f, A2 1m, C5 1m, D1 1m", {"A3": "empty A4 2, empty D6 2, spring A2 2"}),
-        ("D4 0f", {"D4": "empty D3 2, empty D5 2, spring D3 2"}),
-        # R6.3: 2 for a spring on its own field.
-        ("D3 0f, D2 1m, D4 1m", {"D3": "own-spring D3 2, spring D2 2"}),
-    ],
-)
-def test_what_gives_influence(pieces: str, terms: dict[str, str]) -> None:
-    outcome = scoring(pieces)
-    assert {field: outcome.terms(field) for field in terms} == terms
+@pytest.mark.parametrize(("pieces", "field", "terms", "_why"), cases(__file__, "influence"))
+def test_what_gives_influence(pieces: str, field: str, terms: str, _why: str) -> None:
+    assert scoring(pieces).terms(field) == terms
 
 
 @pytest.mark.parametrize(
-    ("pieces", "hill", "influence", "leaders", "points"),
-    [
-        ("A1 0m, B5 1m", "A", (1, 0, 0), (0,), [6, 5, 0]),  # R6.1: a piece counts for its own hill alone
-        ("A1 0s, B5 1m", "A", (0, 0, 0), (), [1, 0, 0]),  # R6.4: a soldier, even one that stays, gives none
-        ("A3 0f, A5 1m, A4 1m", "A", (10, 4, 0), (0,), [6, 0, 0]),  # R6.5: the most takes the laurel
-        ("A1 0m, A2 1m", "A", (1, 1, 0), (0, 1), [2, 2, 0]),  # R6.5: tied players take a disc worth 2 each
-        ("A1 0m", "A", (0, 0, 0), (), [0, 0, 0]),  # R6.5: no influence is not a tie
-        # R6.6: influence starts from zero on each hill, and is not points.
-        ("A3 0f, A4 0f, B1 1m, B2 1m, B6 0m", "B", (1, 3, 0), (1,), [6, 5, 0]),
-    ],
+    ("pieces", "hill", "influence", "leaders", "points", "_why"), cases(__file__, "control")
 )
-def test_who_controls(
-    pieces: str, hill: str, influence: tuple[int, ...], leaders: tuple[int, ...], points: list[int]
-) -> None:
+def test_who_controls(pieces: str, hill: str, influence: str, leaders: str, points: str, _why: str) -> None:
     outcome = scoring(pieces)
-    assert (outcome.hill(hill).influence, outcome.hill(hill).leaders) == (influence, leaders)
-    assert [each.points for each in outcome.tallies] == points
+    found = outcome.hill(hill)
+    assert [[*found.influence], [*found.leaders]] == [numbers(influence), numbers(leaders)]
+    assert [each.points for each in outcome.tallies] == numbers(points)
 
 
 def test_hills_are_scored_in_order() -> None:

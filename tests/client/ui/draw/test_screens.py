@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
-from string import ascii_uppercase, digits
 
 import pytest
 from hypothesis import given
@@ -20,7 +19,7 @@ from client.tables.table import Back, TableModel
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
 from client.ui.draw.page import news_lines
-from client.ui.frame import Frame, plain
+from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine, Hover, PointAt
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import HistoryPage
@@ -535,51 +534,12 @@ def test_colours(name: str) -> None:
     """All palettes are in one file, since they differ only in how a style looks."""
     ui, model = SCREENS[name]()
     frame = drawn(ui, model, UNICODE, 80, 24)
-    parts = {style: _parts(style) for content in frame.lines for style, *_ in content}
-    letters = _letters({above for _, above in parts.values()})
-    tiles = _grid(frame, {style: ground[-1:] for style, (ground, _) in parts.items()})
-    above = _grid(frame, {style: letters[above] for style, (_, above) in parts.items()})
-    grounds = {ground: ground[-1] for ground, _ in sorted(parts.values()) if ground}
-    key = _key({**letters, **grounds})
-    seen.assert_screen(
-        f"{name}-colours", "\n".join((seen.text_of(frame), *([tiles] if grounds else []), above, key))
-    )
-
-
-def _parts(style: str) -> tuple[str, str]:
-    """Return the class of the tile below a style, if any, and its other classes."""
-    first, _, others = style.partition(" ")
-    return (first, others) if first.startswith("class:tile-") else ("", style)
-
-
-def _grid(frame: Frame, letters: dict[str, str]) -> str:
-    """Return the screen with the letter of its style in every cell."""
-    rows = (
-        "".join((letters[style] or " ") * get_cwidth(text) for style, text, _ in row) for row in frame.lines
-    )
-    return "".join(f"{row.rstrip()}\n" for row in rows)
-
-
-def _letters(styles: set[str]) -> dict[str, str]:
-    """Return a letter for every style, one of its own name, so that a new style changes few others."""
-    letters = {"": " "}
-    for style in sorted(styles - {""}, key=lambda style: (style.count(" "), style)):
-        own = _short(style).replace(" ", "").replace("-", "").removeprefix("people").upper()
-        wanted = chain(own, ascii_uppercase, digits)
-        letters[style] = next(each for each in wanted if each not in letters.values())
-    return letters
-
-
-def _key(letters: dict[str, str]) -> str:
-    """Return what each letter stands for and how that looks in each palette."""
-    shown = [(palette, style_for(colouring)) for palette, colouring in PALETTES.items()]
-    rows = [("", "style", *PALETTES)]
-    for style, letter in letters.items():
-        if style:
-            rows.append((letter, _short(style), *(_appearance(palette, style) for _, palette in shown)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "".join(f"{row.rstrip()}\n" for row in lines)
+    rows = ("".join(f"[{_short(style)}]{text}" for style, text, _ in row).rstrip() for row in frame.lines)
+    palettes = {palette: style_for(colouring) for palette, colouring in PALETTES.items()}
+    styles = sorted({style for row in frame.lines for style, *_ in row if style})
+    looks = [[_short(style), *(_appearance(each, style) for each in palettes.values())] for style in styles]
+    table = (" | ".join(columns) for columns in (["style", *palettes], *looks))
+    seen.assert_screen(f"{name}-colours", "\n".join((*rows, "", *table, "")))
 
 
 def _short(style: str) -> str:
