@@ -28,7 +28,6 @@ from commands.playing.played_on import fill
 from engine.events import Event, GameStarted, SeenEvent
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
-from engine.record import recorded
 from engine.redaction import redacted
 from engine.view import eyes_of
 from server.app import running
@@ -287,35 +286,6 @@ def test_a_game_is_played_on_as_its_player_saw_it(
 
 def _without_draws(events: Sequence[SeenEvent]) -> list[SeenEvent]:
     return [replace(event, draws=None) if isinstance(event, GameStarted) else event for event in events]
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["--at", "99"], "there is nothing to play after move 99. Choose 0 to 12"),
-        (["--at", "9", "--seat", "Nobody"], "nobody is called Nobody there: Ann and Seat 2"),
-        (["--at", "9", "--brain", "none"], "none"),
-    ],
-)
-def test_what_cannot_be_played_on_is_one_line(
-    words: list[str], reason: str, tmp_path: Path, complain: Complain
-) -> None:
-    record = tmp_path / "record.txt"
-    game = played(GameOptions(2, random_layout=True), 1, 12)
-    record.write_text(recorded(game.events, ["Ann"]), encoding="utf-8")
-    assert reason in complain("play", "--plain", "--from", record, *words)
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["--at", "0"], "--at, --seat and --as-recorded need --from"),
-        (["--as-recorded", "--continue"], "--at, --seat and --as-recorded need --from"),
-        (["--from", "record.txt", "--continue"], "not allowed with"),
-    ],
-)
-def test_a_move_of_no_record_cannot_be_played_on(words: list[str], reason: str, complain: Complain) -> None:
-    assert reason in complain("play", "--plain", *words)
 
 
 def test_nobody_else_has_the_name_of_who_plays_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

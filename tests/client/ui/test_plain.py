@@ -314,10 +314,12 @@ def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
 
 
 def test_commands_may_be_typed_with_their_colon(tmp_path: Path) -> None:
-    """As the guides write them."""
-    visit = Visit(tmp_path, "play", "--plain", "--players", "2")
-    visit.type("wait", ":say Salve")
+    """As the guides write them. The player has chosen a people by its name, and the bots get others."""
+    visit = Visit(tmp_path, "play", "--plain", "--people", "sabines", "--name", "Ann")
+    visit.type("wait", ":say Salve", "players")
     visit.until("Salve$")
+    visit.until(r"\bS Ann\b")
+    visit.until(r"\bE plebeian-1\b")
     visit.quit()
     assert not any("not a command" in line for line in visit.told)
 
