@@ -16,6 +16,7 @@ from protocol.codec import encode
 from protocol.codes import FULL, Code
 from protocol.limits import VERSIONS
 from protocol.messages import AskTurn, Hello, Pong, Refused, ServerMessage, Turn, Welcome
+from tests.cases import cases
 from tests.client.network.seated import SHORT_TIMEOUTS
 from tests.client.scripted import FAST_RETRIES, Act, Peer, scripted
 
@@ -77,34 +78,15 @@ async def tcp_server(answer: bytes | None) -> AsyncIterator[str]:
         await done.wait()
 
 
-@pytest.mark.parametrize(
-    ("answer", "sentence", "final"),
-    [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is not a Palatinus server", True),
-        (b"220 mail.example ESMTP\r\n\r\n", "is not a Palatinus server", True),
-        (
-            b"HTTP/1.1 503 Full\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL.encode()),
-            "is too busy",
-            False,
-        ),
-        (b"HTTP/1.1 429 Wait\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
-        (
-            b"HTTP/1.1 502 Bad\r\nContent-Length: 0\r\n\r\n",
-            "a proxy that cannot reach the game server (HTTP 502)",
-            False,
-        ),
-        (b"HTTP/1.1 503 None\r\nContent-Length: 4\r\n\r\nbusy", "a proxy that cannot reach", False),
-        (b"HTTP/1.1 504 Slow\r\nContent-Length: 0\r\n\r\n", "a proxy that cannot reach", False),
-        (b"", "was lost before it was established", False),
-        (b"HTTP/1.1 101 Switching", "was lost before it was established", False),
-        (None, "does not answer", False),
-    ],
-)
-async def test_other_kinds_of_servers(answer: bytes | None, sentence: str, final: bool) -> None:
-    async with tcp_server(answer) as url:
-        failed = await connection_failure(url, SHORT_TIMEOUTS if answer is None else FAST_RETRIES)
+@pytest.mark.parametrize(("answer", "sentence", "final"), cases(__file__, "no_servers"))
+async def test_other_kinds_of_servers(answer: str, sentence: str, final: str) -> None:
+    for name, value in (("LENGTH", str(len(FULL))), ("FULL", FULL), (r"\r\n", "\r\n")):
+        answer = answer.replace(name, value)
+    silent = answer == "nothing"
+    async with tcp_server(None if silent else answer.encode()) as url:
+        failed = await connection_failure(url, SHORT_TIMEOUTS if silent else FAST_RETRIES)
     assert sentence in str(failed)
-    assert failed.final == final
+    assert failed.final == (final == "yes")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A record on the screen: keys, typed commands, what each seat's eyes are shown, chances, and autoplay."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -30,6 +31,7 @@ from engine.pieces import Seat
 from engine.record import names_in
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
+from tests.cases import cases
 from tests.client.ui import seen
 from tests.client.ui.analysed import analysis_of
 from tests.client.ui.analysed import recording_of as record_of
@@ -83,22 +85,10 @@ def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
     assert recording.end == recording.moves + game.over
 
 
-@pytest.mark.parametrize(
-    ("comment", "name"),
-    [
-        ("# seat 0 is Zoë", "Zoë"),
-        ("  # seat 0 is Anna Maria  \r", "Anna Maria"),
-        ("# seat 0 is 小林", "小林"),
-        ("# seat 0 is " + "x" * 21, "Seat 1"),
-        ("# seat 0 is a\u0301\u0301\u0301", "Seat 1"),
-        ("# seat 0 is \u2800", "Seat 1"),
-        ("# seat 7 is Anna", "Seat 1"),
-        ("# the seat 0 is Anna", "Seat 1"),
-        ("", "Seat 1"),
-    ],
-)
+@pytest.mark.parametrize(("comment", "name"), cases(__file__, "names"))
 def test_names_are_read_from_comments_if_they_are_safe(comment: str, name: str) -> None:
     game = played(GameOptions(2), 1, 3)
+    comment = re.sub(r"\\(u....|r)", lambda found: found[0].encode().decode("unicode_escape"), comment)
     assert Recording.of(game.events, names_in(f"palatinus record 1\n{comment}\n")).names[0] == name
 
 
