@@ -354,8 +354,8 @@ async def test_a_folder_that_cannot_be_read_has_no_problems(own_records: Path) -
     assert [problem async for problem in look_through(own_records / FILE, "Ann")] == []
 
 
-def test_statistics_say_against_whom_and_what_was_lost() -> None:
-    """Bots are told by their levels, others are people; games that nobody has looked through are counted."""
+def test_statistics_say_against_whom_and_what_was_lost(in_language: Callable[[str], None]) -> None:
+    """Bots are told by their levels, others are humans; games that nobody has looked through are counted."""
     names = ("Ann", "citizen-1", "Bob")
     games = [
         PastGame("one", "A", 0.0, names, (10, 5, 3), (0,)),
@@ -368,9 +368,12 @@ def test_statistics_say_against_whom_and_what_was_lost() -> None:
     lines = [
         line.split() for line in statistics_listing(own_results("Ann", games, looked), [*looked.values()])
     ]
-    assert ["Citizen", "and", "people", "3", "2", "1", "7.5", "5.0"] in lines
+    assert ["Citizen", "and", "humans", "3", "2", "1", "7.5", "5.0"] in lines
     assert ["Slave", "2", "1", "1", "9.0"] in lines
     assert ["hills", "that", "you", "won", "less", "often", "75%"] in lines
     assert "2 games have not been looked through" in " ".join(" ".join(line) for line in lines)
     assert "cost 5.0 of 100 games" in describe_losses([*looked.values()])
     assert describe_losses([]) == ""
+    in_language("fr")
+    _heading, first, *_others = statistics_listing(own_results("Ann", games[:1], {}), [])
+    assert "humains" in first  # not "peuple", as Etruscans are one

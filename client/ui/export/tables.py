@@ -116,7 +116,7 @@ def statistics_listing(results: Sequence[OwnResult], looked: Sequence[Looked]) -
     """Return a player's results by opponents, what the moves cost, and what it was lost on."""
     rows = [
         (
-            listed(_("people") if level == PEOPLE else describe_level(level) for level in each.against),
+            listed(_("humans") if level == PEOPLE else describe_level(level) for level in each.against),
             *(each.players, each.games, each.wins, f"{each.points / each.games:.1f}"),
             f"{100 * each.lost / each.moves:.1f}" if each.moves else "",
         )
