@@ -47,6 +47,11 @@ class FoundServer(Struct, frozen=True):
     url: str
     answer: Answer = Asking()
 
+    @property
+    def listed(self) -> Listed:
+        """Return the tables that the server has told; none if it has told of none, or nothing."""
+        return self.answer if isinstance(self.answer, Listed) else Listed()
+
 
 class Found(Struct, frozen=True):
     """What was found so far; `deaf` is why nothing can be found, empty if there is no network."""
@@ -64,10 +69,7 @@ def server_named(found: Found, name: str) -> FoundServer | None:
 
 
 def server_listing(found: Found, code: str) -> FoundServer | None:
-    return next(
-        (each for each in found.servers if isinstance(each.answer, Listed) and code in each.answer.codes),
-        None,
-    )
+    return next((each for each in found.servers if code in each.listed.codes), None)
 
 
 def each_table_once(servers: Collection[FoundServer]) -> tuple[FoundServer, ...]:
@@ -75,23 +77,14 @@ def each_table_once(servers: Collection[FoundServer]) -> tuple[FoundServer, ...]
 
     If that was not found, the table is shown where it was found first.
     """
-    shown = {
-        (table.table, table.host)
-        for server in servers
-        if isinstance(server.answer, Listed)
-        for table in server.answer.tables
-        if not table.elsewhere
-    }
+    every = [table for server in servers for table in server.listed.tables]
+    shown = {(table.table, table.host) for table in every if not table.elsewhere}
 
     def once(server: FoundServer) -> FoundServer:
-        if not isinstance(server.answer, Listed):
-            return server
-        tables = [
-            table
-            for table in server.answer.tables
-            if not table.elsewhere or (table.table, table.host) not in shown
-        ]
-        shown.update((table.table, table.host) for table in tables)
-        return replace(server, answer=replace(server.answer, tables=tuple(tables)))
+        told = server.listed.tables
+        here = [each for each in told if not each.elsewhere or (each.table, each.host) not in shown]
+        shown.update((each.table, each.host) for each in here)
+        listed = replace(server.listed, tables=tuple(here))
+        return replace(server, answer=listed) if isinstance(server.answer, Listed) else server
 
     return tuple(map(once, servers))

@@ -53,8 +53,7 @@ class Search(ListScreen):
         kept = ((seat.server, seat.table) for seat in self.seats)
         found: list[Spot] = []
         for server in self.found.servers:
-            tables = server.answer.tables if isinstance(server.answer, Listed) else ()
-            found += ((server.url, ""), *((server.url, table.table) for table in tables))
+            found += ((server.url, ""), *((server.url, table.table) for table in server.listed.tables))
         return (*dict.fromkeys((*kept, *found)), None)
 
     asks_to_quit = True
@@ -165,14 +164,13 @@ def _rows(search: Search) -> list[_Row]:
     ]
     for server in search.found.servers:
         rows.append(_Row(numbers[server.url, ""], *_server_texts(server)))
-        if isinstance(server.answer, Listed):
-            rows += [
-                _Row(numbers[server.url, table.table], f"  {_table_text(table)}", table_in_words(table))
-                for table in server.answer.tables
-            ]
-            if more := server.answer.more:
-                form = counted("and {n} more table", "and {n} more tables", more)
-                rows.append(_Row(None, f"  {form.format(n=more)}", ""))
+        rows += [
+            _Row(numbers[server.url, table.table], f"  {_table_text(table)}", table_in_words(table))
+            for table in server.listed.tables
+        ]
+        if more := server.listed.more:
+            form = counted("and {n} more table", "and {n} more tables", more)
+            rows.append(_Row(None, f"  {form.format(n=more)}", ""))
     return [*rows, _Row(numbers[None], _("Type an address"), _("Type an address"))]
 
 
