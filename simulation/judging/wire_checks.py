@@ -176,6 +176,7 @@ def _hearings(table: str, tap: Wiretap) -> list[_Hearing]:
     found: list[_Hearing] = []
     here: _Hearing | None = None
     is_quiet = False
+    since_state: list[str] = []  # by spectators: a change takes effect before its state is sent
     for heard in tap.heard:
         if heard.table != table:
             here = None
@@ -192,10 +193,15 @@ def _hearings(table: str, tap: Wiretap) -> list[_Hearing]:
                 here.stands_at(seq)
             case TableState():
                 is_quiet = _is_quiet(heard.message)
+                if is_quiet and here is not None:
+                    here.quiet.update(since_state)
+                since_state.clear()
             case Said(text, spectator=number) if here is not None:
                 here.said[text].append(here.left)
-                if is_quiet and number is not None:
-                    here.quiet.add(text)
+                if number is not None:
+                    since_state.append(text)
+                    if is_quiet:
+                        here.quiet.add(text)
     return found
 
 
