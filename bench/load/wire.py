@@ -4,6 +4,7 @@ import os
 import socket
 import ssl
 import struct
+import threading
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,9 +19,16 @@ _BINARY: Final = 0x82
 _PING: Final = 0x89
 _PONG: Final = 0x8A
 _EVENTS: Final = b"\xa1t\xa6events"  # how an events message begins, after the byte that counts its keys
-_BUFFER: Final = bytearray(
-    2**18
-)  # of all connections: a new one for each read would take longer than the read
+
+
+class _Buffer(threading.local):
+    """What all connections of a thread read into: making one for each read would take longer than it."""
+
+    def __init__(self) -> None:
+        self.bytes = bytearray(2**18)
+
+
+_BUFFER: Final = _Buffer()
 
 
 def page_handshake(path: str, language: str = "en") -> bytes:
@@ -79,10 +87,11 @@ class Wire:
 
     def heard(self) -> int:
         """Read once and return how many events messages are complete."""
-        size = self.socket.recv_into(_BUFFER)
-        if size == _BUFFER[1] + 2 and _BUFFER[1] < 126 and not self._rest and _BUFFER[0] == _BINARY:
+        buffer = _BUFFER.bytes
+        size = self.socket.recv_into(buffer)
+        if size == buffer[1] + 2 and buffer[1] < 126 and not self._rest and buffer[0] == _BINARY:
             self.bytes_in += size
-            return _BUFFER[3:12] == _EVENTS
+            return buffer[3:12] == _EVENTS
         return sum(payload[1:10] == _EVENTS for payload in self._complete(self._noted(size)))
 
     def frames(self) -> Iterator[bytes]:
@@ -127,10 +136,10 @@ class Wire:
         self.socket.close()
 
     def _received(self) -> bytes:
-        return self._noted(self.socket.recv_into(_BUFFER))
+        return self._noted(self.socket.recv_into(_BUFFER.bytes))
 
     def _noted(self, size: int) -> bytes:
         if size == 0:
             raise ConnectionError("the server closed the connection")
         self.bytes_in += size
-        return bytes(memoryview(_BUFFER)[:size])
+        return bytes(memoryview(_BUFFER.bytes)[:size])
