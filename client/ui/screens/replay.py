@@ -189,11 +189,11 @@ class Replay(GamePage):
         return self.table.stage(model)
 
     def place(self, pane: Pane) -> str:
-        told = (
-            describe_stop(self.recording, self.stop),
-            describe_company(self.company),
-            self.stage(pane.model),
-        )
+        everything = self.eyes == self.recording.all_eyes  # which it is unless the player chose otherwise
+        stop, stage = describe_stop(self.recording, self.stop), self.stage(pane.model)
+        seen = "" if everything else describe_eyes(self.recording, self.eyes)
+        first, last = (stop, stage) if isinstance(self.table, Playing) else (stage, stop)
+        told = first, describe_company(self.company), seen, last
         return f" {pane.glyphs.dot} ".join(filter(None, told))
 
     def title(self, pane: Pane) -> Line:

@@ -454,6 +454,12 @@ def test_a_narrow_window_says_whom_the_player_follows() -> None:
     assert "you follow Ann" in screen(together, 40, 12).splitlines()[0]
 
 
+def test_a_narrow_window_says_whose_view_it_is_and_which_hill_is_scored() -> None:
+    assert "seen by Ann" in screen(after(start(), "right", "1"), 40, 12).splitlines()[0]
+    scored = screen(after(start(), "end", "left"), 40, 12).splitlines()[0]
+    assert scored.startswith(" scoring hill G")
+
+
 def test_a_click_anywhere_stops_autoplay() -> None:
     ui, model = scoring()
     autoplaying = seen.after(ui, model, "r")
