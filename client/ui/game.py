@@ -523,7 +523,9 @@ class Client(Activity):
             await self._connection.ask(request)
         state = self.model.state
         if state is None or state.studied is None:
-            text = _("No study was opened here. In the record of the game (v), B opens one.")
+            text = _(
+                "No study was opened here. On a server, B in the record of a finished game (v) opens one."
+            )
             self.show(news.with_refusal(self.ui, text))
             return
         await self.leave()
