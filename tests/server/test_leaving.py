@@ -279,29 +279,13 @@ async def add_silent_node(database: str) -> None:
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "cluster"
 # Not an address from which anybody plays.
 ADDRESS = "127.0.0.99"
-_MAIN = """\
-worker_processes 1;
-worker_rlimit_nofile 20000;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx.log crit;
-events {{ worker_connections 10000; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-{site}
-}}
-"""
 
 
 def nginx_command(folder: Path, site: str) -> list[str]:
     """Write a configuration that serves `site` into the folder, and return the command that runs it."""
     configuration = folder / "nginx.conf"
-    configuration.write_text(_MAIN.format(folder=folder, site=site), encoding="utf-8")
+    text = Path(__file__).with_name("nginx.conf").read_text(encoding="utf-8")
+    configuration.write_text(text.replace("FOLDER", str(folder)).replace("SITE", site), encoding="utf-8")
     return ["nginx", "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
 
 

@@ -410,10 +410,9 @@ async def test_who_came_first_keeps_a_name_given_twice(database: str, socket_fol
 
 async def test_one_server_cannot_flood_the_lobbies_of_others(database: str) -> None:
     """They take four times as many remarks from it in a minute as from their own people."""
+    limits = Limits(chat_in_lobby=1)
     async with (
-        running(
-            Config(database=database, node="two", timers=FastClock, limits=Limits(chat_in_lobby=1))
-        ) as two,
+        cluster(database, "two", timers=FastClock, limits=limits) as (two,),
         contextlib.AsyncExitStack() as stack,
     ):
         bruno = await entered(stack, two.port, "Bruno")

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,6 @@ from server.storage.sqlite.journal_file import FILE_NAME, connect, open_journal
 from server.storage.sqlite.rows import carry_out
 from server.storage.sqlite.schema import SCHEMA_VERSION
 from server.storage.stored_tables import Everything, Stored, link_rows
-from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
@@ -59,46 +59,25 @@ def count_rows(data: Path) -> int:
         return int(database.execute("SELECT count(*) FROM entry").fetchone()[0])
 
 
+OF_PLAYERS = attrgetter("name", "token_hash", "program", "kept", "vacant", "level", "people")
+
+
 def table_facts(state: PersistentState) -> dict[str, object]:
     """Return everything about a table that survives a restart."""
-    game = state.game
+    game, seats = state.game, range(len(state.players))
     return {
-        "options": state.options,
-        "absence": state.absence,
-        "held": state.bot_seats,
-        "votes": state.votes,
-        "clocks": [
-            (state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat)))
-            for seat in range(len(state.players))
-        ],
-        "players": [
-            player
-            and (
-                player.name,
-                player.token_hash,
-                player.program,
-                player.kept,
-                player.vacant,
-                player.level,
-                player.people,
-            )
-            for player in state.players
-        ],
+        "options": (state.options, state.absence, state.title, state.private, state.no_spectators),
+        "settings": (state.hints, state.quiet),
+        "seats": [player and OF_PLAYERS(player) for player in state.players],
+        "held": (state.bot_seats, state.votes),
+        "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],
         "ready": state.ready,
-        "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause),
-        "asked": state.asked,
-        "plans": state.plans,
+        "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause, state.asked),
         "holidays": (state.on_holiday, state._days_off),
-        "moved": (state.stood_in, state._movers),
-        "next": state.next_table,
-        "settings": (state.title, state.private, state.no_spectators, state.hints, state.quiet),
-        "ended": state.ended,
+        "moved": (state.plans, state.stood_in, state._movers),
         "entries": state.entry_count,
-        "stage": state.stage,
-        "host": state.host,
-        "events": game and game.events,
-        "view": game and game.view,
-        "legal": game and game.legal(),
+        "stage": (state.stage, state.ended, state.host, state.next_table),
+        "game": game and (game.events, game.view, game.legal()),
     }
 
 
@@ -198,22 +177,6 @@ async def test_a_request_that_cannot_be_stored_is_refused(tmp_path: Path) -> Non
         await all_caught_up(peers, host.seq)
         check_views(table, peers)
     assert count_rows(tmp_path) == table.state.entry_count
-
-
-async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path: Path) -> None:
-    clock = ManualClock()
-    config = Config(data=tmp_path, timers=lambda: clock)
-    async with running(config) as server, full_table(server.port, 2) as (host, other):
-        await other.socket.close()
-        while (await host.until(TableState)).seats[1].here:
-            pass
-        with full_disk(server):
-            clock.advance(config.limits.seat_grace_seconds)
-            due = table_of(server, [host])._context.deadlines._running
-            await eventually(lambda: (Due.SEAT_FREE, Seat(1)) in due)
-        assert table_of(server, [host]).state.players[1] is not None
-        clock.advance(RETRY_SECONDS)
-        assert (await host.until(TableState)).seats[1].name is None
 
 
 def replace_entry(entry: Entry) -> Callable[[Path], None]:

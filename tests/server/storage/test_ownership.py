@@ -30,7 +30,7 @@ from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.reasons import Misfit
-from tests.server.cluster.running_cluster import LONG_LEASE
+from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, connected, eventually
 from tests.server.playing import all_caught_up, game, peer_on_turn, play_on, table_of
@@ -351,13 +351,8 @@ async def addresses_told(port: int) -> list[str]:
 async def test_whoever_takes_up_a_game_writes_its_record(database: str, tmp_path: Path) -> None:
     """If its server has stored the last move, and was gone before it had written the record."""
     records = tmp_path / "records"
-    async with running(
-        Config(database=database, node="two", lease_seconds=LONG_LEASE, records=records)
-    ) as two:
-        async with (
-            running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
-            game(one.port, 2) as peers,
-        ):
+    async with cluster(database, "two", records=records) as (two,):
+        async with cluster(database, "one") as (one,), game(one.port, 2) as peers:
             code = peers[0].code
             await play_on(peers, random.Random(8))
             await rows(database, f"INSERT INTO record_due VALUES ('{code}', 1800000000) RETURNING code")  # noqa: S608 - our own

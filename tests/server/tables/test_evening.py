@@ -156,33 +156,24 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four people get a table immediately; a bot plays for the one who does not come, until they do."""
+    """Four people get a table immediately; a bot plays for the one who does not come, until they do.
+
+    Nor does one who leaves the evening, who is not said to pause.
+    """
     monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
         table = await guests[0].called(1)
-        here = guests[1:]
+        late, left, *here = guests
+        await left.peer.done(messages.TakePart, "leave")
         for guest in here:
             await guest.go(table)
         await begun(*(guest.peer for guest in here))  # the first one has not come after a minute
         evening = await here[0].evening(lambda evening: any(p.takes_part == "pause" for p in evening.people))
-        assert [p.person for p in evening.people if p.takes_part == "pause"] == [guests[0].person]
-        await guests[0].go(table)
-        assert server.lobby.tables[table.table].state.bot_seats == set()
-
-
-async def test_who_leaves_early_is_not_said_to_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
-    guests = [Guest(f"Guest {number}") for number in range(4)]
-    async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
-        table = await guests[0].called(1)
-        left, *here = guests
-        await left.peer.done(messages.TakePart, "leave")
-        for guest in here:
-            await guest.go(table)
-        await begun(*(guest.peer for guest in here))
-        evening = await here[0].evening(lambda evening: evening.tables[0].stage == "playing")
-        assert {p.takes_part for p in evening.people if p.person == left.person} == {"leave"}
+        take_part = {p.person: p.takes_part for p in evening.people}
+        assert (take_part[late.person], take_part[left.person]) == ("pause", "leave")
+        await late.go(table)
+        assert server.lobby.tables[table.table].state.bot_seats == {table.people.index(left.person)}
 
 
 async def test_connections_that_come_and_go_are_no_news() -> None:
@@ -220,6 +211,9 @@ async def test_an_evening_gives_way_in_one_step(tmp_path: Path) -> None:
         guest, first = Guest("Anna"), server.lobby.evening
         assert first is not None
         await guest.sign_up(peer)
+        with full_disk(server), pytest.raises(JournalError):
+            await server.lobby.begin_evening(EveningPlan("Saturday"))
+        await guest.peer.done(messages.TakePart, "pause")  # the first one goes on
         before = sum(server.lobby.journal.commits.counts)
         await asyncio.gather(first.close(), server.lobby.begin_evening(EveningPlan("Saturday")))
         second = server.lobby.evening
@@ -285,15 +279,6 @@ async def test_refusals() -> None:
         await peer.done(messages.TakePart, "pause")
         evening = await one.evening(lambda evening: evening.people[0].takes_part == "pause")
         assert [(each.name, each.here) for each in evening.people] == [("Anna", True)]
-
-
-async def test_an_evening_goes_on_if_the_next_one_cannot_be_stored(tmp_path: Path) -> None:
-    guests = [Guest(f"Guest {number}") for number in range(3)]
-    async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
-        with full_disk(server), pytest.raises(JournalError):
-            await server.lobby.begin_evening(EveningPlan("Saturday"))
-        _draw(server)
-        await guests[0].called(1)
 
 
 _EVENINGS = 500  # of each kind, in parts

@@ -184,19 +184,6 @@ def without_addresses(record: logging.LogRecord, code: str) -> str:
     return text.replace(code, "CODE")
 
 
-async def test_the_log_contains_neither_tokens_nor_frames(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with running(Config()) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(1), moves=4)
-        async with connected(server.port) as again:
-            await again.resume(peers[0].code, peers[0].token)
-    ours = [describe(record) for record in caplog.records if record.name.startswith(OUR_LOGGERS)]
-    assert ours
-    for line in ours:
-        assert "BINARY" not in line
-        assert not any(peer.token in line for peer in peers)
-
-
 @some_scripts("bot", "server's bots")
 async def test_secrets_change_no_byte(
     script: Script, caplog: pytest.LogCaptureFixture, tmp_path: Path
