@@ -160,7 +160,7 @@ def _make_executable(executable: Path, environment: Path, work: Path) -> None:
         *(("--strip",) if shutil.which("strip") else ()),
         *("--name", executable.name, "--distpath", executable.parent),
         *("--workpath", work / "pyinstaller", "--specpath", work),
-        *("--collect-data", "client", "--collect-data", "homoglyphs_fork"),
+        *(f"--collect-data={name}" for name in ("client", "commands", "homoglyphs_fork")),
         *(f"--collect-submodules={name}" for name in _FOLDERS),
         *(f"--hidden-import={name}" for name in (*_MODULES, *sorted(compiled))),
         *(f"--exclude-module={name}" for name in _NEVER_USED),

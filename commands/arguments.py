@@ -91,10 +91,8 @@ def smtp_server(text: str) -> str:
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
-    meaning = _("with wss://, trust the CA certificates in this file")
-    command.add_argument("--tls-ca", type=Path, metavar="FILE", help=meaning)
-    meaning = _("let the server send this client on to this host as well (as often as you like)")
-    command.add_argument("--other-host", action="append", default=[], metavar="HOST", help=meaning)
+    command.add_argument("--tls-ca", type=Path, metavar="FILE")
+    command.add_argument("--other-host", action="append", default=[], metavar="HOST")
     meaning = _("read the server's password from the first line of this file")
     also = _(PASSWORD_HELP).format(variable=PASSWORD_VARIABLE)
     command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")

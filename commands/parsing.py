@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, yes_letters
+from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, prose, yes_letters
 from client.player.terminal import Colours, DesktopNotices, Theme, plain_chosen
 from client.ui.texts.glyphs import speaks_unicode
 from server.errors import HostError
@@ -18,6 +19,18 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
+
+
+_options = functools.cache(functools.partial(prose, Path(__file__).with_name("options.txt")))
+
+
+def option_helps(command: str) -> dict[str, str]:
+    """Return the help of the arguments of a command, or of `command action`, by their names."""
+    helps: dict[str, str] = {}
+    for heading, *texts in _options():
+        if {command, command.partition(" ")[0]} & set(heading.strip("{}").split(", ")):
+            helps |= zip((name.strip("{}") for name in texts[::2]), texts[1::2], strict=True)
+    return helps
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,6 +67,16 @@ class Parser(argparse.ArgumentParser):
                 for command in argument.choices.values():
                     yield from command.all_arguments()
 
+    def describe(self, command: str) -> None:
+        """Give the arguments of this command and its actions their help, unless they have it."""
+        helps = option_helps(command)
+        for argument in self._actions:
+            if isinstance(argument.choices, dict):
+                for name, action in argument.choices.items():
+                    action.describe(f"{command} {name}")
+            elif argument.help is None:
+                argument.help = _(helps[(argument.option_strings or [argument.dest])[-1]])
+
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
         self.exit(2, f"{self.prog}: {message} {hint}\n")
@@ -77,6 +100,7 @@ class Command(Parser):
             if (add := getattr(module, f"add_{name}", None)) is not None:
                 add(self)
             add_language(self)
+            self.describe(name)
             self.declared_in = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

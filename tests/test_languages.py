@@ -31,7 +31,6 @@ KEYWORDS = {
     "BadPosition": None,
     "damage": None,
     "Template": None,
-    "_option": None,
 }
 # Punctuation that is the same everywhere: after the name of a Python error or of the program, and in CSS.
 OWN = re.compile(r"__name__|self\.prog|pair\.|_hash")

@@ -46,10 +46,9 @@ def add_export(export: argparse.ArgumentParser) -> None:
     text = _("the board after this move (default: the end; for a finished game, after the scoring)")
     _add_view(export, text)
     form = export.add_mutually_exclusive_group(required=True)
-    meaning = _("write an SVG picture to this file, or - for standard output")
-    form.add_argument("--svg", metavar="OUT", help=meaning)
-    form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
-    form.add_argument("--json", metavar="OUT", help=_("write everything that the viewer may know as JSON"))
+    form.add_argument("--svg", metavar="OUT")
+    form.add_argument("--text", metavar="OUT")
+    form.add_argument("--json", metavar="OUT")
     add_ascii(export, _("with --text: ASCII characters only"))
 
 
@@ -69,8 +68,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 def _add_view(command: argparse.ArgumentParser, at: str) -> None:
     command.add_argument("--at", type=move_number, metavar="NUMBER", help=at)
-    meaning = _("whose view: a seat's (from 1), all (default: everything is open), none (a spectator's)")
-    command.add_argument("--eyes", metavar="SEAT|all|none", default="all", help=meaning)
+    command.add_argument("--eyes", metavar="SEAT|all|none", default="all")
 
 
 def _read_view(arguments: argparse.Namespace, recording: Recording, stop: int) -> tuple[int, Eyes]:
@@ -106,15 +104,11 @@ _WIDEST: Final = 100  # columns of text that are read with ease
 
 def add_analyse(analyse: argparse.ArgumentParser) -> None:
     add_game(analyse)
-    meaning = _("games played out to estimate each position (default: 1000); more take longer")
-    analyse.add_argument("--simulations", type=positive, metavar="NUMBER", default=None, help=meaning)
-    meaning = _("another number gives slightly different estimates")
-    analyse.add_argument("--seed", type=whole_number, metavar="NUMBER", default=0, help=meaning)
-    meaning = _("processor cores to use (default: 1)")
-    analyse.add_argument("-j", "--cores", type=positive, metavar="NUMBER", default=1, help=meaning)
-    meaning = _("write the curves as an SVG picture to this file, or - for standard output")
-    analyse.add_argument("--svg", metavar="OUT", help=meaning)
-    analyse.add_argument("--json", action="store_true", help=_("print JSON"))
+    analyse.add_argument("--simulations", type=positive, metavar="NUMBER", default=None)
+    analyse.add_argument("--seed", type=whole_number, metavar="NUMBER", default=0)
+    analyse.add_argument("-j", "--cores", type=positive, metavar="NUMBER", default=1)
+    analyse.add_argument("--svg", metavar="OUT")
+    analyse.add_argument("--json", action="store_true")
 
 
 def run_analyse(arguments: argparse.Namespace) -> int:

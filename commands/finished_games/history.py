@@ -21,30 +21,27 @@ _LATEST: Final = 20
 
 def add_history(history: argparse.ArgumentParser) -> None:
     many = _("how many games (default: %(default)s)") % {"default": _LATEST}
-    as_json, before = _("print JSON"), argparse.SUPPRESS  # an option before the action counts as well
+    before = argparse.SUPPRESS  # an option before the action counts as well
     add_folder(history, default=None)
     history.add_argument("--last", type=positive, metavar="NUMBER", help=many)
-    history.add_argument("--json", action="store_true", help=as_json)
+    history.add_argument("--json", action="store_true")
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
     listing = add_command(actions, "list", _("list the latest games (the default)"), run_history)
     listing.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=many)
     standings = add_command(actions, "standings", _("games, wins and points by player"), _print_standings)
-    meaning = _("of evenings held here, by people instead of names; --last counts evenings")
-    standings.add_argument("--evening", action="store_true", help=meaning)
+    standings.add_argument("--evening", action="store_true")
     own = add_command(
         actions, "statistics", _("your results by opponents, and what your moves cost"), _own_games
     )
-    own.add_argument("--name", help=_("whose results (default: the name on the start screen)"))
-    meaning = _("count only the latest games (default: all)")
+    own.add_argument("--name")
     for action in (standings, own):
-        action.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=meaning)
+        action.add_argument("--last", type=positive, metavar="NUMBER", default=before)
     for action in (listing, standings, own):
-        action.add_argument("--json", action="store_true", default=before, help=as_json)
+        action.add_argument("--json", action="store_true", default=before)
     removal = add_command(actions, "remove", _("remove games for good"), _remove_games)
-    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
-    which = _("a game: its number in the list, its table's code, or its file's name")
-    removal.add_argument("games", nargs="+", metavar="GAME", help=which)
+    removal.add_argument("--yes", action="store_true")
+    removal.add_argument("games", nargs="+", metavar="GAME")
     for action in (listing, standings, own, removal):
         add_folder(action, default=before)
 

@@ -107,8 +107,7 @@ def past_evenings(folder: Path) -> list[EveningRecord]:
 
 
 def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
-    help_text = _("folder with the records (default: the one for games on this computer)")
-    command.add_argument("--records", type=Path, metavar="FOLDER", default=default, help=help_text)
+    command.add_argument("--records", type=Path, metavar="FOLDER", default=default)
 
 
 def folder_of(arguments: argparse.Namespace) -> Path:
@@ -131,8 +130,7 @@ def find_game(games: list[PastGame], wanted: str) -> PastGame:
 
 
 def add_game(command: argparse.ArgumentParser) -> None:
-    which = _("a record, - for standard input, or a game's number, code or file name in palatinus history")
-    command.add_argument("game", metavar="GAME", help=which)
+    command.add_argument("game", metavar="GAME")
     add_folder(command, default=None)
 
 
@@ -153,8 +151,8 @@ def file_of(arguments: argparse.Namespace) -> str:
 
 
 def add_check(check: argparse.ArgumentParser) -> None:
-    check.add_argument("file", help=_("a record, or - for standard input"))
-    check.add_argument("--json", action="store_true", help=_("print JSON"))
+    check.add_argument("file")
+    check.add_argument("--json", action="store_true")
 
 
 def run_check(arguments: argparse.Namespace) -> int:

@@ -29,17 +29,11 @@ _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
-    meaning = _(
-        "the address on the host's screen, ws://HOST:PORT, or the server's name, or just a table's code; "
-        "without one, choose from your seats and what is found on this network"
-    )
-    join.add_argument("server", nargs="?", help=meaning)
-    meaning = _("a table's code; without one, choose a table in the lobby")
-    join.add_argument("table", nargs="?", type=table_code, help=meaning)
+    join.add_argument("server", nargs="?")
+    join.add_argument("table", nargs="?", type=table_code)
     how = join.add_mutually_exclusive_group()
-    how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
-    meaning = _("join as a new player, even where a seat is kept for you")
-    how.add_argument("--new", action="store_true", help=meaning)
+    how.add_argument("--watch", action="store_true")
+    how.add_argument("--new", action="store_true")
     add_access(join)
     add_display_options(join)
 

@@ -44,7 +44,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
         if node:
             running_server.add_node(action, argparse.SUPPRESS)
         if code:
-            action.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
+            action.add_argument("code", type=table_code, metavar="CODE")
         return action
 
     add("nodes", _nodes, _("show the servers that share the database"))
@@ -52,33 +52,29 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     add("tables", _tables, _("show the tables, and who is at them"), node=True)
     add("who", _who, _("list the clients: address, program and where each one is"), node=True)
     announce = add("announce", _announce, _("send an announcement to everybody"), node=True)
-    announce.add_argument("text", metavar="TEXT", help=_("text of the announcement"))
+    announce.add_argument("text", metavar="TEXT")
     close = add("close", _close, _("close a table for good"), code=True)
-    close.add_argument("--reason", metavar="TEXT", help=_("reason to show to the people at the table"))
+    close.add_argument("--reason", metavar="TEXT")
     remove = add("remove", _remove, _("remove a player from a seat"), code=True)
-    remove.add_argument("player", metavar="SEAT|NAME", help=_("a seat, counted from 1, or a player's name"))
+    remove.add_argument("player", metavar="SEAT|NAME")
     backup = add("backup", _backup, _("copy the journal while the server runs"))
-    meaning = _("file to write; an existing file is overwritten")
-    backup.add_argument("file", type=Path, metavar="FILE", help=meaning)
+    backup.add_argument("file", type=Path, metavar="FILE")
     running_server.add_record(add("export", _export, _("write a game's record"), code=True))
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
-    meaning = _("30s, 10m or 2h; off cancels the drain (default: %(default)s)")
-    drain.add_argument("time", nargs="?", type=_time, default="10m", metavar="TIME", help=meaning)
+    drain.add_argument("time", nargs="?", type=_time, default="10m", metavar="TIME")
     evening = add("evening", _evening, _("show, open, draw a round of, or close the evening"))
-    meaning = _("what to do (default: %(default)s)")
-    evening.add_argument("act", nargs="?", choices=_EVENING, default="show", help=meaning)
-    evening.add_argument("name", nargs="?", metavar="NAME", help=_("name of the evening to open"))
+    evening.add_argument("act", nargs="?", choices=_EVENING, default="show")
+    evening.add_argument("name", nargs="?", metavar="NAME")
     for option in serve_options():
         if option.key.startswith(_OF_EVENING):
             replace(option, key=option.key.removeprefix(_OF_EVENING)).add_to(evening)
     level = add("log-level", _log_level, _("log more or less from now on"), node=True)
-    level.add_argument("level", choices=("info", "warning", "error"), help=_("lowest level to log"))
+    level.add_argument("level", choices=("info", "warning", "error"))
 
 
 def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
     running_server.add_server(command, default=data)
-    meaning = _("print the server's answer as JSON")
-    command.add_argument("--json", action="store_true", default=as_json, help=meaning)
+    command.add_argument("--json", action="store_true", default=as_json)
 
 
 def _time(text: str) -> int | None:

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from client.language import _
 from commands.arguments import SSH_PORT, add_access, data_folder, port_number
 from commands.guests.process import need_asyncssh
 from commands.serving.options import serve_options
@@ -13,18 +12,15 @@ _AS_BESIDE_A_SERVER: Final = ("host", "max-guests", "guests-per-address", "log-j
 
 
 def add_guests(guests: argparse.ArgumentParser) -> None:
-    meaning = _("port to listen on (default: %(default)s)")
-    guests.add_argument("--ssh", type=port_number, metavar="PORT", default=SSH_PORT, help=meaning)
-    meaning = _("server they play on (default: %(default)s)")
-    guests.add_argument("--server", metavar="ADDRESS", default="ws://127.0.0.1:7733", help=meaning)
-    meaning = _("folder for the host key and the guests' seats (default: %(default)s)")
-    guests.add_argument("--data", type=Path, metavar="FOLDER", default=data_folder(), help=meaning)
+    guests.add_argument("--ssh", type=port_number, metavar="PORT", default=SSH_PORT)
+    guests.add_argument("--server", metavar="ADDRESS", default="ws://127.0.0.1:7733")
+    guests.add_argument("--data", type=Path, metavar="FOLDER", default=data_folder())
     add_access(guests)
     for option in serve_options():
         if option.key in _AS_BESIDE_A_SERVER:
             option.add_to(guests)
             guests.set_defaults(**{option.name: option.default})
-    guests.add_argument("-v", "--verbose", action="store_true", help=_("also log connections and departures"))
+    guests.add_argument("-v", "--verbose", action="store_true")
 
 
 def run_guests(arguments: argparse.Namespace) -> int:

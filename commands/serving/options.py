@@ -7,7 +7,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -19,7 +19,7 @@ from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
 from commands import arguments
 from commands.levels import STAND_IN, level_name
-from commands.parsing import CANNOT_READ, using_file
+from commands.parsing import CANNOT_READ, option_helps, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
 from server.config import Network
@@ -66,20 +66,22 @@ class Option:
     ArgumentTypeError. A switch may be the `word` instead of on or off.
     """
 
+    key: str
     help: str
-    only: str = ""  # of the options with the same word here, one can be in use
-    more: Mapping[str, Any] = field(default_factory=dict)  # for argparse alone
-    key: str = ""
-    default: Any = None
-    kind: type = str
-    choices: tuple[str, ...] = ()
-    word: str = ""
-    metavar: str | None = None
-    convert: Callable[[str], Any] = str
+    default: Any
+    kind: type
+    choices: tuple[str, ...]
+    word: str
+    metavar: str | None
+    convert: Callable[[str], Any]
 
     @property
     def name(self) -> str:
         return self.key.replace("-", "_")
+
+    @property
+    def only(self) -> str:
+        return _EXCLUSIVE.get(self.key, "")
 
     @property
     def heading(self) -> str:
@@ -102,20 +104,16 @@ class Option:
             more = {"choices": self.choices}
         elif self.kind is not bool:
             action = "append" if self.kind is list else "store"
-            more = {"action": action, "type": self.convert, "metavar": self.metavar, **self.more}
+            more = {"action": action, "type": self.convert, "metavar": self.metavar}
+            if self.key == "ssh":
+                more |= {"nargs": "?", "const": arguments.SSH_PORT}
         added: argparse.Action = group.add_argument(*names, f"--{self.key}", help=self.describe(), **more)
         show_default(added, self.default)
         return added
 
 
-def _option(text: str, default: Any = None, *, only: str = "", more: Mapping[str, Any] | None = None) -> Any:
-    """Declare an option, marking its text; what `default` returns is its default if it can be called."""
-    metadata = {"option": Option(text, only, more or {})}
-    if callable(default):
-        return field(default_factory=default, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
+# Of the options with the same word here, one can be in use.
+_EXCLUSIVE: Final = {"data": "data", "memory": "data", "records": "records", "history": "records"}
 _HEADINGS: Final[Mapping[str, str]] = {  # of the help, above the option and those that follow
     "host": N_("where"),
     "data": N_("storage"),
@@ -133,131 +131,59 @@ _HEADINGS: Final[Mapping[str, str]] = {  # of the help, above the option and tho
 class ServeOptions:
     """What is chosen, and by default; None if nothing is, or something that excludes it."""
 
-    host: Address = _option("address to listen on (default: all)", "0.0.0.0")  # noqa: S104 - a LAN host
-    port: Port = _option("port to listen on (default: %(default)s)", DEFAULT_PORT)
-    announce: bool | None = _option(
-        "announce the server to palatinus join (default: unless --host is a loopback address)"
-    )
-    name: Annotated[str, "NAME", arguments.server_name] | None = _option(
-        "name under which others find the server (default: this computer's name)"
-    )
-    data: Folder | None = _option(
-        "folder where games are kept (default: %(default)s)", arguments.data_folder, only="data"
-    )
-    memory: bool | None = _option(
-        "keep nothing on disk: all games end when the server stops", False, only="data"
-    )
-    durable: Literal["normal", "full"] = _option(
-        "full: every move waits for the disk, so that not even a power cut loses one (default: %(default)s)",
-        "normal",
-    )
-    records: Folder | None = _option(
-        "write the record of every finished game to this folder, and never remove one (default: the latest "
-        "10,000 in the folder records of --data)",
-        only="records",
-    )
-    history: bool | None = _option(
-        "keep the records of finished games for palatinus history (default: yes)", only="records"
-    )
-    database: Url | None = _option(
-        "keep games in this PostgreSQL database, which several servers share, not in --data"
-    )
-    node: Name | None = _option(
-        "the name of this server among those that share the database (default: host and port)"
-    )
-    address: Url | None = _option(
-        "address of this server: the other servers give it to clients, and pages for browsers know its name "
-        "(default: as shown at the start)",
-    )
-    lease: Annotated[int, "SECONDS", arguments.positive] = _option(
-        "seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)", 6
-    )
-    password_file: Path | None = _option("require the password on the first line of this file")
-    tls_cert: Path | None = _option("certificate chain (PEM), to serve wss://")
-    tls_key: Path | None = _option("private key, if it is not in the --tls-cert file")
-    trust_proxy: list[Annotated[Network, "ADDRESS", arguments.network]] | None = _option(
-        "trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"
-    )
-    proxy_protocol: bool = _option(
-        "trusted proxies report addresses with the PROXY protocol instead of X-Forwarded-For", False
-    )
-    max_tables: int = _option("maximum number of tables at once (default: %(default)s)", 500)
-    tables_per_minute: int | None = _option(
-        "maximum number of tables opened per minute from one address (default: 120, and 30 from one "
-        "connection)",
-    )
-    max_connections: int = _option("maximum number of connections at once (default: %(default)s)", 1000)
-    connections_per_address: int = _option(
-        "maximum number of connections at once from one address (default: %(default)s)", 250
-    )
-    rate: int = _option("messages per second read from one client (default: %(default)s)", 20)
-    bots: bool = _option("seat bots at tables whose hosts ask for them (default: yes)", True)
-    bots_cpu: Annotated[float, "SHARE", arguments.share] = _option(
-        "CPU cores that all bots together may use for thinking (default: %(default)s)", 0.5
-    )
-    bots_pace: Literal["human", "quick"] = _option(
-        "human: at a table of several people, bots take 1.5 to 4 seconds for a move; quick: 1 second "
-        "(default: %(default)s)",
-        "human",
-    )
-    stand_in: Level = _option(
-        "the level of the bot that plays for absent players (default: %(default)s)", STAND_IN
-    )
-    ssh: Port | None = _option(
-        "let people play over ssh, with nothing installed (port: {port})",
-        more={"nargs": "?", "const": arguments.SSH_PORT},
-    )
-    max_guests: int = _option("maximum number of guests over ssh at once (default: %(default)s)", 200)
-    guests_per_address: int = _option(
-        "maximum number of guests at once from one address (default: %(default)s)", 50
-    )
-    web: bool | Literal["watch"] = _option(
-        "let people play in browsers, and watch public tables there; with --web=watch, only watch", False
-    )
-    lobby_chat: bool = _option(
-        "let people in the lobby see who is online, and talk there (default: yes)", True
-    )
-    notify: list[Annotated[str, "WHERE", arguments.notices_allowed]] | None = _option(
-        "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "
-        "url:HOST; a named host may be on your own network (can be repeated)",
-    )
-    smtp: Annotated[str, "URL", arguments.smtp_server] | None = _option(
-        "send e-mail through this server: smtp://user@host:587, or smtps://user@host:465"
-    )
-    smtp_from: Address | None = _option("the sender of the e-mail")
-    smtp_password_file: Path | None = _option("read the password for --smtp from the first line of this file")
-    evening: Name | None = _option(
-        "hold an evening: people sign up, and the server draws who plays with whom"
-    )
-    evening_rounds: int | None = _option(
-        "in so many rounds (default: a table begins when enough people wait)"
-    )
-    evening_minutes: int = _option(
-        "minutes for a game, shared equally by its players (default: %(default)s)", 60
-    )
-    evening_same_draws: bool = _option(
-        "all tables of a round have the same tiles and laurels; nobody can watch them", False
-    )
-    evening_bots: Level | None = _option("bots of this level fill up tables with fewer than three people")
-    verbose: bool = _option("also log connections, seats taken and departures", False)
-    log_json: bool = _option("log one JSON object per line", False)
-    metrics: bool | None = _option("serve /healthz and /metrics (default: only on a loopback address)")
-    admin: bool | None = _option("listen for palatinus admin (default: yes, unless --memory is given)")
-    admin_socket: Path | None = _option(
-        "listen for palatinus admin there (default: admin.sock in the data folder)"
-    )
+    host: Address = "0.0.0.0"  # noqa: S104 - a LAN host
+    port: Port = DEFAULT_PORT
+    announce: bool | None = None
+    name: Annotated[str, "NAME", arguments.server_name] | None = None
+    data: Folder | None = field(default_factory=arguments.data_folder)
+    memory: bool | None = False
+    durable: Literal["normal", "full"] = "normal"
+    records: Folder | None = None
+    history: bool | None = None
+    database: Url | None = None
+    node: Name | None = None
+    address: Url | None = None
+    lease: Annotated[int, "SECONDS", arguments.positive] = 6
+    password_file: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    trust_proxy: list[Annotated[Network, "ADDRESS", arguments.network]] | None = None
+    proxy_protocol: bool = False
+    max_tables: int = 500
+    tables_per_minute: int | None = None
+    max_connections: int = 1000
+    connections_per_address: int = 250
+    rate: int = 20
+    bots: bool = True
+    bots_cpu: Annotated[float, "SHARE", arguments.share] = 0.5
+    bots_pace: Literal["human", "quick"] = "human"
+    stand_in: Level = STAND_IN
+    ssh: Port | None = None
+    max_guests: int = 200
+    guests_per_address: int = 50
+    web: bool | Literal["watch"] = False
+    lobby_chat: bool = True
+    notify: list[Annotated[str, "WHERE", arguments.notices_allowed]] | None = None
+    smtp: Annotated[str, "URL", arguments.smtp_server] | None = None
+    smtp_from: Address | None = None
+    smtp_password_file: Path | None = None
+    evening: Name | None = None
+    evening_rounds: int | None = None
+    evening_minutes: int = 60
+    evening_same_draws: bool = False
+    evening_bots: Level | None = None
+    verbose: bool = False
+    log_json: bool = False
+    metrics: bool | None = None
+    admin: bool | None = None
+    admin_socket: Path | None = None
 
 
 def serve_options() -> list[Option]:
-    usual, hints = ServeOptions(), get_type_hints(ServeOptions, include_extras=True)
+    usual, helps = ServeOptions(), option_helps("serve")
     return [
-        replace(
-            each.metadata["option"],
-            key=each.name.replace("_", "-"),
-            default=getattr(usual, each.name),
-            **_read_hint(hints[each.name]),
-        )
-        for each in fields(ServeOptions)
+        Option(key := name.replace("_", "-"), helps[f"--{key}"], getattr(usual, name), **_read_hint(hint))
+        for name, hint in get_type_hints(ServeOptions, include_extras=True).items()
     ]
 
 

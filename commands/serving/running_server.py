@@ -36,10 +36,8 @@ R = TypeVar("R")
 
 
 def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
-    meaning = _("folder where the server keeps its games")
-    command.add_argument("--data", type=Path, metavar="FOLDER", default=default, help=meaning)
-    meaning = _("where the server listens, if not in its data folder")
-    command.add_argument("--admin-socket", type=Path, metavar="FILE", default=default, help=meaning)
+    command.add_argument("--data", type=Path, metavar="FOLDER", default=default)
+    command.add_argument("--admin-socket", type=Path, metavar="FILE", default=default)
 
 
 def data_of(arguments: argparse.Namespace) -> Path:
@@ -193,8 +191,7 @@ class Gathered:
 
 
 def add_node(command: argparse.ArgumentParser, default: str | None) -> None:
-    meaning = _("name of the server to ask, among those sharing the database")
-    command.add_argument("--node", metavar="NAME", default=default, help=meaning)
+    command.add_argument("--node", metavar="NAME", default=default)
 
 
 def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
@@ -234,8 +231,7 @@ def _failure(error: admin.FailureReport) -> AdminFailure:
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
-    meaning = _("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)")
-    command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
+    command.add_argument("file", nargs="?", metavar="FILE")
 
 
 def export_record(table: admin.StoredReport, events: Sequence[Event], file: str | None) -> Path | None:

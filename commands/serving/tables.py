@@ -27,7 +27,6 @@ from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.stored_tables import Condition
 from server.version import install_command
 
-_DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of a data folder")
 _DAMAGE: Final = {
     Condition.SHORTER: N_("Table {code}: intact up to move {moves}. Missing entries after that: {missing}."),
     Condition.DAMAGED: N_("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}."),
@@ -38,29 +37,27 @@ _DAMAGE: Final = {
 def add_tables(tables: argparse.ArgumentParser) -> None:
     running_server.add_server(tables, default=None)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
-    tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
+    tables.add_argument("--database", metavar="URL")
 
     def add(name: str, run: Callable[[argparse.Namespace], int], meaning: str, codes: str = "") -> Any:
         """Add an action; `codes` is how many codes it takes: none, 1, + or *."""
         action = parsing.add_command(actions, name, meaning, run)
         if codes == "1":
-            action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
+            action.add_argument("code", type=str.upper, metavar="CODE")
         elif codes:
-            text = _("a table's code (default: all)") if codes == "*" else _("a table's code")
-            action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE", help=text)
-        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
+            action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE")
+        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS)
         # An option before the action counts as well.
         running_server.add_server(action, default=argparse.SUPPRESS)
         return action
 
     add("list", run_tables, _("list all tables (the default)"))
     show = add("show", _show_table, _("show one table"), "1")
-    meaning = _("reveal the wolf pieces of a game without a result")
-    show.add_argument("--open", action="store_true", help=meaning)
+    show.add_argument("--open", action="store_true")
     parsing.add_ascii(show, _("draw with ASCII characters only"))
     running_server.add_record(add("export", _export_table, _("write a game's record"), "1"))
     removal = add("remove", _remove_tables, _("remove tables for good"), "+")
-    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
+    removal.add_argument("--yes", action="store_true")
     add("check", _check_tables, _("check every table and report which are intact"))
     salvage = add(
         "salvage",
@@ -68,12 +65,10 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
         _("write a damaged journal again from what can be read, or the records of its games"),
         "*",
     )
-    meaning = _("only write the records of all games to this folder; existing files are not overwritten")
-    salvage.add_argument("--to", type=Path, metavar="FOLDER", help=meaning)
+    salvage.add_argument("--to", type=Path, metavar="FOLDER")
     add("restore", _restore_table, _("put a damaged table back into play at its last intact move"), "1")
-    meaning = _("copy from the database into a new data folder, instead of into the database")
     copying = add("copy", _copy_tables, _("copy all games to a database, or back"))
-    copying.add_argument("--back", action="store_true", help=meaning)
+    copying.add_argument("--back", action="store_true")
 
 
 @contextlib.contextmanager
