@@ -28,7 +28,7 @@ from engine.view import SPECTATOR, Eyes, eyes_of
 
 def add_replay(replay: argparse.ArgumentParser) -> None:
     add_game(replay)
-    _add_view(replay, _("start at this move (default: 0)"))
+    _add_view(replay)
     add_drawing(replay)
 
 
@@ -43,8 +43,7 @@ def run_replay(arguments: argparse.Namespace) -> int:
 
 def add_export(export: argparse.ArgumentParser) -> None:
     add_game(export)
-    text = _("the board after this move (default: the end; for a finished game, after the scoring)")
-    _add_view(export, text)
+    _add_view(export)
     form = export.add_mutually_exclusive_group(required=True)
     form.add_argument("--svg", metavar="OUT")
     form.add_argument("--text", metavar="OUT")
@@ -66,8 +65,8 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_view(command: argparse.ArgumentParser, at: str) -> None:
-    command.add_argument("--at", type=move_number, metavar="NUMBER", help=at)
+def _add_view(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--at", type=move_number, metavar="NUMBER")
     command.add_argument("--eyes", metavar="SEAT|all|none", default="all")
 
 

@@ -74,7 +74,8 @@ def problems(folder: Path) -> list[Problem]:
         for file in sorted(known.looked, reverse=True)
         for problem in _own_problems(folder / file, known.looked[file])
     ]
-    found += _shipped_problems()
+    shipped = (json.decode(line, type=StoredProblem) for line in _SHIPPED.read_bytes().splitlines())
+    found += (_problem(each, "set", "") for each in shipped)
     return sorted(found, key=lambda problem: problem.key in known.solved)
 
 
@@ -116,11 +117,6 @@ def _own_problems(file: Path, looked: Looked) -> Iterator[Problem]:
                 yield _problem(StoredProblem(text, fault.move, fault.best, fault.played), file.name, table)
     except (OSError, UnicodeDecodeError, DamagedRecord):
         return  # it was removed, or damaged
-
-
-def _shipped_problems() -> Iterator[Problem]:
-    for line in _SHIPPED.read_bytes().splitlines():
-        yield _problem(json.decode(line, type=StoredProblem), "set", "")
 
 
 def _problem(stored: StoredProblem, origin: str, table: str) -> Problem:

@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,7 +30,8 @@ from commands.playing.visiting import options_of, play_on_after
 from engine.pieces import People, Seat
 from server.config import Config
 
-_Game: TypeAlias = tuple[Coroutine[Any, Any, Visit], dict[str, Any]]
+# What plays a game, and what the start screen remembers of it.
+_Game: TypeAlias = tuple[Callable[[Options, Config], Coroutine[Any, Any, Visit]], dict[str, Any]]
 
 
 def add_play(play: argparse.ArgumentParser) -> None:
@@ -66,18 +67,20 @@ def run_play(arguments: argparse.Namespace) -> int:
     of_record = arguments.at is not None or arguments.seat is not None or arguments.as_recorded
     if of_record and arguments.game is None:
         raise WrongUse(_("--at, --seat and --as-recorded need --from"))
-    if arguments.game is not None:
-        game, chosen = _recorded_game(arguments)
-    else:
-        game, chosen = _left_game(arguments) if arguments.go_on else _new_game(arguments)
-    return run_logged(_play(game, chosen, arguments))
+    choose = _recorded_game if arguments.game is not None else _left_game if arguments.go_on else _new_game
+    return run_logged(_play(*choose(arguments), arguments))
 
 
 async def _play(
-    game: Coroutine[Any, Any, Visit], chosen: dict[str, Any], arguments: argparse.Namespace
+    play: Callable[[Options, Config], Coroutine[Any, Any, Visit]],
+    chosen: dict[str, Any],
+    arguments: argparse.Namespace,
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    visited = await play_on_after(game, _options(arguments), (chosen["brain"],), _config(arguments))
+    options = options_of("", preferences.name_of_player(arguments.name), arguments)
+    config = Config() if arguments.no_history else kept_here(arguments.records)
+    config = replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
+    visited = await play_on_after(play(options, config), options, (chosen["brain"],), config)
     if visited.request is not Errand.GO_HOME:
         return report(visited)
     known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
@@ -87,7 +90,7 @@ async def _play(
 
 
 def _new_game(arguments: argparse.Namespace) -> _Game:
-    """Return a new game, and what the start screen remembers of it; raises WrongUse."""
+    """Return a new game; raises WrongUse."""
     brains = _brains(arguments)
     starting = seat_to_start(arguments.starts, arguments.players)
     opening = Open(arguments.players, arguments.random_layout, starting)
@@ -98,11 +101,11 @@ def _new_game(arguments: argparse.Namespace) -> _Game:
             hint = _("there is no people {text!r}. Write one of {peoples}")
             raise WrongUse(hint.format(text=arguments.people, peoples=", ".join(People)))
         opening = msgspec.structs.replace(opening, people=people)
-    return against_bots(_options(arguments), brains, opening, _config(arguments)), chosen
+    return (lambda options, config: against_bots(options, brains, opening, config)), chosen
 
 
 def _recorded_game(arguments: argparse.Namespace) -> _Game:
-    """Return a recorded game from one of its moves on, and what is remembered of it; raises WrongUse."""
+    """Return a recorded game from one of its moves on; raises WrongUse."""
     brains = _brains(arguments)
     recording, stop = recording_in(file_of(arguments)), arguments.at or 0
     if stop > recording.last_turn:
@@ -118,9 +121,8 @@ def _recorded_game(arguments: argparse.Namespace) -> _Game:
             raise WrongUse(hint.format(name=arguments.seat, names=listed(recording.names)))
     assert seat is not None  # noqa: S101 - a game that is not over is somebody's turn
     played = PlayOn(recording, stop, seat)
-    redraw = not arguments.as_recorded
-    game = playing_on(_options(arguments), played, brains, _config(arguments), redraw=redraw)
-    return game, {"players": len(recording.names), "brain": brains[0]}
+    redraw, chosen = not arguments.as_recorded, {"players": len(recording.names), "brain": brains[0]}
+    return (lambda options, config: playing_on(options, played, brains, config, redraw=redraw)), chosen
 
 
 def _brains(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -131,21 +133,12 @@ def _brains(arguments: argparse.Namespace) -> tuple[str, ...]:
     return brains
 
 
-def _left_game(arguments: argparse.Namespace) -> _Game:
-    """Return the game that was left last, and what the start screen remembers of it; raises WrongUse."""
+def _left_game(_arguments: argparse.Namespace) -> _Game:
+    """Return the game that was left last; raises WrongUse."""
     if not (kept := kept_games().games):
         raise WrongUse(_("there is no game to continue"))
-    game = going_on(_options(arguments), kept[0], _config(arguments))
-    return game, {"players": kept[0].players, "brain": kept[0].brains[0]}
-
-
-def _options(arguments: argparse.Namespace) -> Options:
-    return options_of("", preferences.name_of_player(arguments.name), arguments)
-
-
-def _config(arguments: argparse.Namespace) -> Config:
-    config = Config() if arguments.no_history else kept_here(arguments.records)
-    return replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
+    chosen = {"players": kept[0].players, "brain": kept[0].brains[0]}
+    return (lambda options, config: going_on(options, kept[0], config)), chosen
 
 
 def add_problems(command: argparse.ArgumentParser) -> None:

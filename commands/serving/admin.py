@@ -24,6 +24,7 @@ from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import Evening
 from server.storage.entries import whole_events
 
+_TABLES: Final = (admin.ListLiveTables(), list[admin.TableReport])  # what is asked for, and its answer
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _OFF: Final = "off"
 _EVENING: Final = ("show", "open", "draw", "close")
@@ -119,16 +120,13 @@ def _nodes(path: Path, _arguments: argparse.Namespace) -> Answer:
 
 
 def _tables(path: Path, arguments: argparse.Namespace) -> Answer:
-    found = running_server.of_nodes(
-        path, admin.ListLiveTables(), list[admin.TableReport], arguments.node
-    ).flat()
+    found = running_server.list_of_nodes(path, *_TABLES, arguments.node)
     return found, table_lines(found.reports)
 
 
 def _who(path: Path, arguments: argparse.Namespace) -> Answer:
-    found = running_server.of_nodes(
-        path, admin.ListClients(), list[admin.ClientReport], arguments.node
-    ).flat()
+    request, kind = admin.ListClients(), list[admin.ClientReport]
+    found = running_server.list_of_nodes(path, request, kind, arguments.node)
     return found, client_lines(found.reports)
 
 
@@ -171,7 +169,7 @@ def _seat(path: Path, code: str, player: str) -> int:
     """Return the seat that its number or its player's name stands for; raises WrongUse."""
     if len(player) == 1 and player in "12345":
         return int(player) - 1
-    everywhere = running_server.of_nodes(path, admin.ListLiveTables(), list[admin.TableReport], None).flat()
+    everywhere = running_server.list_of_nodes(path, *_TABLES, None)
     tables = {table.table: table for table in everywhere.reports}
     if code not in tables:
         raise WrongUse(_("there is no table {code}").format(code=code))

@@ -184,11 +184,6 @@ class Gathered:
     def failures(self) -> list[str]:
         return [describe_host_error(_failure(each.error)) for each in self.nodes if each.error is not None]
 
-    def flat(self) -> "Gathered":
-        """Return the lists of all servers as one, in which each says where it is."""
-        found = [replace(each, node=node.node) for node in self.nodes for each in node.ok or ()]
-        return Gathered(self.nodes, found)
-
 
 def add_node(command: argparse.ArgumentParser, default: str | None) -> None:
     command.add_argument("--node", metavar="NAME", default=default)
@@ -201,6 +196,12 @@ def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | 
         for answer in ask_server(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
     ]
     return Gathered(nodes, [each.ok for each in nodes if each.error is None])
+
+
+def list_of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
+    """Return the lists that the servers answer as one of all, in which each item says where it is."""
+    nodes = of_nodes(path, request, kind, node).nodes
+    return Gathered(nodes, [replace(each, node=found.node) for found in nodes for each in found.ok or ()])
 
 
 def of_node(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> R:

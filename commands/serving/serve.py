@@ -116,7 +116,7 @@ def _announced_as(chosen: options.ServeOptions) -> Announce | None:
     wanted = not only_here(chosen.host) if chosen.announce is None else chosen.announce
     if not wanted or switched_off():
         return None
-    return Announce(chosen.name or default_name())
+    return Announce(chosen.name or default_name(), print_name)
 
 
 def _admin_socket(chosen: options.ServeOptions) -> Path | None:
@@ -244,8 +244,6 @@ def run_serve(arguments: argparse.Namespace) -> int:
     config = server_config(chosen)
     if not arguments.announced:
         config = replace(config, announce=None)
-    if config.announce is not None:
-        config = replace(config, announce=replace(config.announce, told=print_name))
     if sys.stdout.isatty():
         config = replace(config, attendance=attendance_printer())
     log_to(sys.stderr, verbose=chosen.verbose, as_json=chosen.log_json)
