@@ -379,6 +379,7 @@ REPLAY_COMMANDS: Final = (
     ("say hello", N_("say something to the table, or in the lobby")),
     ("together", N_("at a table: lead the others, or follow who leads; again: stop")),
     ("study", N_("at a table: go on from here at a new table, open to all")),
+    ("leave", N_("stop the analysis, or leave")),
     ("help, rules, quit", N_("open help or rules, or quit")),
 )
 
@@ -519,7 +520,7 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     words = text.split()
     seats = (str(seat + 1) for seat in recording.seats)
     match [word.lower() for word in words]:
-        case [word] if word in {*PAGES, "together"}:
+        case [word] if word in {*PAGES, "together", "leave"}:
             return Act[word.upper()]
         case ["study"] if replay.company is not None:
             return Act.STUDY
@@ -590,7 +591,8 @@ def completions(
     lines: Iterable[str] = _lines(model, text, online)
     if replay is not None:
         eyes = *(str(seat + 1) for seat in replay.recording.seats), *replay.recording.names
-        lines = *_REPLAY_WORDS, *(f"eyes {who}" for who in eyes), "together", "study", *PAGES
+        studies = () if replay.company is None else ("study",)
+        lines = *_REPLAY_WORDS, *(f"eyes {who}" for who in eyes), "together", *studies, "leave", *PAGES
     return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
 
 

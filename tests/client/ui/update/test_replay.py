@@ -189,8 +189,12 @@ def test_help_and_quitting() -> None:
     assert "eyes 1" in screen(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
     assert after_key(ui, "q", replay.seen_in(ui))[1] == requests.Errand.QUIT
-    closing = replace(after(ui, ":", *"quit"), notice=None)
-    assert after_key(closing, "enter", replay.seen_in(ui))[1] == requests.Errand.QUIT
+    for word in ("quit", "leave"):
+        closing = replace(after(ui, ":", *word), notice=None)
+        assert after_key(closing, "enter", replay.seen_in(ui))[1] == requests.Errand.QUIT
+    judging = after(replay.begin_analysis(ui), ":", *"leave")
+    assert after_key(judging, "enter", replay.seen_in(ui))[1] == requests.Errand.STOP_ANALYSIS
+    assert "study" not in screen(after(ui, ":", "s"))  # nobody else is there
 
 
 def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
