@@ -61,21 +61,25 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(None, text)
 
     def all_arguments(self) -> Iterator[Any]:
+        self.describe()
         for argument in self._actions:
             yield argument
             if isinstance(argument.choices, dict):
                 for command in argument.choices.values():
                     yield from command.all_arguments()
 
-    def describe(self, command: str) -> None:
-        """Give the arguments of this command and its actions their help, unless they have it."""
-        helps = option_helps(command)
+    def describe(self) -> None:
+        """Give the arguments their help, unless they have it, and the command a long description."""
+        helps = option_helps(self.prog.partition(" ")[2] or self.prog)
+        if "description" in helps:
+            self.description = _(helps["description"])
         for argument in self._actions:
-            if isinstance(argument.choices, dict):
-                for name, action in argument.choices.items():
-                    action.describe(f"{command} {name}")
-            elif argument.help is None:
+            if argument.help is None and not isinstance(argument.choices, dict):
                 argument.help = _(helps[(argument.option_strings or [argument.dest])[-1]])
+
+    def format_help(self) -> str:
+        self.describe()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
@@ -100,7 +104,6 @@ class Command(Parser):
             if (add := getattr(module, f"add_{name}", None)) is not None:
                 add(self)
             add_language(self)
-            self.describe(name)
             self.declared_in = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -158,15 +161,12 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
-    meaning = _(
-        "your name, as others see it (default: the one on the start screen, otherwise your login name)"
-    )
-    command.add_argument("--name", help=meaning)
+    command.add_argument("--name")
     add_drawing(command, playing=True)
 
 
-def add_ascii(command: Any, meaning: str) -> None:
-    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
+def add_ascii(command: Any) -> None:
+    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS)
 
 
 def prints_ascii(arguments: argparse.Namespace) -> bool:
@@ -180,26 +180,15 @@ def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> N
     They may come before a command as well as after it: a command keeps what was given before it.
     """
     group = command.add_argument_group(_("screen"), argument_default=argparse.SUPPRESS)
-    meaning = _("print lines of text and read typed lines: for screen readers, slow lines and scripts")
-    group.add_argument("--plain", action="store_true", help=meaning)
+    group.add_argument("--plain", action="store_true")
     if playing:
-        meaning = _("ask for confirmation before every move")
-        group.add_argument("--confirm", action="store_true", help=meaning)
-        meaning = _("do not ring when it is your turn")
-        group.add_argument("--no-bell", dest="bell", action="store_false", help=meaning)
-        meaning = _("leave the window's title alone")
-        group.add_argument("--no-title", dest="title", action="store_false", help=meaning)
-        meaning = _(
-            "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
-        )
-        group.add_argument("--notices", choices=[notices.value for notices in DesktopNotices], help=meaning)
-    add_ascii(group, _("draw with ASCII characters only"))
-    meaning = _(
-        "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
-    )
-    group.add_argument("--theme", choices=[theme.value for theme in Theme], help=meaning)
-    meaning = _("how many colours the terminal has (default: as the terminal reports)")
-    group.add_argument("--colours", choices=[colours.value for colours in Colours], help=meaning)
+        group.add_argument("--confirm", action="store_true")
+        group.add_argument("--no-bell", dest="bell", action="store_false")
+        group.add_argument("--no-title", dest="title", action="store_false")
+        group.add_argument("--notices", choices=[notices.value for notices in DesktopNotices])
+    add_ascii(group)
+    group.add_argument("--theme", choices=[theme.value for theme in Theme])
+    group.add_argument("--colours", choices=[colours.value for colours in Colours])
 
 
 def set_display_defaults(parser: argparse.ArgumentParser) -> None:

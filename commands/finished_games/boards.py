@@ -48,7 +48,7 @@ def add_export(export: argparse.ArgumentParser) -> None:
     form.add_argument("--svg", metavar="OUT")
     form.add_argument("--text", metavar="OUT")
     form.add_argument("--json", metavar="OUT")
-    add_ascii(export, _("with --text: ASCII characters only"))
+    add_ascii(export)
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -85,7 +85,7 @@ def _read_view(arguments: argparse.Namespace, recording: Recording, stop: int) -
 
 def add_show(show: argparse.ArgumentParser) -> None:
     add_game(show)
-    add_ascii(show, _("draw with ASCII characters only"))
+    add_ascii(show)
 
 
 def run_show(arguments: argparse.Namespace) -> int:

@@ -34,11 +34,6 @@ _RESULTS: Final = 1  # the version of the file
 
 
 def add_arena(arena: argparse.ArgumentParser) -> None:
-    arena.description = _(
-        "Have brains play each other on this computer, each equally often in every seat and "
-        "with the same draws, and show how strong each is. The same seed gives the same "
-        "games on any number of cores, unless a search runs out of time."
-    )
     arena.add_argument("players", nargs="+", metavar="BRAIN")
     add_schedule(arena)
     arena.add_argument("--alone", action="store_true")

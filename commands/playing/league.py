@@ -39,11 +39,6 @@ _NO_LIMITS: Final = Limits(
 
 
 def add_league(league: argparse.ArgumentParser) -> None:
-    league.description = _(
-        "Have programs in any language and brains play each other on a server, with the same draws and each "
-        "equally often in every seat, and show how strong each is. Whoever fails, moves illegally or takes "
-        "too long loses the game."
-    )
     league.add_argument("players", nargs="+", metavar="PLAYER")
     add_schedule(league)
     meaning = _("a move that takes longer loses the game (default: {usual})").format(

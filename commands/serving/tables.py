@@ -54,7 +54,7 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
     add("list", run_tables, _("list all tables (the default)"))
     show = add("show", _show_table, _("show one table"), "1")
     show.add_argument("--open", action="store_true")
-    parsing.add_ascii(show, _("draw with ASCII characters only"))
+    parsing.add_ascii(show)
     running_server.add_record(add("export", _export_table, _("write a game's record"), "1"))
     removal = add("remove", _remove_tables, _("remove tables for good"), "+")
     removal.add_argument("--yes", action="store_true")
