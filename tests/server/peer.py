@@ -255,6 +255,14 @@ async def connected(port: int, forwarded_for: str | None = None) -> AsyncIterato
 
 
 @contextlib.asynccontextmanager
+async def all_connected(port: int, clients: int | Sequence[str]) -> AsyncIterator[list[Peer]]:
+    """Connect so many peers as `connected` does, or one for each of these clients of a proxy."""
+    async with contextlib.AsyncExitStack() as stack:
+        names = [None] * clients if isinstance(clients, int) else clients
+        yield [await stack.enter_async_context(connected(port, name)) for name in names]
+
+
+@contextlib.asynccontextmanager
 async def client_that_never_reads(
     port: int, *sent: messages.ClientMessage
 ) -> AsyncIterator[asyncio.StreamWriter]:

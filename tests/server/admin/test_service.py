@@ -33,7 +33,7 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import inspect_folder
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
-from tests.server.peer import TIMEOUT, connected, eventually, http_get
+from tests.server.peer import TIMEOUT, all_connected, connected, eventually, http_get
 from tests.server.playing import archived_game, full_table, game, play_on
 from tests.server.process import refused_to_start, serving
 from tests.server.storage.conformance.stores import PostgresStore
@@ -452,8 +452,7 @@ async def test_metrics_count_what_happens(tmp_path: Path) -> None:
         assert before["palatinus_commit_seconds_count"] == 0
         async with (
             game(server.port, 2) as peers,
-            connected(server.port) as watcher,
-            connected(server.port) as again,
+            all_connected(server.port, 2) as (watcher, again),
         ):
             await watcher.send(Watch(1, peers[0].code))
             await watcher.news()

@@ -47,7 +47,15 @@ from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.monitoring.traces import traces
 from tests.server.peer import TIMEOUT, Peer, connected, eventually
-from tests.server.playing import all_caught_up, game, memory_server, peer_on_turn, play_on, table_of
+from tests.server.playing import (
+    all_caught_up,
+    full_table,
+    game,
+    memory_server,
+    peer_on_turn,
+    play_on,
+    table_of,
+)
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import full_disk, journal_of, resumed, table_facts
 from tests.server.storage.test_postgresql import logged
@@ -136,22 +144,23 @@ async def test_a_context_that_fails_or_is_cancelled_leaves_no_task() -> None:
     assert sleeping.cancelled()
 
 
-async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
+async def test_a_table_that_is_lost_while_a_request_is_stored_has_not_failed(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with memory_server() as server, game(server.port, 2) as peers:
+    """All who are at it, and whoever comes just then, are sent on."""
+    async with memory_server() as server, game(server.port, 2) as peers, full_table(server.port, 3) as others:
+        await others[2].done(messages.Leave)
         journal = server.lobby.journal
         append = journal.append
 
-        async def lost(*arguments: Any) -> None:
-            await append(*arguments)
-            server.lobby.give_up()
+        async def lost(code: str, *entries: Any) -> None:
+            await append(code, *entries)
+            server.lobby.tables[code].give_up()
 
         monkeypatch.setattr(journal, "append", lost)
-        mover = peer_on_turn(peers)
-        assert mover is not None
-        await mover.send(mover.random_move(random.Random(1)))
-        for peer in peers:
+        await peers[0].send(peers[0].random_move(random.Random(1)))
+        await others[2].send(messages.JoinTable(others[2].next_id(), others[0].code, "Bruno"))
+        for peer in (*peers, *others):
             assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
     assert not [record for record in caplog.records if record.exc_info]
 

@@ -38,6 +38,7 @@ from tests.server.peer import (
     TIMEOUT,
     UPGRADE,
     Peer,
+    all_connected,
     client_that_never_reads,
     connected,
     connected_without_hello,
@@ -131,11 +132,7 @@ async def test_too_many_fragments(caplog: pytest.LogCaptureFixture, fragments: i
 
 async def test_connections_from_one_address_share_a_rate() -> None:
     limits = {"burst_per_address": 10, "rate_per_address": 100.0}
-    async with (
-        memory_server(**limits) as server,
-        connected(server.port) as one,
-        connected(server.port) as other,
-    ):
+    async with memory_server(**limits) as server, all_connected(server.port, 2) as (one, other):
         loop = asyncio.get_running_loop()
         began = loop.time()
         for number in range(30):

@@ -29,6 +29,7 @@ from tests.server.peer import (
     TIMEOUT,
     UPGRADE,
     Peer,
+    all_connected,
     connected,
     connected_without_hello,
     eventually,
@@ -140,12 +141,12 @@ async def server_behind_a_proxy(*, header: bool = False, **limits: float) -> Asy
 
 
 async def test_limits_hold_for_each_client_of_a_proxy_and_no_stranger_chooses_an_address() -> None:
+    known = ["203.0.113.1", "203.0.113.1", "2001:db8::1", "203.0.113.2"]
     async with (
         server_behind_a_proxy(connections_per_address=2) as server,
+        all_connected(server.port, [f"198.51.100.9, {client}" for client in known]),
         contextlib.AsyncExitStack() as stack,
     ):
-        for client in ("203.0.113.1", "203.0.113.1", "2001:db8::1", "203.0.113.2"):
-            await stack.enter_async_context(connected(server.port, f"198.51.100.9, {client}"))
         for named, status in {
             "203.0.113.1": 503,
             "203.0.113.7, 203.0.113.1": 503,

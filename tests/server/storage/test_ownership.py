@@ -19,7 +19,7 @@ from client.network.transport import RequestRefused, ServerAccess, ServerAddress
 from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import ByBot
-from protocol.codes import CloseCode, Code
+from protocol.codes import Code
 from server.app import running
 from server.config import Config
 from server.errors import NotStoredNow, TableLost
@@ -243,25 +243,6 @@ async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
         assert await table.archive(attended=False)
         assert not server.lobby.tables
     assert "not read" not in caplog.text
-
-
-async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with running(Config()) as server, connected(server.port) as anna, connected(server.port) as bruno:
-        code = (await anna.open(2)).table
-        table = server.lobby.tables[code]
-        append = table._context.lobby.journal.append
-
-        async def lose(*entry: Any) -> None:
-            await append(*entry)
-            table.give_up()
-
-        monkeypatch.setattr(table._context.lobby.journal, "append", lose)
-        await bruno.send(messages.JoinTable(bruno.next_id(), code, "Bruno"))
-        for peer in (anna, bruno):
-            assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
-    assert "failed" not in caplog.text
 
 
 async def test_a_start_longer_than_the_lease(database: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ from server.tables.evening.rounds import (
 )
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.match import LIMITS
-from tests.server.peer import Peer, connected
+from tests.server.peer import Peer, all_connected, connected
 from tests.server.playing import play_on
 from tests.server.storage.test_journal import full_disk
 from tests.server.tables.hosted import begun
@@ -94,9 +94,9 @@ class Guest:
 
 @contextlib.asynccontextmanager
 async def _signed_up(server: Running, guests: Sequence[Guest]) -> AsyncIterator[None]:
-    async with contextlib.AsyncExitStack() as stack:
-        for guest in guests:
-            await guest.sign_up(await stack.enter_async_context(connected(server.port)))
+    async with all_connected(server.port, len(guests)) as peers:
+        for guest, peer in zip(guests, peers, strict=True):
+            await guest.sign_up(peer)
         yield
 
 

@@ -1,6 +1,5 @@
 """What the host of a table may do, and the people who run the server."""
 
-import contextlib
 import random
 from ipaddress import ip_network
 from operator import attrgetter
@@ -23,7 +22,7 @@ from server.errors import JournalError
 from server.refusal import Refusal
 from server.tables.state.persistent_state import PersistentState, Player
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import connected, eventually, state_where
+from tests.server.peer import all_connected, connected, eventually, state_where
 from tests.server.playing import (
     all_caught_up,
     archived_game,
@@ -186,11 +185,9 @@ async def test_others_at_the_address_of_who_was_removed_wait_for_a_minute() -> N
     """
     time = ManualClock()
     config = Config(timers=lambda: time, trusted_proxies=(ip_network("127.0.0.1"),))
-    async with running(config) as server, contextlib.AsyncExitStack() as stack:
-        anna, bruno, carla, dario, other_bruno = [
-            await stack.enter_async_context(connected(server.port, address))
-            for address in ("192.0.2.1", *(f"2001:db8:{net}::1" for net in ("7:1", "7:2", "7:1", "8")))
-        ]
+    addresses = ["192.0.2.1", *(f"2001:db8:{net}::1" for net in ("7:1", "7:2", "7:1", "8"))]
+    async with running(config) as server, all_connected(server.port, addresses) as peers:
+        anna, bruno, carla, dario, other_bruno = peers
         await anna.open(4)
         await bruno.join(anna.code, "Bruno")
         await dario.join(anna.code, "Dario")

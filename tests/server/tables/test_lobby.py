@@ -1,6 +1,5 @@
 """Tables before and around their game: opening, joining, watching, leaving, names and chat."""
 
-import contextlib
 from ipaddress import ip_network
 
 import pytest
@@ -16,7 +15,7 @@ from server.config import Config, Limits
 from server.limits.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, next_state_where, state_where
+from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, full_table, game, memory_server, table_of, timed_server
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import changed, disconnect, served
@@ -164,11 +163,7 @@ async def test_a_token_is_valid_at_its_own_table_only() -> None:
 
 @pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
 async def test_opening_tables_is_rate_limited(limit: str) -> None:
-    async with (
-        memory_server(**{limit: 2}) as server,
-        connected(server.port) as anna,
-        connected(server.port) as bruno,
-    ):
+    async with memory_server(**{limit: 2}) as server, all_connected(server.port, 2) as (anna, bruno):
         for _ in range(2):
             await anna.open(2)
             await anna.done(messages.Leave)
@@ -200,11 +195,9 @@ def test_a_client_that_has_waited_a_minute_may_go_on() -> None:
 async def test_one_address_does_not_take_all_places_for_spectators() -> None:
     """Whoever comes from another one has the place of its newest; two of one address take none from it."""
     config = Config(limits=Limits(spectators=2), trusted_proxies=(ip_network("127.0.0.1"),))
-    async with running(config) as server, contextlib.AsyncExitStack() as stack:
-        host, old, new, elsewhere, last = [
-            await stack.enter_async_context(connected(server.port, address))
-            for address in ("192.0.2.1", "192.0.2.7", "192.0.2.7", "192.0.2.8", "192.0.2.9")
-        ]
+    addresses = [f"192.0.2.{host}" for host in (1, 7, 7, 8, 9)]
+    async with running(config) as server, all_connected(server.port, addresses) as peers:
+        host, old, new, elsewhere, last = peers
         code = (await host.open(2)).table
         await old.watch(code)
         await new.watch(code)

@@ -24,7 +24,7 @@ from protocol.messages import Show, Shown
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
-from tests.server.peer import Peer, connected, eventually, next_state_where
+from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
 from tests.server.playing import all_caught_up, check_views, game, memory_server, play_on, rematch, table_of
 from tests.server.storage.test_journal import journal_of
 from tests.server.tables.hosted import game_of, play_to_the_end, queued_requests, served
@@ -342,9 +342,8 @@ async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_
         seen = _until(server, code, step)
         assert seen == _until(server, peers[0].code, step)
         await eventually(lambda: len(list(records.iterdir())) == 1)
-    async with contextlib.AsyncExitStack() as stack, running(config) as server:
+    async with running(config) as server, all_connected(server.port, 3) as players:
         assert _until(server, code, step) == seen
-        players = [await stack.enter_async_context(connected(server.port)) for _ in range(3)]
         for seat in (2, 0, 1):
             assert (await players[seat].join(code, f"Player {seat}")).seat == seat
             await players[seat].news()

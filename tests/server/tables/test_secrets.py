@@ -28,7 +28,7 @@ from server.tables.audience import Talk
 from tests.server.manual_clock import ManualClock
 from tests.server.match import Match, Script, match, some_scripts
 from tests.server.monitoring.traces import traces
-from tests.server.peer import Peer, blanked, connected, eventually, http_get, state_where
+from tests.server.peer import Peer, all_connected, blanked, connected, eventually, http_get, state_where
 from tests.server.playing import all_caught_up, archived_game, full_table, game, memory_server, play_on
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import changed, play_to_the_end
@@ -344,8 +344,7 @@ async def test_nothing_is_told_without_the_seats_own_token() -> None:
     async with (
         memory_server() as server,
         full_table(server.port, 2, private=True) as peers,
-        connected(server.port) as other,
-        connected(server.port) as stranger,
+        all_connected(server.port, 2) as (other, stranger),
     ):
         await other.open(2)
         for token in ("x", other.token):

@@ -1,7 +1,6 @@
 """Live pages and televisions: spectators like any other, drawn once for all, delaying nobody."""
 
 import asyncio
-import contextlib
 import random
 import re
 import secrets
@@ -21,7 +20,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.web import subjects
 from server.web.subjects import WatchedTable
-from tests.server.peer import TIMEOUT, UPGRADE, connected, eventually
+from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
 from tests.server.web.viewer import asked, viewer, watched_game, web_server
 
@@ -78,8 +77,7 @@ async def test_a_table_on_its_way_to_another_server_is_waited_for(database: str)
     config = Config(database=database, pages=WebPages())
     async with (
         running(config) as server,
-        connected(server.port) as anna,
-        connected(server.port) as bruno,
+        all_connected(server.port, 2) as (anna, bruno),
         web_server() as alone,
     ):
         code = (await anna.open(2, "Anna")).table
@@ -343,11 +341,10 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
     config = replace(CONFIG, evening=EveningPlan("Idus <i>", rounds=3))
     async with (
         running(config) as server,
-        contextlib.AsyncExitStack() as stack,
+        all_connected(server.port, 3) as peers,
         viewer(server.port, "/tv") as page,
     ):
-        for name in names:
-            peer = await stack.enter_async_context(connected(server.port))
+        for name, peer in zip(names, peers, strict=True):
             await peer.ask(SignUp, name, secrets.token_urlsafe(32))
         await page.until("waiting", "Carla")
         assert server.lobby.evening is not None

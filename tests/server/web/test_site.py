@@ -31,7 +31,7 @@ from server.app import running
 from server.config import Config
 from server.net.addresses import RemoteEnd
 from server.net.connections.plain_http import PageRequest
-from tests.server.peer import connected, http_get, upgrade_status
+from tests.server.peer import all_connected, connected, http_get, upgrade_status
 from tests.server.playing import full_table, play_on
 from tests.server.process import serving
 from tests.server.tables.test_notices import called_by_url
@@ -48,12 +48,7 @@ ODD_PATHS = (
 
 
 async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> None:
-    async with (
-        web_server() as server,
-        connected(server.port) as public,
-        connected(server.port) as private,
-        connected(server.port) as closed,
-    ):
+    async with web_server() as server, all_connected(server.port, 3) as (public, private, closed):
         await public.open(2, "Anna")
         await private.ask(messages.OpenTable, 2, "Hidden", private=True)
         await closed.open(2, "Carla")

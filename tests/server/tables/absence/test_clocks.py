@@ -30,7 +30,7 @@ from server.tables.absence.stand_in import Pace
 from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, next_state_where, state_where
+from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
 from tests.server.playing import all_caught_up, check_views, full_table, game, play_on, rematch, table_of
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
@@ -313,8 +313,7 @@ async def test_the_host_seats_bots() -> None:
 
 async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
     """Free seats go first; programs take none, and nobody takes a seat from a person."""
-    async with served() as server, contextlib.AsyncExitStack() as stack:
-        host, ben, carla, dario = [await stack.enter_async_context(connected(server.port)) for _ in range(4)]
+    async with served() as server, all_connected(server.port, 4) as (host, ben, carla, dario):
         await host.open(3)
         await seated_bot(host)
         refusal = await dario.refused(messages.JoinTable, host.code, "Dario", 1, program=True)

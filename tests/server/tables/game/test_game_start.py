@@ -22,7 +22,7 @@ from server.config import Config, Limits
 from server.monitoring.logs import describe
 from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, http_get
+from tests.server.peer import Peer, all_connected, connected, eventually, http_get
 from tests.server.playing import memory_server, play_on, table_of
 from tests.server.storage.test_journal import full_disk, table_facts
 from tests.server.tables.hosted import begun, game_of
@@ -378,8 +378,7 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
     async with (
         running(config) as server,
         sharers(server.port, 2) as seated,
-        connected(server.port) as watching,
-        connected(server.port) as late,
+        all_connected(server.port, 2) as (watching, late),
     ):
         host, peers, rng = seated[0].peer, [each.peer for each in seated], random.Random(1)
         await watching.watch(host.code)

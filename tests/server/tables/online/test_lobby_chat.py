@@ -24,7 +24,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, all_connected, connected, eventually
 from tests.server.playing import game, play_on, timed_server
 
 # As many names and remarks as anybody likes.
@@ -189,34 +189,29 @@ async def test_a_finished_game_keeps_the_names_of_those_who_are_there() -> None:
 
 
 async def test_nobody_gets_the_name_of_a_seat_but_who_holds_it() -> None:
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        anna = await stack.enter_async_context(connected(server.port))
+    async with fast_server() as server, all_connected(server.port, 3) as (anna, stranger, elsewhere):
         await anna.open(2, "Anna")
-        stranger = await stack.enter_async_context(connected(server.port))
         for tokens in ([], ["x" * 43, "guessed"]):
             assert await stranger.refusal(EnterLobby, "ANNA", tokens) == "name-in-use"
         await anna.done(EnterLobby, "Anna")
         await anna.done(EnterLobby, None)
-        elsewhere = await stack.enter_async_context(connected(server.port))
         await elsewhere.done(EnterLobby, "Anna", ["x" * 43, anna.token])
         await sees(elsewhere, PersonOnline("Anna"))
 
 
 async def test_a_name_is_not_compared_with_all_others() -> None:
     """Each took up to 0.5 ms: a lobby request stalled everybody for half a second."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        for number in range(3):
-            peer = await stack.enter_async_context(connected(server.port))
+    async with fast_server() as server, all_connected(server.port, 4) as (anna, *players):
+        for number, peer in enumerate(players):
             await peer.open(2, f"Player {number}")
         looks.cache_clear()
-        await entered(stack, server.port, "Anna")
+        await anna.done(EnterLobby, "Anna")
         assert looks.cache_info().misses == 1
 
 
 async def test_a_name_is_got_back_from_a_lost_connection() -> None:
     """By a secret that both connections have given, and by no other; the lost one is listed no more."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        lost, stranger, back = [await stack.enter_async_context(connected(server.port)) for _ in range(3)]
+    async with fast_server() as server, all_connected(server.port, 3) as (lost, stranger, back):
         await lost.done(EnterLobby, "Anna", ["made up"])
         assert await stranger.refusal(EnterLobby, "Anna", ["guessed"]) == "name-in-use"
         await back.done(EnterLobby, "Anna", ["another", "made up"])
@@ -235,11 +230,8 @@ async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -
         assert [await says(anna, "x") for _ in range(3)] == ["said", "said", "too-much-chat"]
         assert [await says(bruno, "x") for _ in range(2)] == ["said", "too-much-chat"]
     config = Config(limits=Limits(chat_in_lobby=2), timers=FastClock, trusted_proxies=THIS_COMPUTER)
-    async with (
-        running(config) as server,
-        connected(server.port, "192.0.2.1") as anna,
-        connected(server.port, "192.0.2.2") as bruno,
-    ):
+    async with running(config) as server, all_connected(server.port, ["192.0.2.1", "192.0.2.2"]) as both:
+        anna, bruno = both
         await anna.done(EnterLobby, "Anna")
         await bruno.done(EnterLobby, "Bruno")
         assert [await says(anna, "x") for _ in range(3)] == ["said", "said", "too-much-chat"]
@@ -283,11 +275,10 @@ async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
 
 async def test_the_list_has_room_for_people_of_all_addresses() -> None:
     config = Config(timers=FastClock, trusted_proxies=THIS_COMPUTER)
-    async with running(config) as server, contextlib.AsyncExitStack() as stack:
-        for number in range(PEOPLE_LISTED):
-            peer = await stack.enter_async_context(connected(server.port, "192.0.2.7"))
+    addresses = ["192.0.2.8", *["192.0.2.7"] * PEOPLE_LISTED]
+    async with running(config) as server, all_connected(server.port, addresses) as (anna, *visitors):
+        for number, peer in enumerate(visitors):
             await peer.done(EnterLobby, f"Visitor {number}")
-        anna = await stack.enter_async_context(connected(server.port, "192.0.2.8"))
         await anna.done(EnterLobby, "Anna")
         while not lists(anna) or lists(anna)[-1].more == 0:
             await anna.until(Online)

@@ -24,7 +24,7 @@ from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import link_rows, pack, unpack
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, all_connected, connected, eventually
 from tests.server.playing import all_caught_up, archived_game, check_views, game, held_back, play_on, table_of
 from tests.server.storage.test_journal import journal_of
 from tests.server.tables.hosted import queued_requests
@@ -152,14 +152,9 @@ async def test_a_game_that_cannot_be_archived_stays(tmp_path: Path) -> None:
 async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path: Path) -> None:
     """Two addresses held all of them by being there; tables without a game go first, and no game is lost."""
     config = Config(data=tmp_path, limits=Limits(tables=3), trusted_proxies=(ip_network("127.0.0.1"),))
-    async with running(config) as server, contextlib.AsyncExitStack() as stack:
-        hosts, guests = [
-            [await stack.enter_async_context(connected(server.port, "192.0.2.7")) for _ in range(3)]
-            for _ in range(2)
-        ]
-        anna, bruno, carla = [
-            await stack.enter_async_context(connected(server.port, f"192.0.2.{host}")) for host in (1, 2, 3)
-        ]
+    addresses = [f"192.0.2.{host}" for host in (1, 2, 3, *[7] * 6)]
+    async with running(config) as server, all_connected(server.port, addresses) as peers:
+        (anna, bruno, carla), hosts, guests = peers[:3], peers[3:6], peers[6:]
         codes = [(await host.open(2, random_layout=True)).table for host in hosts]
         for host, guest in zip(hosts[:2], guests[:2], strict=True):
             await guest.join(host.code, "Guest")
@@ -181,11 +176,8 @@ async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path
 
 
 async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
-    async with (
-        running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
-        connected(server.port) as anna,
-        connected(server.port) as bruno,
-    ):
+    config = Config(data=tmp_path, limits=Limits(tables=2))
+    async with running(config) as server, all_connected(server.port, 2) as (anna, bruno):
         async with game(server.port, 2) as left_first:
             await play_on(left_first, random.Random(4), moves=3)
         await eventually(lambda: table_of(server, left_first).unattended_since is not None)
@@ -199,10 +191,8 @@ async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
         async with contextlib.AsyncExitStack() as stack:
             late = await stack.enter_async_context(connected(server.port))
             assert await late.refusal(messages.OpenTable, 2, "Late") == Code.TOO_MANY_TABLES
-            assert (
-                await late.refusal(messages.Resume, left_first[0].code, left_first[0].token)
-                == Code.TOO_MANY_TABLES
-            )
+            back = messages.Resume(late.next_id(), left_first[0].code, left_first[0].token)
+            assert await late.refusal(back) == Code.TOO_MANY_TABLES
             await bruno.done(messages.Leave)
             again = await all_resumed(server.port, stack, left_first)
             check_views(table_of(server, again), again)
@@ -221,13 +211,11 @@ async def unattended_games(server: Running, games: int) -> list[list[Peer]]:
 
 
 async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> None:
-    openers, limits = 5, Limits(tables=5)
-    async with running(Config(data=tmp_path, limits=limits)) as server, contextlib.AsyncExitStack() as stack:
-        await unattended_games(server, openers)
-        peers = [await stack.enter_async_context(connected(server.port)) for _ in range(openers)]
+    config = Config(data=tmp_path, limits=Limits(tables=5))
+    async with running(config) as server, all_connected(server.port, 6) as (late, *peers):
+        await unattended_games(server, 5)
         await asyncio.gather(*(peer.open(2) for peer in peers))
         assert server.lobby.tables.keys() == {peer.code for peer in peers}
-        late = await stack.enter_async_context(connected(server.port))
         assert await late.refusal(messages.OpenTable, 2, "Late") == Code.TOO_MANY_TABLES
 
 
@@ -317,9 +305,9 @@ async def test_a_table_never_makes_room_for_the_one_that_it_opens(
 ) -> None:
     """It would wait for itself: it has been opened last, and where most were."""
     config = Config(data=tmp_path, limits=Limits(tables=2), trusted_proxies=(ip_network("127.0.0.1"),))
-    async with running(config) as server, contextlib.AsyncExitStack() as stack:
-        hosts = [await stack.enter_async_context(connected(server.port, "192.0.2.7")) for _ in range(2)]
-        guests = [await stack.enter_async_context(connected(server.port, "192.0.2.8")) for _ in range(2)]
+    addresses = [f"192.0.2.{host}" for host in (7, 7, 8, 8)]
+    async with running(config) as server, all_connected(server.port, addresses) as peers:
+        hosts, guests = peers[:2], peers[2:]
         for host, guest in zip(hosts, guests, strict=True):
             await guest.join((await host.open(2, random_layout=True)).table, "Guest")
             await host.send(messages.StartGame(host.next_id()))
