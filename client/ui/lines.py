@@ -30,7 +30,7 @@ from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.reading import RULES, counts_page, rules_page
-from client.ui.screens.replay import Replay, told_of_move
+from client.ui.screens.replay import Replay, hand_title, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
     COMMANDS,
@@ -204,7 +204,8 @@ def _panel(
     """Return the panel beside a board on which the player points at `cell`, with this piece chosen."""
     chosen = Playing(piece=piece) if cell is None else Playing(cursor=cell, piece=piece)
     pane = Pane(ui, replace(model, view=view), glyphs_to_read(), WIDE, WIDE)
-    return Panel(pane, chosen, _("YOUR HAND"), foresees=piece is not None)
+    title = hand_title(model) if isinstance(ui.page, Replay) else _("YOUR HAND")
+    return Panel(pane, chosen, title, foresees=piece is not None)
 
 
 def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | None = None) -> list[str]:

@@ -225,9 +225,7 @@ class Replay(GamePage):
         """Return the panel of a running game: nobody's own, whichever seat's view is shown."""
         if self.analysis is not None:
             return chances_block(self, self.analysis, pane)
-        seat, names = pane.model.seat, names_at(pane.model)
-        title = "" if seat is None else _("HAND OF {name}").format(name=names[seat])
-        return structs.replace(table.panel(pane), hand_title=title).of_game()
+        return structs.replace(table.panel(pane), hand_title=hand_title(pane.model)).of_game()
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
@@ -245,6 +243,11 @@ class Replay(GamePage):
 
 TABLE: Final = "record"
 _MOVES: Final = (TileLaid, Placed, WolfPlaced)
+
+
+def hand_title(model: TableModel) -> str:
+    """Return whose hand is shown in a record: no spectator sees one."""
+    return "" if model.seat is None else _("HAND OF {name}").format(name=names_at(model)[model.seat])
 
 
 def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:

@@ -38,6 +38,7 @@ from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.record import recorded
+from engine.view import eyes_of
 from protocol.absence import ByBot
 from protocol.admin import EveningPlan
 from protocol.messages import AskPause, TableSummary
@@ -113,6 +114,13 @@ def test_the_chances_in_a_record_can_be_asked_for() -> None:
     chances = ui.page.analysis.at(20) or ()
     assert {str(round(100 * chance)) for chance in chances} <= told & set(shown)
     assert "36" in told  # how far the analysis is
+
+
+def test_a_hand_in_a_record_is_nobodys_own() -> None:
+    recording = recording_of(3)
+    ui = open_record(recording, 10, eyes_of(Seat(1)))
+    told = answer("hand", ui, seen_in(ui)) or [""]
+    assert told[0].startswith(f"HAND OF {recording.names[1]}: ")
 
 
 def test_each_move_of_a_record_is_told_with_what_it_leads_to() -> None:
