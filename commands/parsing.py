@@ -90,7 +90,7 @@ class Command(Parser):
     """A command whose module, imported when it is chosen, declares the options and carries it out.
 
     Its functions for that are `add_NAME`, unless there are no options, and `run_NAME`, unless all is done by
-    actions of the command.
+    actions of the command. What the options are for stands in options.txt.
     """
 
     declared_in = ""

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 import pexpect
 import pytest
 
+from client.language import prose
 from client.network.transport import FREE_ACCESS
 from client.player.seats import Seats, seats_folder
 from commands.playing.join import goal_of
@@ -232,6 +233,20 @@ except SystemExit:
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
     )
     assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing"}
+
+
+def test_every_help_in_the_text_file_is_of_an_argument() -> None:
+    """What is missing there, the help of all commands needs."""
+    (commands,) = (each for each in build_parser()._actions if isinstance(each.choices, dict))
+    names = {"palatinus": {name for each in build_parser()._actions for name in each.option_strings}}
+    for name, command in dict(commands.choices or {}).items():
+        names[name] = {"description"}
+        for argument in command.all_arguments():
+            names[name] |= {*argument.option_strings, argument.dest}
+    pages = prose(ROOT / "commands" / "options.txt")
+    for heading, *texts in pages:
+        for place in heading.strip("{}").split(", "):
+            assert {text.strip("{}") for text in texts[::2]} <= names[place.partition(" ")[0]], place
 
 
 def test_no_command_needs_a_package_that_is_an_extra() -> None:

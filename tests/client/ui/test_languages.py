@@ -186,8 +186,7 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
 def test_every_word_of_the_command_lines_help_is_translated() -> None:
     (commands,) = (each for each in build_parser()._actions if isinstance(each, argparse._SubParsersAction))
     for command in commands.choices.values():
-        command.declare()
-        for action in command._actions:
+        for action in command.all_arguments():
             if action.help and action.dest != "help":  # argparse's own is in another catalogue
                 assert not untranslated(FILLED_IN.sub("", action.help)), action.help
 
