@@ -40,6 +40,7 @@ from tests.server.web.viewer import asked
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 
 DAY = timedelta(days=1)
+OPTIONS = 'tls-cert = "cert.pem"\ntls-key = "key.pem"\npassword-file = "password"\nmemory = true\n'
 
 
 def certify(folder: Path, days: float = 365, host: str = "127.0.0.1") -> None:
@@ -77,10 +78,7 @@ async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path:
     certify(tmp_path)
     (tmp_path / "old.pem").write_bytes((tmp_path / "ca.pem").read_bytes())
     (tmp_path / "password").write_text("old\n")
-    (tmp_path / "serve.toml").write_text(
-        'tls-cert = "cert.pem"\ntls-key = "key.pem"\npassword-file = "password"\n'
-        "verbose = true\nmemory = true\n"
-    )
+    (tmp_path / "serve.toml").write_text(f"{OPTIONS}verbose = true\n")
     async with (
         serving("--config", str(tmp_path / "serve.toml")) as server,
         peer_at(server.port, tmp_path / "old.pem", "old") as one,
@@ -136,35 +134,31 @@ async def test_bad_files_change_nothing(tmp_path: Path) -> None:
     old = {name: (tmp_path / name).read_bytes() for name in ("cert.pem", "key.pem")}
     (tmp_path / "ca.pem").rename(tmp_path / "old.pem")
     (tmp_path / "password").write_text("old\n")
-    (tmp_path / "serve.toml").write_text(
-        'tls-cert = "cert.pem"\ntls-key = "key.pem"\npassword-file = "password"\nmemory = true\n'
-    )
-    good = (tmp_path / "serve.toml").read_text()
+    (tmp_path / "serve.toml").write_text(OPTIONS)
     async with serving("--config", str(tmp_path / "serve.toml")) as server:
         certify(tmp_path)
         (tmp_path / "key.pem").write_bytes(old["key.pem"])
         (tmp_path / "password").write_text("new\n")
         line = await hang_up(server, "ERROR the configuration was not reloaded")
-        assert (
-            f"the key in {tmp_path}/key.pem does not belong to the certificate in {tmp_path}/cert.pem" in line
-        )
+        told = f"the key in {tmp_path}/key.pem does not belong to the certificate in {tmp_path}/cert.pem"
+        assert told in line
         (tmp_path / "cert.pem").unlink()
         assert f"cannot read {tmp_path}/cert.pem: No such file" in await hang_up(server, "not reloaded")
         (tmp_path / "cert.pem").write_bytes(old["cert.pem"])
         (tmp_path / "password").write_text("")
         assert "contains no password" in await hang_up(server, "not reloaded")
-        (tmp_path / "serve.toml").write_text(f"{good}prot = 1\n")
+        (tmp_path / "serve.toml").write_text(f"{OPTIONS}prot = 1\n")
         assert "line 5: prot is not an option. Did you mean port?" in await hang_up(server, "not reloaded")
-        (tmp_path / "serve.toml").write_text(re.sub("tls.*\n", "", good))
+        (tmp_path / "serve.toml").write_text(re.sub("tls.*\n", "", OPTIONS))
         (tmp_path / "password").write_text("new\n")
         assert "by a restart" in await hang_up(server, "not reloaded")
         async with peer_at(server.port, tmp_path / "old.pem", "old") as peer:
             assert isinstance(await peer.receive(), Welcome)
-        (tmp_path / "serve.toml").write_text(f"{good}verbose = true\n")
+        (tmp_path / "serve.toml").write_text(f"{OPTIONS}verbose = true\n")
         await hang_up(server, "INFO the configuration was reloaded")
         async with peer_at(server.port, tmp_path / "old.pem", "new") as peer:
             assert isinstance(await peer.receive(), Welcome)
-        (tmp_path / "serve.toml").write_text(f'{good}rate = 30\nrecords = "records"\nverbose = true\n')
+        (tmp_path / "serve.toml").write_text(f'{OPTIONS}rate = 30\nrecords = "records"\nverbose = true\n')
         line = await hang_up(server, "WARNING these options change with the next start")
         assert line.rstrip().endswith('options="records, rate"')
 

@@ -69,24 +69,17 @@ async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_p
         full_table(second.port, 3) as there,
     ):
         statuses = await asked_all(tmp_path, "status")
-        assert [(each["node"], each["ok"]["port"]) for each in statuses] == [
-            ("first", first.port),
-            ("second", second.port),
-        ]
-        assert [each["address"].rpartition(":")[2] for each in statuses] == [
-            str(first.port),
-            str(second.port),
-        ]
+        assert [each["node"] for each in statuses] == NAMES
+        for each, server in zip(statuses, (first, second), strict=True):
+            assert each["ok"]["port"] == int(each["address"].rpartition(":")[2]) == server.port
         tables = await asked_all(tmp_path, "tables")
         assert [each["ok"][0]["table"] for each in tables] == [here[0].code, there[0].code]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cluster_service, "ANSWER_BYTES", 40)
             clients = await asked_all(tmp_path, "who", "second")
         assert [[client["seat"] for client in each["ok"]] for each in clients] == [[0, 1], [0, 1, 2]]
-        assert [each["ok"] for each in await asked_all(tmp_path, "announce", text="soon")] == [
-            {"clients": 2},
-            {"clients": 3},
-        ]
+        announced = await asked_all(tmp_path, "announce", text="soon")
+        assert [each["ok"]["clients"] for each in announced] == [2, 3]
         for peer in (*here, *there):
             assert await peer.until(Announced) == Announced("soon")
         drain: dict[str, Any] = {"do": "drain", "seconds": 100}

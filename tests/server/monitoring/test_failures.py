@@ -406,10 +406,8 @@ async def test_a_move_of_the_stand_in_is_a_trace_of_its_own() -> None:
             await play_on(peers, random.Random(1), moves=1)
             clock.advance(60)
             await eventually(lambda: len(found.moves()) >= 2)
-    assert [dict(move.attributes or {})["palatinus.move"] for move, _ in found.moves()][:2] == [
-        "PlacePiece",
-        "StandIn",
-    ]
+    moves = [dict(move.attributes or {})["palatinus.move"] for move, _ in found.moves()]
+    assert moves[:2] == ["PlacePiece", "StandIn"]
 
 
 def test_nothing_is_loaded_unasked(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -19,11 +19,8 @@ class Traces:
     def moves(self) -> list[tuple[ReadableSpan, list[ReadableSpan]]]:
         """Return each move with its steps, in order."""
         spans = self._exporter.get_finished_spans()
-        return [
-            (move, [step for step in spans if step.parent == move.context])
-            for move in spans
-            if move.parent is None
-        ]
+        moves = [span for span in spans if span.parent is None]
+        return [(move, [step for step in spans if step.parent == move.context]) for move in moves]
 
     def lines(self) -> list[str]:
         """Return all that spans say, but for times, identities and the codes of tables."""

@@ -279,7 +279,9 @@ FRAMES = 160
 class Waiting:
     """Stands in line, once or always again, and writes down whose turn it was."""
 
-    def __init__(self, name: str, rate: FairRate, turns: list[str], *, greedy: bool, seated: bool) -> None:
+    def __init__(
+        self, name: str, rate: FairRate, turns: list[str], *, greedy: bool = False, seated: bool = False
+    ) -> None:
         self.name = name
         self.place = 0
         self.seated = seated
@@ -321,7 +323,7 @@ async def test_a_connection_that_sends_little_comes_before_all_that_never_stop()
     """However long the others have waited; but a silence does not pay for many frames at once."""
     rate, turns = crowded_rate()
     await turns_taken(turns, FRAMES)
-    newcomer = Waiting("newcomer", rate, turns, greedy=False, seated=False)
+    newcomer = Waiting("newcomer", rate, turns)
     for _ in range(2):  # hello and resume come after a turn of each of the others
         taken = len(turns)
         newcomer.stand_in_line()
@@ -348,10 +350,10 @@ async def test_a_player_gets_more_than_others_who_all_get_the_same() -> None:
 
 async def test_new_connections_one_after_another_keep_nobody_waiting() -> None:
     rate, turns = crowded_rate()
-    Waiting("constant", rate, turns, greedy=True, seated=False).stand_in_line()
+    Waiting("constant", rate, turns, greedy=True).stand_in_line()
     for _ in range(15):
         for _ in range(20):
-            Waiting("new", rate, turns, greedy=False, seated=False).stand_in_line()
+            Waiting("new", rate, turns).stand_in_line()
         await turns_taken(turns, len(turns) + 20)
     assert turns.count("constant") >= 2
 
@@ -360,7 +362,7 @@ async def test_who_used_all_that_was_left_is_not_ahead_afterwards() -> None:
     """What was read while nobody had to wait counts too."""
     rate = FairRate(50, 20_000.0)
     turns: list[str] = []
-    hasty = Waiting("hasty", rate, turns, greedy=False, seated=False)
+    hasty = Waiting("hasty", rate, turns)
     for _ in range(50):
         hasty.stand_in_line()
     crowd(rate, turns)
@@ -376,7 +378,7 @@ async def test_networks_inside_one_take_turns_for_its_rate() -> None:
     turns: list[str] = []
     crowd(crowded, turns)
     for name in ("first", "second"):
-        Waiting(name, other, turns, greedy=True, seated=False).stand_in_line()
+        Waiting(name, other, turns, greedy=True).stand_in_line()
     await turns_taken(turns, FRAMES)
     counted = Counter(turns[:FRAMES])
     assert len(counted) == 42
@@ -387,9 +389,7 @@ async def test_networks_inside_one_take_turns_for_its_rate() -> None:
 async def test_a_connection_that_ends_leaves_the_line() -> None:
     rate = FairRate(1, 200.0)
     turns: list[str] = []
-    first, gone, last = (
-        Waiting(name, rate, turns, greedy=False, seated=False) for name in ("first", "gone", "last")
-    )
+    first, gone, last = (Waiting(name, rate, turns) for name in ("first", "gone", "last"))
     for each in (first, gone, last):
         each.stand_in_line()
     rate.leave(cast("SharingConnection", gone))

@@ -421,9 +421,8 @@ def test_a_flood_leaves_the_loop_time_for_all(loop_factory: Callable[[], asyncio
 async def test_requests_that_come_together_leave_the_loop_time_for_all_else(header: bytes) -> None:
     """In each turn of the loop only few are read: each costs as much as several messages."""
     connection_limits = ConnectionLimits(Limits())
-    proxies = (
-        TrustedProxies((ipaddress.ip_network("127.0.0.1"),), header=True) if header else TrustedProxies()
-    )
+    here = (ipaddress.ip_network("127.0.0.1"),)
+    proxies = TrustedProxies(here, header=True) if header else TrustedProxies()
 
     def read() -> int:
         if header:

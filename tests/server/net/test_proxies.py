@@ -130,12 +130,8 @@ def test_the_last_address_that_is_not_a_proxys_is_the_clients(lines: str, client
 @contextlib.asynccontextmanager
 async def server_behind_a_proxy(*, header: bool = False, **limits: float) -> AsyncIterator[Running]:
     """Serve with a trusted proxy at 127.0.0.1."""
-    config = Config(
-        trusted_proxies=HERE,
-        proxy_header=header,
-        watched=True,
-        limits=Limits(**limits),  # type: ignore[arg-type]
-    )
+    allowed = Limits(**limits)  # type: ignore[arg-type]
+    config = Config(trusted_proxies=HERE, proxy_header=header, watched=True, limits=allowed)
     async with running(config) as server:
         yield server
 

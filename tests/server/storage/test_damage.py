@@ -295,11 +295,8 @@ def test_every_row_is_found_in_the_pages(tmp_path: Path) -> None:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, text, number, content)")
         for _ in range(100):
-            row = (
-                "x" * chance.randrange(9000),
-                chance.randrange(-(2**62), 2**62),
-                chance.randbytes(chance.randrange(9000)),
-            )
+            text, content = "x" * chance.randrange(9000), chance.randbytes(chance.randrange(9000))
+            row = (text, chance.randrange(-(2**62), 2**62), content)
             database.execute("INSERT INTO kept (text, number, content) VALUES (?, ?, ?)", row)
             database.commit()
         rows = {(None, *row) for row in database.execute("SELECT text, number, content FROM kept")}
@@ -379,9 +376,8 @@ def test_a_commit_list_says_what_was_written_to_it() -> None:
     content = list_content("feed", 12, tables)
     known = known_commits(content)
     assert (known.journal, known.commits, known.tables, known.damaged) == ("feed", 12, tables, False)
-    assert known_commits(
-        list_content("feed", 12, tables) + _commit_line(14, 14, tables)
-    ).damaged  # without 13
+    without_13 = content + _commit_line(14, 14, tables)
+    assert known_commits(without_13).damaged
 
 
 def test_half_a_line_does_not_stay_in_a_commit_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,9 +186,7 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
         async with connected(server.port) as again:
             resume = messages.Resume(again.next_id(), gone.code, gone.token, after=gone.seq)
             assert (await again.refused(resume)).code == Code.NOT_STORED
-            assert not any(
-                isinstance(message, messages.Seated | messages.Events) for message in again.received
-            )
+            assert not again.told(messages.Seated) + again.told(messages.Events)
 
 
 async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,9 +204,8 @@ async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: py
         async def runs_out(*arguments: Any) -> None:
             await append(*arguments)
             monkeypatch.setattr(type(journal), "lapsed", True)
-            monkeypatch.setattr(
-                journal, "append", AsyncMock(side_effect=NotStoredNow("the lease has run out"))
-            )
+            fails = AsyncMock(side_effect=NotStoredNow("the lease has run out"))
+            monkeypatch.setattr(journal, "append", fails)
 
         monkeypatch.setattr(journal, "append", runs_out)
         async with connected(server.port) as newcomer:

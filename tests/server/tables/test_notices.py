@@ -420,10 +420,8 @@ async def test_codes_are_sent_at_a_limited_rate() -> None:
         limits = called.config.limits
         for number in range(limits.notice_codes_per_receiver):
             await peers[number % 2].done(messages.CallMe, f"{called.url}?a={number}")
-        assert (
-            await peers[0].refusal(messages.CallMe, called.url.replace("secret", "SECRET"))
-            == Code.TOO_MANY_CODES
-        )
+        other = called.url.replace("secret", "SECRET")
+        assert await peers[0].refusal(messages.CallMe, other) == Code.TOO_MANY_CODES
         for number in range(limits.notice_codes_per_address - limits.notice_codes_per_receiver):
             await peers[0].done(messages.CallMe, f"{called.url}/{number}")
         assert await peers[1].refusal(messages.CallMe, f"{called.url}/other") == Code.TOO_MANY_CODES
@@ -484,9 +482,8 @@ async def test_a_name_is_resolved_once_and_every_address_is_checked(monkeypatch:
         return [(2, 1, 6, "", (address, port)) for address in ("8.8.8.8", "127.0.0.1")]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
-    assert (
-        await postman("url").send("http://example.org/", "en", "ws://here", NOTICE) == "not a public address"
-    )
+    fault = await postman("url").send("http://example.org/", "en", "ws://here", NOTICE)
+    assert fault == "not a public address"
     assert asked == ["example.org"]
 
 

@@ -235,10 +235,8 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
             if number:
                 for peer in peers:
                     await rematch(peer)
-                assert (
-                    standings(await next_state_where(peers[0], lambda state: bool(state.seats[1].here)))
-                    == expected
-                )
+                state = await next_state_where(peers[0], lambda state: bool(state.seats[1].here))
+                assert standings(state) == expected
                 await peers[0].done(messages.StartGame)
                 await all_caught_up(peers, peers[0].seq)
             await play_on(peers, random.Random(number))
@@ -331,10 +329,8 @@ async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_
         for other in (peers[0], peers[3]):
             await next_state_where(other, lambda state: state.studied == messages.Studied(code, step, 1))
         tables = await peers[0].answer(messages.Tables, messages.ListTables)
-        assert {each.table: (each.study, each.vacant) for each in tables.tables} == {
-            code: (True, 3),
-            peers[0].code: (False, 0),
-        }
+        shown = {each.table: (each.study, each.vacant) for each in tables.tables}
+        assert shown == {code: (True, 3), peers[0].code: (False, 0)}
         assert await peers[3].refusal(messages.Study, 3) == Code.NOT_A_PLAYER
         last = await peers[0].refused(messages.Study, 255)
         assert last.code == Code.NO_SUCH_STEP

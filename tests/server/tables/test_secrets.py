@@ -357,10 +357,8 @@ async def test_nothing_is_told_without_the_seats_own_token() -> None:
             await peer.ask(messages.Ping)
         assert [len(peer.frames) for peer in peers] == [number + 1 for number in before]
         await peers[0].done(messages.Remove, 1)
-        assert (
-            await stranger.refusal(messages.AskTurn, peers[0].code, token_hash(peers[1].token))
-            == Code.BAD_TOKEN
-        )
+        question = messages.AskTurn(8, peers[0].code, token_hash(peers[1].token))
+        assert await stranger.refusal(question) == Code.BAD_TOKEN
 
 
 async def test_an_archived_game_stays_in_the_archive(tmp_path: Path) -> None:

@@ -51,10 +51,8 @@ async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> No
             assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
             assert peer.legal is None
         assert await peers[0].refusal(messages.Lay, 1, 0) == Code.PAUSED
-        stands = await peers[0].answer(
-            messages.Turn, messages.AskTurn, peers[0].code, token_hash(peers[0].token)
-        )
-        assert stands.paused
+        asking = messages.AskTurn(peers[0].next_id(), peers[0].code, token_hash(peers[0].token))
+        assert (await peers[0].answer(messages.Turn, asking)).paused
         await pause(peers[1], on=False)
         for peer in peers:
             await goes_on(peer)
@@ -255,12 +253,8 @@ async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
         await eventually(lambda: table.state.paused is None)
         async with resumed(server.port, *peers) as again:
             assert again[0].legal is not None
-            news = next(
-                each
-                for each in reversed(again[0].received)
-                if isinstance(each, messages.Events | messages.Snapshot)
-            )
-            assert news.clock == (None if policy == WAIT else 40_000)
+            told = [each for each in again[0].received if isinstance(each, Events | messages.Snapshot)]
+            assert told[-1].clock == (None if policy == WAIT else 40_000)
 
 
 async def test_a_pause_ends_when_the_clock_of_the_computer_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,9 +320,8 @@ async def test_who_was_away_gets_what_was_taken_back_in_a_snapshot() -> None:
             assert news.seq == seq + 2 == len(news.missed) + seq
             await late.done(messages.Leave)
             await late.watch(peers[0].code, 0)
-            assert (
-                len((await late.until(messages.Snapshot)).missed) == seq + 2
-            )  # a newcomer looks back at all of it
+            missed = (await late.until(messages.Snapshot)).missed
+            assert len(missed) == seq + 2  # a newcomer looks back at all of it
         check_views(table_of(server, peers), peers)
 
 

@@ -311,9 +311,7 @@ async def test_another_game_is_drawn_anew() -> None:
         assert draws_of(late).commitment != first.commitment
         assert (host.seat, guest.seat) == (1, 0)
         assert draws_of(host).shares == (NEXT, NEXT, SHARES[4])
-        answers = [
-            each for each in host.received if isinstance(each, messages.Events) and each.id == start.id
-        ]
+        answers = [each for each in host.told(messages.Events) if each.id == start.id]
         assert len(answers) == 1
 
 

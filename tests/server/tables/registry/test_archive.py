@@ -289,10 +289,9 @@ async def test_a_damaged_archived_game(tmp_path: Path, caplog: pytest.LogCapture
         with journal._database as database:  # as when a disk forgets while the server runs
             database.execute("UPDATE archive SET entries = x'00'")
         async with connected(server.port) as peer, game(server.port, 2) as others:
-            for _ in range(2):
-                assert (
-                    await peer.refusal(messages.Resume, peers[0].code, peers[0].token) == Code.TABLE_DAMAGED
-                )
+            for number in range(2):
+                back = messages.Resume(number, peers[0].code, peers[0].token)
+                assert await peer.refusal(back) == Code.TABLE_DAMAGED
             await play_on(others, random.Random(6), moves=2)
     assert "a damaged table is set aside" in caplog.messages
     assert peers[0].code not in codes_in_file(tmp_path, "archive")  # where the others may be by now
