@@ -157,6 +157,7 @@ class Replay(GamePage):
             (Act.PLAY_ON, not ui.capabilities.plays_on or self.stop > self.recording.last_turn),
             (Act.STUDY, self.stop > self.recording.last_turn),
             (Act.TALK, not ui.talk.remarks),
+            (Act.NEXT_EYES, len(self.recording.every_eyes) == 1),
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -368,6 +369,8 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return replace(ui, entry=TypedLine().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:
             every = recording.every_eyes
+            if len(every) == 1:
+                return ui.with_notice(_(_ONE_VIEW))
             by = 1 if action is Act.NEXT_EYES else -1
             return with_eyes(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
         case Act.ALL_EYES:
@@ -382,6 +385,7 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return ui
 
 
+_ONE_VIEW: Final = N_("As long as the game runs, it can be seen only as you saw it.")
 _LAST: Final = 1_000_000  # a step after all others: the result, if there is one
 
 
@@ -397,7 +401,7 @@ def go_to(ui: Ui, replay: Replay, step: int) -> Ui:
 
 def with_eyes(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
     if eyes not in replay.recording.every_eyes:
-        return ui.with_notice(_("As long as the game runs, it can be seen only as you saw it."))
+        return ui.with_notice(_(_ONE_VIEW))
     there = _at(ui, replace(replay, eyes=eyes))
     match replay.table, there.page.game:
         case Playing(cursor=cursor), Playing() as table:

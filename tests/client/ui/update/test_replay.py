@@ -148,6 +148,17 @@ def test_keys_change_the_eyes() -> None:
     assert "HAND OF" not in screen(after(ui, "w"))
 
 
+def test_a_running_game_has_one_view() -> None:
+    game = played(GameOptions(3, random_layout=True), 1, 6)
+    seat = eyes_of(Seat(1))
+    ui = replay.open_record(Recording.of(game.events, dict(enumerate(seen.NAMES)), seat), 3, seat)
+    assert Act.NEXT_EYES not in [key.action for key in keys_offered(ui, replay.seen_in(ui))]
+    for key in ("tab", "s-tab", "w", "1"):
+        looked = after(ui, key)
+        assert looked.page == ui.page
+        assert "only as you saw it" in seen.notice_of(looked)
+
+
 def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     """As long as it is not over there, and only where it was chosen from the past games."""
     recording = RECORDED
