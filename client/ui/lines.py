@@ -441,7 +441,8 @@ class LineShell:
         if ui.entry is not None and ui.entry.command and not ui.entry.text.endswith(" "):
             ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
         top.ui = ui
-        screens = (ui.page,) if ui.overlay is None else (ui.page, ui.overlay)
+        passed = isinstance(ui.page, LobbyPage) and not ui.page.listed  # on the way to a study
+        screens = filter(None, (None if passed else ui.page, ui.overlay))
         words = [each for screen in screens for each in _words(screen, ui, top.model)]
         remarks = tuple(labelled(each.speaker, each.text) for each in ui.talk.remarks)
         asked = "" if ui.overlay is None else ui.overlay.question(ui)

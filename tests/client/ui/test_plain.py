@@ -447,6 +447,7 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
         running = asyncio.create_task(shell.run())
         for _turn in range(20):
             await asyncio.sleep(0)
+        assert "lobby" not in capsys.readouterr().out  # who goes from a game to its study only passes it
         session.ui = with_tables(session.ui, [TableSummary("KXQT", "Bob", 3, 1, "gathering")], session.model)
         shell.redraw()
         await running
