@@ -36,13 +36,8 @@ EXPIRED = Node(1, "other", "", runs=False, leaving=False)
 async def node(database: str, folder: Path, name: str, *, admin: bool = True) -> AsyncIterator[Running]:
     """Run a server that shares the database, with its admin socket in a folder of its own."""
     data = folder / name
-    config = Config(
-        database=database,
-        data=data,
-        node=name,
-        admin=data / SOCKET_NAME if admin else None,
-        lease_seconds=LONG_LEASE,
-    )
+    socket = data / SOCKET_NAME if admin else None
+    config = Config(database=database, data=data, node=name, admin=socket, lease_seconds=LONG_LEASE)
     async with running(config) as server:
         yield server
 

@@ -13,9 +13,5 @@ LONG_LEASE: Final = 120.0  # longer than a busy machine keeps any process from r
 @contextlib.asynccontextmanager
 async def cluster(url: str, *names: str, **options: Any) -> AsyncIterator[list[Running]]:
     async with contextlib.AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(
-                running(Config(database=url, node=name, lease_seconds=LONG_LEASE, **options))
-            )
-            for name in names
-        ]
+        configs = [Config(database=url, node=name, lease_seconds=LONG_LEASE, **options) for name in names]
+        yield [await stack.enter_async_context(running(config)) for config in configs]

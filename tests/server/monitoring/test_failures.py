@@ -370,11 +370,8 @@ async def test_every_move_is_traced_step_by_step() -> None:
         await play_on(peers, random.Random(1), moves=1)  # which nobody asks for
     moves = found.moves()
     assert [[step.name for step in steps] for _, steps in moves] == [STEPS] * 3
-    assert [dict(move.attributes or {}) for move, _ in moves] == [
-        {"palatinus.move": "PlacePiece", "palatinus.table": peers[0].code},
-        {"palatinus.move": "PlacePiece", "palatinus.table": peers[0].code},
-        {"palatinus.move": "PlacePiece"},
-    ]
+    named, private = {"palatinus.table": peers[0].code}, {"palatinus.move": "PlacePiece"}
+    assert [dict(move.attributes or {}) for move, _ in moves] == [private | named] * 2 + [private]
     assert not any(step.attributes for _, steps in moves for step in steps)
     assert len({move.context.trace_id for move, _ in moves}) == 3
 
@@ -487,14 +484,8 @@ def test_each_event_is_one_line_of_text() -> None:
 def test_each_event_is_one_json_object() -> None:
     took_seat, sent_away, failed, _ = (json.loads(line) for line in log_lines(as_json=True))
     assert datetime.fromisoformat(took_seat.pop("time")).tzinfo is not None
-    assert took_seat == {
-        "level": "info",
-        "logger": "server.somewhere",
-        "event": "took seat",
-        "table": "KXQT",
-        "seat": 2,
-        "address": "192.0.2.1:4711",
-    }
+    facts = {"table": "KXQT", "seat": 2, "address": "192.0.2.1:4711"}
+    assert took_seat == {"level": "info", "logger": "server.somewhere", "event": "took seat"} | facts
     assert sent_away["reason"] == 'a "very"\n\x1b[31mred line'
     assert failed["error"].startswith("KeyError at log_lines:")
     told = [json.loads(line)["event"] for line in log_lines(as_json=True, verbose=False)]

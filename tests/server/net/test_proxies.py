@@ -227,12 +227,8 @@ async def through_a_header(
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
 async def test_a_proxy_header_names_clients(tls: bool, certificate: Path, trusting: ssl.SSLContext) -> None:
     """In both versions, and before TLS begins; its limits hold, as does the proxy's own for LOCAL."""
-    config = Config(
-        trusted_proxies=HERE,
-        proxy_header=True,
-        tls_cert=certificate if tls else None,
-        limits=Limits(connections_per_address=3),
-    )
+    cert, limits = certificate if tls else None, Limits(connections_per_address=3)
+    config = Config(trusted_proxies=HERE, proxy_header=True, tls_cert=cert, limits=limits)
     named = {header: source for header, source in GOOD.items() if source is not None}
     async with running(config) as server, contextlib.AsyncExitStack() as stack:
         for header in named:

@@ -219,12 +219,8 @@ async def test_a_refusal_does_not_settle_a_commit_in_doubt(database: str, socket
         await journal.append("ONCE", 0, [OPENED])
         line = journal._lease.moves
         store = PostgresStore(database)
-        await store.execute(
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF pg_backend_pid() <> {line._connection.get_server_pid()} THEN"
-            " RAISE EXCEPTION 'the disk is full' USING ERRCODE = '53100'; END IF; RETURN NEW; END $$;"
-            "CREATE TRIGGER refuse BEFORE INSERT ON entry FOR EACH ROW EXECUTE FUNCTION refuse()"
-        )
+        own, full = line._connection.get_server_pid(), "RAISE EXCEPTION 'full' USING ERRCODE = '53100'"
+        await store.execute(refusing(f"IF pg_backend_pid() <> {own} THEN {full}; END IF"))
         async with store.locked("entry"):
             appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
             await found(database, BUSY)
@@ -232,7 +228,7 @@ async def test_a_refusal_does_not_settle_a_commit_in_doubt(database: str, socket
             relay.cut()
         await eventually(lambda: line.round_trips > attempts + 1)  # the second attempt was refused
         assert not appending.done()
-        await store.execute("DROP TRIGGER refuse ON entry")
+        await store.execute("DROP TRIGGER refused ON entry")
         await appending
         assert await journal.tables() == {"ONCE": ENTRIES}
         assert journal.not_stored == 0

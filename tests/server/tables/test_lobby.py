@@ -1,6 +1,7 @@
 """Tables before and around their game: opening, joining, watching, leaving, names and chat."""
 
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
@@ -39,13 +40,11 @@ async def test_the_list_shows_tables_newest_first() -> None:
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         assert await table_list(anna) == []
         first = await anna.open(2, "Anna")
-        second = await bruno.open(5, "Bruno", random_layout=True, hints=True, absence=ByBot(60))
-        assert await table_list(anna) == [
-            messages.TableSummary(
-                second.table, "Bruno", 5, 1, "gathering", random_layout=True, hints=True, absence=ByBot(60)
-            ),
-            messages.TableSummary(first.table, "Anna", 2, 1, "gathering"),
-        ]
+        options: dict[str, Any] = {"random_layout": True, "hints": True, "absence": ByBot(60)}
+        second = await bruno.open(5, "Bruno", **options)
+        older = messages.TableSummary(first.table, "Anna", 2, 1, "gathering")
+        newer = messages.TableSummary(second.table, "Bruno", 5, 1, "gathering", **options)
+        assert await table_list(anna) == [newer, older]
 
 
 async def test_deserted_tables_are_behind_all_others() -> None:
@@ -383,10 +382,8 @@ async def test_players_choose_their_peoples() -> None:
         await choose(peers[1], "A")
         await see_peoples(peers, "eAlm")
         refused = await peers[2].refused(messages.ChoosePeople, "A")
-        assert (refused.code, refused.about) == (
-            Code.PEOPLE_TAKEN,
-            {"people": "A", "name": "Player 1", "free_peoples": "E, S, L, M"},
-        )
+        about = {"people": "A", "name": "Player 1", "free_peoples": "E, S, L, M"}
+        assert (refused.code, refused.about) == (Code.PEOPLE_TAKEN, about)
         await choose(peers[3], "E")
         await see_peoples(peers, "sAlE")
         await choose(peers[1], None)

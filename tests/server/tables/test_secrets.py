@@ -162,12 +162,9 @@ async def frames_after_a_restart(
             async with connected(server.port) as back:
                 after = rng.choice([0, rng.randint(1, gone.seq)])
                 token = gone.token
-                await back.send(
-                    messages.Resume(1, gone.code, token, after)
-                    if token
-                    else messages.Watch(1, gone.code, after),
-                    messages.Ping(2),
-                )
+                watch = messages.Watch(1, gone.code, after)
+                returning = messages.Resume(1, gone.code, token, after) if token else watch
+                await back.send(returning, messages.Ping(2))
                 while not isinstance(
                     decode_server(frame := await back.socket.recv(decode=False)), messages.Pong
                 ):
@@ -233,6 +230,12 @@ async def test_private_tables_change_no_byte_of_the_list() -> None:
             assert await listed(stranger) != before
 
 
+def guesses(code: str, token: str, number: int = 7) -> list[messages.ClientMessage]:
+    """Return the requests by which somebody can try whether there is a table."""
+    by_code = messages.Watch(number, code), messages.JoinTable(number, code, "X")
+    return [*by_code, messages.Resume(number, code, token), messages.AskTurn(number, code, token_hash(token))]
+
+
 async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
     """After too many wrong codes, a right and a wrong one are answered alike; listed tables are found."""
     async with memory_server() as server, connected(server.port) as host, connected(server.port) as public:
@@ -241,22 +244,10 @@ async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
         async with connected(server.port) as stranger:
             most = Limits().wrong_codes_per_address
             for number in range(most):
-                wrong = (
-                    messages.Watch(number, "AAAA"),
-                    messages.Resume(number, "AAAA", "x"),
-                    messages.AskTurn(number, "AAAA", token_hash("x")),
-                )[number % 3]
+                wrong = guesses("AAAA", "x", number)[number % 4]
                 assert await stranger.refusal(wrong) == Code.NO_SUCH_TABLE
-            answers = [
-                await stranger.refused(message)
-                for code in (private, "AAAA")
-                for message in (
-                    messages.Watch(7, code),
-                    messages.JoinTable(7, code, "X"),
-                    messages.Resume(7, code, "x"),
-                    messages.AskTurn(7, code, token_hash("x")),
-                )
-            ]
+            guessed = [*guesses(private, "x"), *guesses("AAAA", "x")]
+            answers = [await stranger.refused(message) for message in guessed]
             assert len({encode(answer) for answer in answers}) == 1
             assert answers[0].code == Code.TOO_MANY_GUESSES
             await stranger.join(listed_table, "Late")
@@ -292,7 +283,7 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
             refusals = [
                 await stranger.refused(message)
                 for code, token in ((host.code, host.token), (host.code, "x"), ("AAAA", "x"))
-                for message in (messages.Resume(7, code, token), messages.AskTurn(7, code, token_hash(token)))
+                for message in guesses(code, token)
             ]
             assert len({encode(refusal) for refusal in refusals}) == 1
             assert refusals[0].code == Code.TOO_MANY_GUESSES

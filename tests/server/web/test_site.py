@@ -74,12 +74,8 @@ async def test_pages_can_do_nothing_but_what_they_are_for(path: str) -> None:
     assert policy["script-src"].startswith("'sha256-")
     assert policy["style-src"].startswith("'sha256-")
     assert "unsafe" not in str(policy)
-    assert {
-        "x-content-type-options": "nosniff",
-        "x-frame-options": "DENY",
-        "referrer-policy": "no-referrer",
-        "cache-control": "no-store",
-    }.items() <= headers.items()
+    names = ("x-content-type-options", "x-frame-options", "referrer-policy", "cache-control")
+    assert [headers[name] for name in names] == ["nosniff", "DENY", "no-referrer", "no-store"]
     assert "server" not in headers
 
 

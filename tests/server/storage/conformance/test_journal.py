@@ -40,10 +40,9 @@ async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
     before = int(time.time())
     async with store.opened() as journal:
         assert await journal.tables() == {}
-        await asyncio.gather(
-            journal.append("ONCE", 0, ENTRIES[:2]),
-            journal.append_together([("THEN", 0, ENTRIES[:1]), ("NEXT", 0, ENTRIES[:2])]),
-        )
+        once = journal.append("ONCE", 0, ENTRIES[:2])
+        both = journal.append_together([("THEN", 0, ENTRIES[:1]), ("NEXT", 0, ENTRIES[:2])])
+        await asyncio.gather(once, both)
         await journal.append("ONCE", 2, ENTRIES[2:3])
     async with store.opened() as journal:
         await journal.append("ONCE", 3, ENTRIES[3:])
