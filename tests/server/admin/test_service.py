@@ -32,6 +32,7 @@ from server.monitoring.failures import Tasks
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import inspect_folder
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.cases import cases
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.peer import TIMEOUT, all_connected, connected, eventually, http_get
 from tests.server.playing import archived_game, full_table, game, play_on
@@ -173,16 +174,10 @@ async def administered(data: Path) -> Any:
 
 
 GARBAGE = [
-    *(b"\n", b"hello\n", b"\x00\xff\xfe\n", b"[]\n", b"{}\n", b"null\n", b'{"v": "1"}\n', b'{"v": 1}\n'),
-    *(b'{"v": 1, "ask": {"do": "sudo"}}\n', b'{"v": 1, "ask": {"do": "status", "more": 1}}\n'),
-    *(b'{"v": 1, "ask": {"do": "status"}, "more": 1}\n', b'{"v": 1, "ask": {"do": "drain", "seconds": 0}}\n'),
-    b'{"v": 1, "ask": {"do": "drain", "seconds": 1e9}}\n',
-    b'{"v": 1, "ask": {"do": "close", "tables": []}}\n',
-    b'{"v": 1, "ask": {"do": "close", "tables": ["../.."]}}\n',
-    b'{"v": 1, "ask": {"do": "announce", "text": ""}}\n',
-    b'{"v": 1, "ask": {"do": "log-level", "level": "debug"}}\n',
-    b'{"v": 1, "ask": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n",
-    b'{"v": 1, "ask": {"do": "status"}, "token": "\xed\xa0\x80"}\n',
+    *(line.encode() for (line,) in cases(__file__, "garbage")),
+    b"\x00\xff\xfe",
+    b'{"v": 1, "ask": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    b'{"v": 1, "ask": {"do": "status"}, "token": "\xed\xa0\x80"}',
 ]
 
 
@@ -190,7 +185,7 @@ async def test_what_is_no_request_is_refused_in_one_line_or_cut_off(tmp_path: Pa
     path = tmp_path / SOCKET_NAME
     async with administered(tmp_path):
         for line in GARBAGE:
-            (found,) = (await raw_answer(path, line)).splitlines()
+            (found,) = (await raw_answer(path, line + b"\n")).splitlines()
             assert json.loads(found)["error"]["code"] == "bad-request", line
         other = json.loads(await raw_answer(path, b'{"v": 2, "ask": {"do": "x"}}\n'))
         assert other["error"]["code"] == "other-version"

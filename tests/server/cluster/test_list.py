@@ -7,8 +7,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -234,10 +233,6 @@ def test_the_list_is_in_order_before_the_others_have_been_told() -> None:
 AT_ONCE = Limits(unattended_seconds=0.0)
 
 
-async def nothing(*_: Any) -> None:
-    """Look at nothing."""
-
-
 def look(server: Running) -> None:
     """Have a server look soon what the others have changed, as it does with each renewal of its lease."""
     journal = server.lobby.journal
@@ -252,7 +247,7 @@ async def test_players_who_come_back_at_two_servers(database: str, monkeypatch: 
         first, second = await archived_game(one, moves=2)
         look(two)
         await eventually(lambda: first.code in two.lobby.journal.archived)
-        monkeypatch.setattr(PostgresJournal, "look_at_others", nothing)
+        monkeypatch.setattr(PostgresJournal, "look_at_others", AsyncMock())
         async with connected(one.port) as at_one, connected(two.port) as at_two:
             await at_one.resume(first.code, first.token)
             refused = await at_two.refused(messages.Resume(1, second.code, second.token, 0))
@@ -264,7 +259,7 @@ async def test_a_game_that_another_has_just_archived(database: str, monkeypatch:
     """Its player, who comes here, is asked to try again, and has the seat as soon as this server knows."""
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two), connected(two.port) as peer:
         with monkeypatch.context() as patch:
-            patch.setattr(PostgresJournal, "look_at_others", nothing)
+            patch.setattr(PostgresJournal, "look_at_others", AsyncMock())
             first, _ = await archived_game(one, moves=2)
             assert await peer.refusal(messages.Resume(1, first.code, first.token, 0)) == Code.NOT_STORED
         look(two)

@@ -2,12 +2,11 @@
 
 import asyncio
 
-import pytest
-
 from server.limits.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
 from server.limits.rate_limits import PerMinuteLimit
 from server.limits.turns import InTurn, Turns
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
+from tests.cases import cases
 
 HERE = networks_of("198.51.100.7")
 
@@ -16,19 +15,9 @@ def of_one_48(number: int) -> Networks:
     return networks_of(f"2001:db8:7:{number:x}::1")
 
 
-@pytest.mark.parametrize(
-    ("address", "counted"),
-    [
-        ("192.0.2.7", ["192.0.2.7"]),
-        ("::ffff:192.0.2.7", ["192.0.2.7"]),
-        ("2001:db8:1:2:3:4:5:6", ["2001:db8:1:2::/64", "2001:db8:1::/56", "2001:db8:1::/48"]),
-        ("2001:db8:1:2ff:ffff::", ["2001:db8:1:2ff::/64", "2001:db8:1:200::/56", "2001:db8:1::/48"]),
-        ("fe80::1%eth0", ["fe80::/64", "fe80::/56", "fe80::/48"]),
-        ("no address", ["no address"]),
-    ],
-)
-def test_an_ipv6_address_counts_as_its_networks(address: str, counted: list[str]) -> None:
-    assert networks_of(address) == tuple(counted)
+def test_an_ipv6_address_counts_as_its_networks() -> None:
+    for address, *counted in cases(__file__, "networks"):
+        assert networks_of(address) == tuple(counted)
 
 
 def test_each_network_may_have_a_multiple_of_the_one_inside_it() -> None:

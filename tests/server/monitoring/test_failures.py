@@ -46,7 +46,7 @@ from server.tables.table import Table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.monitoring.traces import traces
-from tests.server.peer import TIMEOUT, Peer, connected, eventually
+from tests.server.peer import TIMEOUT, connected, eventually
 from tests.server.playing import (
     all_caught_up,
     full_table,
@@ -85,7 +85,9 @@ async def test_a_failing_table_does_not_harm_the_others(
         for peer in bad:
             await peer.send(*(messages.Sync(number) for number in range(5)))
         for peer in bad:
-            await wait_until_closed(peer)
+            while (refused := await peer.until(messages.Refused)).id is not None:
+                assert refused.code in {Code.TABLE_CLOSED, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
+            assert refused.code == Code.TABLE_CLOSED
             tables = await peer.answer(messages.Tables, messages.ListTables)
             assert [line.table for line in tables.tables] == [good[0].code]
         for peer in bad:
@@ -163,14 +165,6 @@ async def test_a_table_that_is_lost_while_a_request_is_stored_has_not_failed(
         for peer in (*peers, *others):
             assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
     assert not [record for record in caplog.records if record.exc_info]
-
-
-async def wait_until_closed(peer: Peer) -> None:
-    while True:
-        refused = await peer.until(messages.Refused)
-        assert refused.code in {Code.TABLE_CLOSED, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
-        if refused.code == Code.TABLE_CLOSED and refused.id is None:
-            return
 
 
 async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

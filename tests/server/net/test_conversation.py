@@ -9,7 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import msgpack
 import pytest
@@ -33,7 +33,6 @@ from server.net.listener import listening_socket, websocket_server
 from server.net.proxies import TrustedProxies
 from server.net.session import in_frame
 from server.net.tokens import new_code
-from server.tables.table import Table
 from tests.server.peer import (
     TIMEOUT,
     UPGRADE,
@@ -242,13 +241,6 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
                 await peer.receive()
 
 
-async def fill_queues(table: Table, host: Peer) -> None:
-    """Chat until much is queued for the spectators, or until a slow machine has dropped them."""
-    audience = table._context.audience
-    while any(each.connection.transport.get_write_buffer_size() < 100_000 for each in audience.spectators):
-        await host.done(Say, "x" * 200)
-
-
 async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:
     clock = asyncio.get_running_loop().time
     async with contextlib.AsyncExitStack() as clients:
@@ -256,7 +248,10 @@ async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:
             host, _ = await clients.enter_async_context(full_table(server.port, 2))
             await clients.enter_async_context(client_that_never_reads(server.port, Watch(1, host.code)))
             assert (await host.until(TableState)).spectators == 1
-            await fill_queues(table_of(server, [host]), host)
+            watching = table_of(server, [host])._context.audience.spectators
+            # Until much is queued for them, or a slow machine has dropped them.
+            while any(each.connection.transport.get_write_buffer_size() < 100_000 for each in watching):
+                await host.done(Say, "x" * 200)
             began = clock()
         assert clock() - began < TIMEOUT / 2
 
@@ -401,7 +396,7 @@ def test_a_flood_leaves_the_loop_time_for_all(loop_factory: Callable[[], asyncio
                 clients.enter_context(socket.create_connection(listener.getsockname()))
             counts = []
             async with websocket_server(
-                listener, AccessControl(None, None), connection_limits, converse_with_nobody
+                listener, AccessControl(None, None), connection_limits, AsyncMock(side_effect=AssertionError)
             ):
                 async with asyncio.timeout(TIMEOUT):
                     while len(connection_limits) < flood:
@@ -461,17 +456,13 @@ async def test_a_reader_that_adds_others_leaves_the_loop_its_time() -> None:
     assert max(after - before for before, after in itertools.pairwise(counts)) == 4
 
 
-async def converse_with_nobody(_: ServerConnection) -> None:
-    raise AssertionError
-
-
 async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
     """Some are accepted before it has stopped listening, and could wait for long."""
     limits = Limits(hello_seconds=TIMEOUT * 5)
     connection_limits = ConnectionLimits(limits)
     with listening_socket(Config()) as listener:
         async with websocket_server(
-            listener, AccessControl(None, None), connection_limits, converse_with_nobody
+            listener, AccessControl(None, None), connection_limits, AsyncMock(side_effect=AssertionError)
         ):
             connection_limits.stop()
             assert await exchange(listener.getsockname()[1]) == b""

@@ -14,7 +14,6 @@ from protocol.settings import AbsenceSetting, Hints, Private, Spectators, Starti
 from server.app import running
 from server.config import Config, Limits
 from server.limits.rate_limits import PerMinuteLimit
-from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, full_table, game, memory_server, table_of, timed_server
@@ -29,11 +28,6 @@ async def table_list(peer: Peer) -> list[messages.TableSummary]:
 
 async def deserted(peer: Peer) -> dict[str, bool]:
     return {table.table: table.deserted for table in await table_list(peer)}
-
-
-async def table_gone(lobby: Lobby, code: str) -> None:
-    """Wait until there is no table with this code."""
-    await eventually(lambda: code not in lobby.tables)
 
 
 async def test_the_list_shows_tables_newest_first() -> None:
@@ -75,10 +69,10 @@ async def test_a_game_of_programs_alone_is_archived_as_soon_as_one_that_is_over(
         time.advance(9)
         assert set(codes) == set(server.lobby.tables)
         time.advance(2)
-        await table_gone(server.lobby, codes[1])
+        await eventually(lambda: codes[1] not in server.lobby.tables)
         assert codes[0] in server.lobby.tables
         time.advance(100)
-        await table_gone(server.lobby, codes[0])
+        await eventually(lambda: codes[0] not in server.lobby.tables)
 
 
 async def test_a_list_of_very_many_tables_can_be_read() -> None:

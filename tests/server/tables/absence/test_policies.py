@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import cast
+from unittest.mock import AsyncMock
 
 import pytest
 from hypothesis import given
@@ -361,10 +362,6 @@ steps = st.lists(
 )
 
 
-async def fail_if_due(*_: object) -> None:
-    pytest.fail("something is due within a test that takes no time")
-
-
 @examples(30)
 @given(steps, st.sets(seat_numbers))
 def test_any_sequence_of_absences_and_votes(
@@ -383,7 +380,7 @@ def test_any_sequence_of_absences_and_votes(
         here: dict[Seat, Session] = {}
         tasks = Tasks()
         stand_in = StandIn(Config(stand_in=at_random), tasks)
-        deadlines = Deadlines(asyncio.get_running_loop(), tasks, Counts(), fail_if_due)
+        deadlines = Deadlines(asyncio.get_running_loop(), tasks, Counts(), AsyncMock(side_effect=pytest.fail))
         policy = AbsencePolicy(state, here, stand_in, deadlines)
         overdue: set[int] = set()
         for what, number, *on in steps:

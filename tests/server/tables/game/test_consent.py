@@ -218,10 +218,6 @@ def clock_of_day(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     return clock
 
 
-async def pause_until(peer: Peer, moment: int) -> None:
-    await peer.done(messages.AskPause, on=True, until=moment)
-
-
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(60)])
 async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Absence
@@ -230,7 +226,7 @@ async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
     clock, friday = clock_of_day(monkeypatch), BEGUN + 4 * DAY
     async with served(tmp_path, clock) as server, game(server.port, 3, absence=policy) as peers:
         clock.advance(20)
-        await pause_until(peers[0], friday)
+        await peers[0].done(messages.AskPause, on=True, until=friday)
         assert await peers[1].refusal(messages.AskPause, on=True, until=friday + 60) == Code.OTHERS_ASKED
         await pause(peers[1])
         await peers[0].done(messages.Leave)
@@ -264,7 +260,7 @@ async def test_a_pause_ends_when_the_clock_of_the_computer_says_so(monkeypatch: 
         for seconds in (-60, LONGEST_PAUSE_DAYS * DAY + 60):
             refused = await peers[0].refused(messages.AskPause, on=True, until=BEGUN + seconds)
             assert (refused.code, refused.about) == (Code.BAD_MOMENT, {"most": str(LONGEST_PAUSE_DAYS)})
-        await pause_until(peers[0], BEGUN + DAY)
+        await peers[0].done(messages.AskPause, on=True, until=BEGUN + DAY)
         await paused_by(peers[0], 0)
         clock.advance(7200)
         await paused_by(peers[0], 0)

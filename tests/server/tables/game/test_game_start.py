@@ -24,7 +24,7 @@ from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, http_get
 from tests.server.playing import memory_server, play_on, table_of
-from tests.server.storage.test_journal import full_disk, table_facts
+from tests.server.storage.test_journal import full_disk, resumed, table_facts
 from tests.server.tables.hosted import begun, game_of
 from tests.server.tables.test_secrets import sync_again
 
@@ -56,28 +56,18 @@ class Sharer:
 
 
 @contextlib.asynccontextmanager
-async def sharers(
-    port: int, players: int, *, bots: int = 0, pledging: Sequence[int] | None = None
-) -> AsyncIterator[list[Sharer]]:
+async def sharers(port: int, players: int, *, bots: int = 0) -> AsyncIterator[list[Sharer]]:
     """Seat peers with pledged shares at a new table, the last seats for bots of the server."""
-    async with contextlib.AsyncExitStack() as stack:
-        seated: list[Sharer] = []
-        for seat in range(players - bots):
-            peer = await stack.enter_async_context(connected(port))
-            share = SHARES[seat]
-            pledge = pledge_of(share) if pledging is None or seat in pledging else None
-            message: messages.ClientMessage = messages.OpenTable(
-                peer.next_id(), players, "Player 0", pledge=pledge
-            )
-            if seated:
-                code = seated[0].peer.code
-                message = messages.JoinTable(peer.next_id(), code, f"Player {seat}", seat, pledge=pledge)
-            assert isinstance(await peer.ask(message), messages.Seated)
-            seated.append(Sharer(peer, share))
-        host = seated[0].peer
+    async with all_connected(port, players - bots) as peers:
+        host, *guests = peers
+        await host.open(players, "Player 0", pledge=pledge_of(SHARES[0]))
+        for seat, guest in enumerate(guests, 1):
+            pledge = pledge_of(SHARES[seat])
+            joining = messages.JoinTable(guest.next_id(), host.code, f"Player {seat}", seat, pledge=pledge)
+            await guest.answer(messages.Seated, joining)
         for _ in range(bots):
             await host.done(messages.SeatBot, "random")
-        yield seated
+        yield [Sharer(peer, share) for peer, share in zip(peers, SHARES, strict=False)]
 
 
 async def begin(seated: Sequence[Sharer]) -> None:
@@ -344,15 +334,7 @@ async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path
         await play_on(peers, random.Random(1), moves=2)
         seed, draws = seed_of(server, peers[0]), draws_of(peers[0])
     for moves in (1, 100):
-        async with running(Config(data=tmp_path)) as server, contextlib.AsyncExitStack() as stack:
-            again = []
-            for peer in peers:
-                back = await stack.enter_async_context(connected(server.port))
-                back.id, back.seat = peer.id, peer.seat
-                await back.resume(peer.code, peer.token)
-                await back.until(messages.Snapshot)
-                back.code, back.token = peer.code, peer.token
-                again.append(back)
+        async with running(Config(data=tmp_path)) as server, resumed(server.port, *peers) as again:
             assert seed_of(server, again[0]) == seed
             await play_on(again, random.Random(2), moves=moves)
             peers = again
@@ -399,7 +381,8 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
             await peer.done(messages.Sync, 0)
         before = b"".join(frame for peer in told for frame in peer.frames)
         lines = " ".join(f"{describe(record)} {record.__dict__}" for record in caplog.records)
-        for hidden in (seed, outcomes_key(seed, draws_of(host))):
+        made = f"palatinus game 1 {seed} {' '.join(draws_of(host).shares)}"
+        for hidden in (seed, hashlib.sha256(made.encode()).hexdigest()):
             assert hidden.encode() not in before
             assert hidden not in metrics
             assert hidden not in lines
@@ -409,8 +392,3 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
             await play_on(peers, rng)
             assert peers[0].sight.result is not None
             assert peers[0].sight.result.seed == seed
-
-
-def outcomes_key(seed: Bytes32, draws: Draws) -> str:
-    """Return what all draws are made of: as secret as the seed."""
-    return hashlib.sha256(f"palatinus game 1 {seed} {' '.join(draws.shares)}".encode()).hexdigest()
