@@ -45,6 +45,11 @@ _KEYS: Final = (
 )
 
 
+def loses_seat(ui: Ui, model: TableModel) -> bool:
+    """Return whether a player who leaves gives up a seat that somebody else could take."""
+    return model.seat is not None and not closed_for_good(ui) and not ui.capabilities.private
+
+
 @dataclass(frozen=True, slots=True)
 class Gathering(ServerScreen):
     own_keys = _KEYS
@@ -74,8 +79,8 @@ class Gathering(ServerScreen):
                 return replace(ui, overlay=menu), None
             case Act.READY | Act.PEOPLE:
                 return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
-            case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
-                return replace(ui, overlay=Quitting(Leave(NEW))), None
+            case Act.LEAVE if loses_seat(ui, model):
+                return replace(ui, overlay=Quitting(Leave(NEW), gives_up_seat=True)), None
             case Act.LEAVE:
                 return ui, Leave(NEW)
             case Act.SEAT_BOT:

@@ -40,9 +40,10 @@ def hosts_others(ui: Ui) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Quitting(Overlay):
-    """The question whether to quit a running game, or to leave a table before its game."""
+    """The question whether to quit a running game, or to leave a table before its game, and so the seat."""
 
     request: Errand | Leave = Errand.QUIT
+    gives_up_seat: bool = False
 
     own_keys = _QUITTING
 
@@ -50,7 +51,7 @@ class Quitting(Overlay):
         return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
 
     def question(self, ui: Ui) -> str:
-        if isinstance(self.request, Leave):
+        if self.gives_up_seat:
             asks = _("Leave the table, and give up your seat? {yes}: leave, n: stay")
         elif hosts_others(ui):
             asks = _("The others have to wait until you host again. Quit? {yes}: quit, n: stay")

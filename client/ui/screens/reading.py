@@ -16,6 +16,7 @@ from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import EMPTY, WIDE, Line, chips, ends, fitted, line, padded, paragraphs, plain, wrapped
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.evening import EveningPage
+from client.ui.screens.gathering import Gathering, loses_seat
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
@@ -173,6 +174,8 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.QUIT:
             if (isinstance(ui.page, Playing) and model.seat is not None) or hosts_others(ui):
                 return replace(ui, overlay=Quitting()), None
+            if isinstance(ui.page, Gathering) and loses_seat(ui, model):
+                return replace(ui, overlay=Quitting(gives_up_seat=True)), None
             return ui, requests.Errand.QUIT
         case _:
             return None

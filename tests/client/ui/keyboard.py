@@ -66,8 +66,8 @@ def options_with_kept_seat(folder: Path, url: str) -> Options:
 
 
 async def quit_table(keys: Keyboard, peer: Peer) -> None:
-    """Have the program end, and let it leave its table first."""
-    keys.press("q")
+    """Have the program end, and let it leave its table first; before a game it asks."""
+    keys.press("q" if keys.client._connection.model.view is not None else "qy")
     await peer.answer(messages.Leave, messages.Done(NEW))
 
 

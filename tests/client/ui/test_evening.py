@@ -70,7 +70,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
         keys.press("\r")
         await keys.until(lambda ui, _: isinstance(ui.page, Gathering) and ui.overlay is None)
         assert len(kept_seats(tmp_path)) == 1  # without the token of the evening itself
-        keys.press("\x03")
+        keys.press("\x03y")
         assert await visiting == 0
         del keys.client
         again = asyncio.create_task(run(Options(url, "Ann", seats=Seats(tmp_path, url))))

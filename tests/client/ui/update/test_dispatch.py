@@ -320,6 +320,20 @@ def test_pages_to_read() -> None:
         assert seen.after(ui, model, key, "escape") == ui
 
 
+def test_quitting_before_a_game_asks_whether_to_give_up_the_seat() -> None:
+    model = TableModel("KXQT", Seat(0), state=seen.state_of(3))
+    ui = Ui("Ann", seen.ADDRESS)
+    for key in ("q", "c-c"):
+        asked = seen.after(ui, model, key)
+        assert "give up your seat" in seen.screen_of(asked, model)
+        assert seen.request_after(asked, model, "y") is requests.Errand.QUIT
+        assert seen.after(asked, model, "n").overlay is None
+    watching = replace(model, seat=None)
+    alone = replace(ui, capabilities=Capabilities(private=True))
+    assert seen.request_after(ui, watching, "q") is requests.Errand.QUIT
+    assert seen.request_after(alone, model, "q") is requests.Errand.QUIT
+
+
 def test_quitting_asks_once_while_a_game_runs() -> None:
     ui, model = seen.placing()
     for key in ("q", "c-c"):
