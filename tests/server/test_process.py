@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import random
 import signal
 import socket
@@ -183,7 +182,7 @@ async def test_running_out_of_open_files_is_logged_once(uvloop: bool) -> None:
 def test_uvloop_is_used_where_it_is_installed() -> None:
     loop = new_loop()
     try:
-        installed = importlib.util.find_spec("uvloop") is not None
+        installed = find_spec("uvloop") is not None
         assert type(loop).__module__.startswith("uvloop") == installed
     finally:
         loop.close()
@@ -193,7 +192,7 @@ def test_the_command_fits_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_
     """With pip, with uv where there is no pip, and through pipx, as it does beside a single file."""
     monkeypatch.setattr(sys, "executable", "/x/python")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr("server.version.find_spec", lambda _name: importlib.util.find_spec("json"))
+    monkeypatch.setattr("server.version.find_spec", lambda _name: find_spec("json"))
     assert install_command("ssh") == "/x/python -m pip install 'palatinus[ssh]'"
     monkeypatch.setattr("server.version.find_spec", lambda _name: None)
     assert install_command("ssh") == "uv pip install --python /x/python 'palatinus[ssh]'"

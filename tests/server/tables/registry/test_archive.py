@@ -57,12 +57,11 @@ def codes_in_file(data: Path, table: str) -> set[str]:
 
 async def all_resumed(port: int, stack: contextlib.AsyncExitStack, before: list[Peer]) -> list[Peer]:
     """Bring players back over new connections, all at the same time, from what they last knew."""
-    again = [await stack.enter_async_context(connected(port)) for _ in before]
-    for peer, known in zip(again, before, strict=True):
+    again = await stack.enter_async_context(all_connected(port, len(before)))
+    pairs = list(zip(again, before, strict=True))
+    for peer, known in pairs:
         peer.view, peer.seq, peer.seen = known.view, known.seq, known.seen
-    await asyncio.gather(
-        *(peer.resume(known.code, known.token, known.seq) for peer, known in zip(again, before, strict=True))
-    )
+    await asyncio.gather(*(peer.resume(known.code, known.token, known.seq) for peer, known in pairs))
     for peer in again:
         await peer.news()
     return again
