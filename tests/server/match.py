@@ -114,13 +114,11 @@ SCRIPTS = {
 
 def some_scripts(*names: str) -> pytest.MarkDecorator:
     """Return what runs a test with these scripts; the others are left to `.ci/run`."""
-    return pytest.mark.parametrize(
-        "script",
-        [
-            pytest.param(script, id=name, marks=() if name in names else pytest.mark.slow)
-            for name, script in SCRIPTS.items()
-        ],
-    )
+    params = [
+        pytest.param(script, id=name, marks=() if name in names else pytest.mark.slow)
+        for name, script in SCRIPTS.items()
+    ]
+    return pytest.mark.parametrize("script", params)
 
 
 def piece_of(view: View, seat: Seat, face: str) -> Piece:

@@ -100,14 +100,8 @@ async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
             )
         term = shared.terms["one"]
         for number, body in enumerate((b"", b"\xc1", b"\x91" * 60_000, b"\x80"), 1000):
-            await shared.connection.execute(
-                "INSERT INTO told (term, number, key, body) VALUES ($1, $2, $3, $4), ($1, $5, NULL, $4)",
-                term,
-                number,
-                f"table:{number}",
-                body,
-                number + 100,
-            )
+            insert = "INSERT INTO told (term, number, key, body) VALUES ($1, $2, $3, $4), ($1, $5, NULL, $4)"
+            await shared.connection.execute(insert, term, number, f"table:{number}", body, number + 100)
         one._number = 2000
         one.keep("table:AAAA", table("AAAA"))
         await eventually(lambda: tables(two) == {"AAAA": 1})

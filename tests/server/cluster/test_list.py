@@ -91,12 +91,9 @@ async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> Non
 
 
 def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
-    return sorted(
-        (code, table.summary().taken, not table.audience.seated)
-        for server in servers
-        for code, table in server.lobby.tables.items()
-        if not table.state.private
-    )
+    every = [table for server in servers for table in server.lobby.tables.values()]
+    public = [table for table in every if not table.state.private]
+    return sorted((each.code, each.summary().taken, not each.audience.seated) for each in public)
 
 
 def said(server: Running) -> list[tuple[str, int, bool]]:

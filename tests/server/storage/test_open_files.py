@@ -70,11 +70,8 @@ def replace_folder(data: Path) -> None:
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return the journal's warnings and errors, as the server writes them."""
-    return [
-        HumanFormatter().format(record)
-        for record in caplog.records
-        if record.name.startswith("server.storage") and record.levelno >= logging.WARNING
-    ]
+    ours = [record for record in caplog.records if record.name.startswith("server.storage")]
+    return [HumanFormatter().format(each) for each in ours if each.levelno >= logging.WARNING]
 
 
 GONE = "deleted or moved"

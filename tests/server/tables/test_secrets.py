@@ -88,20 +88,15 @@ async def told_in_match(script: Script, log: pytest.LogCaptureFixture, folder: P
             for each in (*playing.present, visitor):
                 await each.ask(messages.Ping)  # everything sent before has arrived
             _, metrics = await http_get(server.port, "/metrics")
-            lines = sorted(
-                without_addresses(record, code)
-                for record in log.records
-                if record.name.startswith(OUR_LOGGERS) and record.getMessage() not in CLOSING_LINES
-            )
+            ours = [record for record in log.records if record.name.startswith(OUR_LOGGERS)]
+            kept = [record for record in ours if record.getMessage() not in CLOSING_LINES]
+            lines = sorted(without_addresses(record, code) for record in kept)
             moves = traced.lines()
     blank = [code.encode(), *(peer.token.encode() for peer in playing.peers[:-1])]
-    return Told(
-        [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers],
-        [blanked(frame, blank) for frame in (*others, *visitor.frames)],
-        lines,
-        [line for line in metrics.splitlines() if not line.startswith(TIMED_METRICS)],
-        moves,
-    )
+    seats = [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers]
+    for_others = [blanked(frame, blank) for frame in (*others, *visitor.frames)]
+    shown = [line for line in metrics.splitlines() if not line.startswith(TIMED_METRICS)]
+    return Told(seats, for_others, lines, shown, moves)
 
 
 def refused_messages(peer: Peer) -> list[messages.ClientMessage]:

@@ -353,13 +353,9 @@ async def test_an_invalid_vote_is_refused() -> None:
         assert not table_of(server, peers).state.votes
 
 
-steps = st.lists(
-    st.one_of(
-        st.tuples(st.sampled_from(["comes", "goes", "is overdue"]), seat_numbers),
-        st.tuples(st.sampled_from(["agrees on", "no longer agrees on"]), seat_numbers, seat_numbers),
-    ),
-    max_size=30,
-)
+visits = st.tuples(st.sampled_from(["comes", "goes", "is overdue"]), seat_numbers)
+votes = st.tuples(st.sampled_from(["agrees on", "no longer agrees on"]), seat_numbers, seat_numbers)
+steps = st.lists(visits | votes, max_size=30)
 
 
 @examples(30)
@@ -399,12 +395,9 @@ def test_any_sequence_of_absences_and_votes(
                     overdue |= {seat} - here.keys() - programs
                 case _:
                     state.fold(Voted(on[0], seat, what == "agrees on"))
-            due = [
-                each
-                for each in sorted(overdue - state.bot_seats)
-                if 2 * len(state.votes.get(Seat(each), set()) & here.keys() - programs)
-                > len(here.keys() - programs)
-            ]
+            people = here.keys() - programs
+            agreed = {seat: state.votes.get(Seat(seat), set()) & people for seat in overdue - state.bot_seats}
+            due = sorted(seat for seat, voters in agreed.items() if 2 * len(voters) > len(people))
             assert policy.seats_for_bots() == due
             for each in due:
                 state.fold(GivenToBot(each))
