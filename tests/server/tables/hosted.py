@@ -1,5 +1,6 @@
 """A server for the tests of tables, on a clock that only they advance, and what its players do."""
 
+import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, next_state_where
+from tests.server.peer import TIMEOUT, Peer, next_state_where
 from tests.server.playing import all_caught_up, peer_on_turn, table_of
 from tests.server.storage.test_journal import table_facts
 
@@ -43,8 +44,11 @@ async def served(
     config = Config(data=data, stand_in=stand_in, brains=brains, limits=limits, timers=lambda: clock, seed=1)
     async with running(config) as server:
         yield server
-        for code, entries in (await server.lobby.journal.tables()).items():
+        for code in await server.lobby.journal.tables():
             if (table := server.lobby.tables.get(code)) is not None:
+                async with asyncio.timeout(TIMEOUT):  # what is stored may not be folded yet
+                    while len(entries := await server.lobby.journal.entries(code)) != table.state.entry_count:
+                        pass
                 facts = table_facts(table.state)
                 for kept in (entries, [entries[number] for number in live_entries(entries)]):
                     restored = table_facts(PersistentState(kept, RandomChance(random.Random(1))))
