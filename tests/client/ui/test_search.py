@@ -249,7 +249,7 @@ async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.
                     terminal.shows("Join a game", address, f"► +{code} +Anna +1 of 3")
                     terminal.press("enter")
                 terminal.shows(f"Table {code}", r"Zoë +\(you\)")  # at last under the name that was used last
-                terminal.quit()
+                terminal.quit("y")
 
 
 @pytest.mark.slow
