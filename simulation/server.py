@@ -13,6 +13,7 @@ from server.app import Running, serve_until
 from server.config import Config
 from server.errors import JournalError, StartError
 from server.monitoring.logs import HumanFormatter
+from server.storage.sqlite import checkpoints
 from simulation.machine.disk import Disk, Disks
 from simulation.machine.loop import Clock, Process
 from simulation.machine.network import Network
@@ -24,6 +25,8 @@ _SECONDS_TO_STOP: Final = 60.0
 _SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
 _NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|started under the name")
+
+vars(checkpoints)["_ENTRIES_BETWEEN"] = 60  # a simulation's few games would never see one
 
 
 class NotStarted(Exception):

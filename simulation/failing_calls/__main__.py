@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Forgotten, Freed, Hosted, Opened
+from server.storage.sqlite import checkpoints
 from server.storage.sqlite.journal import SqliteJournal
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ _ENDS_REFUSED: Final = 5  # of the ways; the others are the C source's
 _ENDED: Final = 137  # the exit status of a process that was to end
 _OPENED: Final = Opened(2, random_layout=True, starting=None)
 _GAME: Final = ArchivedGame("home", played=True)
+
+vars(checkpoints)["_ENTRIES_BETWEEN"] = 1000
 
 # Where each table is, and how many entries it has.
 State: TypeAlias = dict[str, str]
