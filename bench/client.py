@@ -28,7 +28,7 @@ _TIMEOUT: Final = 20
 
 
 def samples(tree: Path) -> Samples:
-    """Return seconds to the first screen, milliseconds from key to redraw, and a watched game's CPU."""
+    """Return seconds to the first screens, milliseconds from key to redraw, and a watched game's CPU."""
     return measure_starts(tree) | measure_keys(tree) | measure_watching(tree)
 
 
@@ -57,27 +57,32 @@ def _cpu_seconds(screen: pexpect.spawn) -> float:
 
 
 def measure_starts(tree: Path) -> Samples:
-    """Return how long `palatinus play` takes to show the board of a game that has begun, and its CPU."""
-    found, busy = [], []
-    for _ in range(1 + _STARTS):
-        began = time.perf_counter()
-        screen = terminal(tree, "play", "--random-layout", "--name", "bench")
-        screen.expect_exact("YOUR HAND")
-        screen.expect_exact(_DRAWN)
-        found.append(time.perf_counter() - began)
-        busy.append(_cpu_seconds(screen))
-        screen.close(force=True)
-    return {  # the first run compiles for the others
-        "client: start to first screen, s": found[1:],
-        "client: CPU to first screen, s": busy[1:],
-    }
+    """Return how long it takes until the start screen and the board of a new game are shown, and the CPU."""
+    samples: dict[str, list[float]] = {}
+    for screen, arguments, text in (
+        ("start screen", (), "Past games"),
+        ("board", ("play", "--random-layout", "--name", "bench"), "YOUR HAND"),
+    ):
+        found, busy = [], []
+        for _ in range(1 + _STARTS):
+            began = time.perf_counter()
+            shown = terminal(tree, *arguments)
+            shown.expect_exact(text)
+            shown.expect_exact(_DRAWN)
+            found.append(time.perf_counter() - began)
+            busy.append(_cpu_seconds(shown))
+            shown.close(force=True)
+        samples[f"client: start to the {screen}, s"] = found[1:]  # the first run compiles for the others
+        samples[f"client: CPU to the {screen}, s"] = busy[1:]
+    return samples
 
 
 @contextlib.contextmanager
-def keep_compiled() -> Iterator[None]:
-    """Let child processes keep compiled modules in a folder of their own, as an installed program does."""
+def own_folders() -> Iterator[None]:
+    """Keep what child processes compile and save for as long as they are measured, apart from the user's."""
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
-        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        for name in ("PYTHONPYCACHEPREFIX", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+            os.environ[name] = folder
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         yield
 
@@ -130,5 +135,5 @@ def measure_watching(tree: Path) -> Samples:
 
 
 if __name__ == "__main__":
-    with keep_compiled():
+    with own_folders():
         print(json.dumps(samples(Path.cwd())))
