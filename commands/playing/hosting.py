@@ -24,7 +24,7 @@ from commands.finished_games.records import kept_here
 from commands.guests.process import GatewayProcess, need_asyncssh
 from commands.levels import with_bots
 from commands.parsing import describe_host_error
-from commands.playing.kept_games import KeptGame, hold_game, new_game, take_back
+from commands.playing.kept_games import KeptGame, hold_game, new_game
 from commands.playing.played_on import fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
@@ -35,6 +35,7 @@ from server.config import Announce, Config
 from server.errors import JournalError, JournalInUse, StartError
 from server.net.addresses import reachable
 from server.refusal import Refusal
+from server.storage.sqlite.data_folder import DataFolder
 from server.tables.names import check_name
 
 
@@ -103,9 +104,11 @@ async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
         visited = await _against_bots(there, game.brains, config, game.players - 1, game.bots)
         if not isinstance(visited.request, TakeBack):
             return visited
-        taken_back = take_back(game, visited.request.seat)
+        table = min(game.seat.tables())
+        with DataFolder(game.folder) as tables:
+            taken_back = tables.take_back(table, visited.request.seat)
         news = _("Your last move is taken back.") if taken_back else _("There is no move to take back.")
-        there = replace(there, first=at_table(min(game.seat.tables())), news=(news,))
+        there = replace(there, first=at_table(table), news=(news,))
 
 
 async def _against_bots(

@@ -18,8 +18,6 @@ from msgspec import DecodeError, Meta, Struct, json
 
 from client.player.seats import Seats, lock_file
 from commands.arguments import data_folder
-from engine.pieces import Seat
-from server.storage.sqlite.data_folder import DataFolder
 
 _MOST_KEPT: Final = 5  # games; the oldest go first
 _LARGEST_FILE: Final = 4096  # bytes; the file about a game takes about 100
@@ -89,13 +87,6 @@ def hold_game(game: KeptGame) -> Iterator[KeptGame]:
     file = os.open(game.folder / _ABOUT, os.O_RDWR)
     with _hold_lock(file, game.folder):
         yield game
-
-
-def take_back(game: KeptGame, seat: Seat) -> bool:
-    """Go back to before the last move of the seat; return False if it has not moved. Raises JournalError."""
-    (code,) = game.seat.tables()
-    with DataFolder(game.folder) as tables:
-        return tables.take_back(code, seat)
 
 
 @contextlib.contextmanager
