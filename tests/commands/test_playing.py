@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import random
 import re
@@ -208,7 +209,7 @@ def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> Non
     assert run(*words)[0].startswith("3 of 3 games")
 
 
-def test_a_program_that_fails_loses_with_its_last_words(run: Run) -> None:
+def test_a_program_that_fails_loses_with_its_last_words(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     hasty = f"hasty={shlex.join([sys.executable, '-c', 'import sys; raise KeyError(sys.argv[2])'])}"
     words = ("league", f"{hasty} {{server}} {{table}}x", "random", "--games", "2", "--json")
     out, errors = run(*words, code=1)
@@ -216,6 +217,8 @@ def test_a_program_that_fails_loses_with_its_last_words(run: Run) -> None:
     assert told == {"hasty": {"absent": 2}, "random": {}}
     assert errors.count("hasty ended before the game did, with exit code 1.\nTraceback") == 1
     assert re.search(r"\nKeyError: '[A-Z]{4}x'\n$", errors)
+    gc.collect()
+    assert "asyncio" not in {record.name for record in caplog.records}  # it logs what nobody has looked at
 
 
 @pytest.mark.slow

@@ -127,7 +127,7 @@ async def _result(seats: Sequence[LentSeat]) -> GameEnded:
     Raises BrainFailed of the player that forfeits it, ConnectFailed and RequestRefused.
     """
     results = [seat.result for seat in seats]
-    joining = asyncio.ensure_future(asyncio.gather(*(seat.joined.wait() for seat in seats)))
+    joining = asyncio.create_task(_all_joined(seats))
     waiting: set[asyncio.Future[Any]] = {joining, *results}
     await asyncio.wait(waiting, timeout=_SECONDS_TO_JOIN, return_when=asyncio.FIRST_COMPLETED)
     joining.cancel()
@@ -148,6 +148,11 @@ async def _result(seats: Sequence[LentSeat]) -> GameEnded:
             await asyncio.wait(results, timeout=_SECONDS_TO_END)  # everybody hears of the end
             return ended
     raise AssertionError("one of them is done")
+
+
+async def _all_joined(seats: Sequence[LentSeat]) -> None:
+    for seat in seats:
+        await seat.joined.wait()
 
 
 async def _run_program(seat: LentSeat, words: Sequence[str]) -> None:
