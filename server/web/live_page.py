@@ -119,12 +119,14 @@ class PlayerSession(PageSession):
 class Sight:
     """Something to be drawn; two with the same `key` look alike. `draw` runs in a thread.
 
-    The next automatic change is due this long after the page was first seen at this `step`.
+    The next automatic change is due this long after the page was first seen at this `step`. `look_again` is
+    in how many seconds to look even if nothing that the page is told of has changed.
     """
 
     key: object
     step: object
     draw: Callable[[str], Drawn]
+    look_again: float | None = None
 
 
 class PageSubject(Protocol):
@@ -163,6 +165,7 @@ class LivePage:
         self._drawn: dict[str, Drawn] = {}  # by language, of the sight with that key
         self._step: object = None
         self._step_due: float | None = None
+        self._look_again: float | None = None
 
     @contextlib.contextmanager
     def keep_up_to_date(self) -> Iterator["LivePage"]:
@@ -208,9 +211,11 @@ class LivePage:
             await self._wait(all_sent=all_sent)
 
     async def _wait(self, *, all_sent: bool) -> None:
-        """Wait until something has changed, the next step is due, or a slow browser may be ready."""
+        """Wait until something has changed or may have, the next step is due, or a slow browser may be ready."""
         now = asyncio.get_running_loop().time
         due = [] if all_sent else [now() + _SECONDS_BETWEEN_TRIES]
+        if self._look_again is not None:
+            due.append(now() + self._look_again)
         if self._step_due is not None:
             due.append(self._step_due)
         with contextlib.suppress(TimeoutError):
@@ -226,6 +231,7 @@ class LivePage:
         if sight is None:
             self._send_away(CloseCode.NORMAL_CLOSURE)
             return True
+        self._look_again = sight.look_again
         drawn = await self.draw_in({viewer.language for viewer in self._viewers.values()}, sight, self.draw)
         if sight.step != self._step and drawn:
             self._step = sight.step

@@ -71,7 +71,6 @@ class WatchedTable:
         self._playing = False
         self._step: int | None = None
         self.walking = False  # through the scoring
-        self._looks = 0
         self._stays: bool | None = None
 
     def sight(self) -> Sight | None:
@@ -106,18 +105,16 @@ class WatchedTable:
             self.walking = seconds is not None
             if goes_on and state.next is not None:
                 return {**parts, MOVED: state.next}, None
-            if seconds is None and state.next is not None and hand is None:
-                seconds = _SECONDS_BETWEEN_LOOKS
             return parts, seconds
 
         key = (state, 0 if game is None else len(game.events), step, goes_on, hand)
-        return Sight(key, (step, state.next, self._looks), draw)
+        # Nothing that happens at the next table is told to those who are at this one.
+        follows = state.next is not None and hand is None and not goes_on
+        return Sight(key, (step, state.next), draw, _SECONDS_BETWEEN_LOOKS if follows else None)
 
     def advance(self) -> None:
         if self.walking and self._step is not None:
             self._step += 1
-        else:
-            self._looks += 1
 
     def _goes_on(self, code: str | None) -> bool:
         """Return whether the next game has begun since the table was first seen."""

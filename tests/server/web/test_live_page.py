@@ -221,12 +221,17 @@ async def test_a_page_goes_on_with_the_players_when_their_next_game_begins() -> 
     """Not before, but even in the middle of the scoring; who opens the finished game's page later stays."""
     pages = WebPages(characters_per_second=1e-3)
     async with running(Config(pages=pages)) as server, game(server.port, 2) as peers:
-        path = f"/watch/{peers[0].code}"
+        code = peers[0].code
+        path = f"/watch/{code}"
         async with viewer(server.port, path) as page:
             await page.receive()
             await play_on(peers, random.Random(1))
             await page.until("now", "The scoring begins")
             again = [await rematch(peer) for peer in peers]
+            async with connected(server.port) as another:  # shows that the page has seen the next table
+                await another.watch(code)
+                await page.until("players", "2 spectators")
+            await page.until("players", "1 spectator")
             assert "moved" not in page.parts
             await peers[0].done(messages.StartGame)
             await page.until("moved", again[0].table)
