@@ -55,6 +55,19 @@ def browser(folder: Path) -> Iterator[str]:
         process.wait()
 
 
+# What a browser says of a question that it cannot answer, as the page it was asked in is being replaced.
+_REPLACED: Final = (
+    "Inspected target navigated or closed",
+    "Cannot find default execution context",
+    "Cannot find context with specified id",
+    "Execution context was destroyed.",
+)
+
+
+class _PageReplaced(Exception):
+    """The page has been left for another one before it could answer."""
+
+
 class Tab:
     """A page in the browser; `complaints` are what its console says of errors and refused content."""
 
@@ -93,11 +106,29 @@ class Tab:
         await self._do("Network.emulateNetworkConditions", offline=False, **network)
 
     async def go(self, url: str) -> None:
-        await self._do("Page.navigate", url=url)
-        await self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
+        await self.value("window.left = true")
+        told = await self._do("Page.navigate", url=url)
+        if "loaderId" in told:  # another page, not another place in this one
+            await self.until("!window.left")
+        await self.until("document.readyState === 'complete'")
 
     async def value(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the page."""
+        """Return the value of a JavaScript expression; if the page is just being replaced, of the next one.
+
+        What leads to another page is clicked (`click`): here it could happen twice.
+        """
+        async with asyncio.timeout(TIMEOUT):
+            while True:
+                with contextlib.suppress(_PageReplaced):
+                    return await self._value(expression)
+                await asyncio.sleep(0.02)
+
+    async def click(self, selector: str) -> None:
+        """Click the first element that matches; it may lead to another page before that is answered."""
+        with contextlib.suppress(_PageReplaced):
+            await self._value(f"document.querySelector({json.dumps(selector)}).click()")
+
+    async def _value(self, expression: str) -> Any:
         told = await self._do("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
@@ -129,6 +160,8 @@ class Tab:
                 heard = json.loads(await self._socket.recv())
                 self._take(heard)
                 if heard.get("id") == number:
+                    if heard.get("error", {}).get("message") in _REPLACED:
+                        raise _PageReplaced
                     assert "error" not in heard, heard
                     result: dict[str, Any] = heard["result"]
                     return result

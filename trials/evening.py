@@ -258,7 +258,7 @@ class OnPhone(TrialPerson):
 
     async def take_part(self, how: TakesPart) -> None:
         await self.standings()
-        await self._page.value(f"document.querySelector('#call [data-do*=\"{how}\"]').click()")
+        await self._page.click(f'#call [data-do*="{how}"]')
         said = "will be called here" if how == "play" else "You do not play now"
         await self._page.until(f"document.querySelector('#call').innerText.includes('{said}')")
 
@@ -267,7 +267,7 @@ class OnPhone(TrialPerson):
             self.calls.add(await go_to_table(self._page))
         elif await self._page.value(f"{TURN} && document.title.startsWith('* ')"):
             if await self._page.value("document.querySelector('#ask .main:enabled') !== null"):
-                await self._page.value("document.querySelector('#ask .main').click()")
+                await self._page.click("#ask .main")
                 self.moves += 1
                 return
             for choices in ("#hand button:enabled", ".board .touch"):
