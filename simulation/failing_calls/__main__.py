@@ -31,7 +31,7 @@ from server.storage.sqlite.journal import SqliteJournal
 T = TypeVar("T")
 
 WAYS: Final = ("error", "no space", "half", "end", "error, then the end")
-_SECONDS: Final = 30  # for one trial
+_SECONDS: Final = 600  # for one trial, which takes a fraction of one: then it waits for ever
 _ENDS_REFUSED: Final = 5  # of the ways; the others are the C source's
 _ENDED: Final = 137  # the exit status of a process that was to end
 _OPENED: Final = Opened(2, random_layout=True, starting=None)
