@@ -211,7 +211,7 @@ class LivePage:
             await self._wait(all_sent=all_sent)
 
     async def _wait(self, *, all_sent: bool) -> None:
-        """Wait until something has changed or may have, the next step is due, or a slow browser may be ready."""
+        """Wait until something may have changed, the next step is due, or a slow browser may be ready."""
         now = asyncio.get_running_loop().time
         due = [] if all_sent else [now() + _SECONDS_BETWEEN_TRIES]
         if self._look_again is not None:

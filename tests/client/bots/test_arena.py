@@ -49,7 +49,7 @@ from engine.view import View, eyes_of
 from protocol import messages
 from protocol.codec import encode
 from protocol.messages import NEW
-from tests.server.peer import Peer, connected
+from tests.server.peer import TIMEOUT, Peer, connected
 from tests.server.playing import memory_server, play_on
 
 
@@ -537,4 +537,4 @@ async def test_a_player_comes_back_to_its_seat() -> None:
                 while third.seq < again.seq:
                     await third.receive()
                 await play_on([third, peers[1]], random.Random(1))
-        assert await asyncio.wait_for(seats[0].result, 60) == await seats[1].result
+        assert await asyncio.wait_for(seats[0].result, TIMEOUT) == await seats[1].result

@@ -250,23 +250,31 @@ async def test_whoever_stalls_in_a_request_is_cut(tmp_path: Path, monkeypatch: p
 
 
 async def test_whoever_stalls_in_an_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "_SECONDS", 0.2)
+    """And holds up nobody else until then."""
+    request = b'{"v": 1, "ask": {"do": "status"}}\n'
+    monkeypatch.setattr(listener, "_SECONDS", TIMEOUT)
     answered = []
 
     async def do(_request: object) -> Any:
         answered.append(_request)
         return "x" * 20_000_000, None
 
+    async def stall(path: Path) -> socket.socket:
+        before, stalled = len(answered), socket.socket(socket.AF_UNIX)
+        stalled.connect(str(path))
+        stalled.sendall(request)
+        await eventually(lambda: len(answered) > before)
+        return stalled
+
     with listen_at(tmp_path / SOCKET_NAME) as endpoint:
         async with Tasks() as tasks, admin_server(endpoint, tasks, do):
-            stalled = socket.socket(socket.AF_UNIX)
-            stalled.connect(str(endpoint.path))
-            stalled.sendall(b'{"v": 1, "ask": {"do": "status"}}\n')
-            await eventually(lambda: len(answered) == 1)
-            whole = await raw_answer(endpoint.path, b'{"v": 1, "ask": {"do": "status"}}\n')
-            assert len(whole) > 20_000_000
+            with await stall(endpoint.path):
+                whole = await raw_answer(endpoint.path, request)
+                assert len(whole) > 20_000_000
             await eventually(lambda: not being_served())
-            stalled.close()
+            monkeypatch.setattr(listener, "_SECONDS", 0.05)
+            with await stall(endpoint.path):
+                await eventually(lambda: not being_served())
 
 
 async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:

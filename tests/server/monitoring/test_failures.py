@@ -418,10 +418,11 @@ def test_nothing_is_loaded_unasked(monkeypatch: pytest.MonkeyPatch, caplog: pyte
 def test_where_traces_are_sent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """As OpenTelemetry's own variables have it; what is left is sent at the end, however long that takes."""
     sent: list[str] = []
-    answering = threading.Event()
+    sending, answering = threading.Event(), threading.Event()
 
     def export(_exporter: ConsoleSpanExporter, spans: list[ReadableSpan]) -> None:
         sent.extend(f"{each.name} {each.resource.attributes['service.instance.id']!r}" for each in spans)
+        sending.set()
         answering.wait()
 
     monkeypatch.setattr(ConsoleSpanExporter, "export", export)
@@ -430,6 +431,7 @@ def test_where_traces_are_sent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.L
     try:
         with traced_as_asked("first"), move_span("Lay", "ABCD"), span("decide"):
             pass
+        assert sending.wait(TIMEOUT)
         assert sent == ["decide 'first'", "move 'first'"]
     finally:
         answering.set()

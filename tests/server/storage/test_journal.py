@@ -41,7 +41,7 @@ from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import TIMEOUT, Peer, connected, eventually
 from tests.server.playing import all_caught_up, check_views, full_table, game, held_back, play_on, table_of
 from tests.server.process import serving
 from tests.server.storage.conformance.stores import sqlite_journal
@@ -254,7 +254,7 @@ async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
     store.cancel()
     for waiting in (appended, done):
         with pytest.raises(TableLost):
-            await asyncio.wait_for(waiting, 5)
+            await asyncio.wait_for(waiting, TIMEOUT)
 
 
 async def test_the_journal_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
