@@ -9,6 +9,7 @@ from server.storage.entries import Entry, TookBack
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
+from simulation.judging.protocol_model import check_consent, check_hands, check_requests, check_states
 from simulation.judging.wire_checks import (
     check_answers,
     check_catching_up,
@@ -83,6 +84,12 @@ class TablesJudge:
         else:
             judge.history.check_told(certain, judge.verdict)
         check_answers(table, entries, taps, judge.verdict)
+        self.outcome.counts["answers compared with the model"] += check_requests(
+            table, certain, judge.verdict
+        )
+        check_states(table, certain, judge.verdict)
+        check_hands(table, certain, judge.verdict)
+        check_consent(table, taps, judge.verdict)
         records = self.records_of(table)
         self.outcome.counts["records compared"] += len(records)
         texts = defaultdict(list)

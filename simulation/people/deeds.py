@@ -23,14 +23,20 @@ from protocol.messages import (
     ChoosePeople,
     Dismiss,
     EndGame,
+    GetRecord,
     HandOver,
     Leave,
+    Plan,
     Remove,
     SayReady,
     SeatBot,
     SeatSummary,
+    Show,
+    StartGame,
+    Study,
     SubstituteNow,
     TableState,
+    Vote,
 )
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 from simulation.people.visitors import Route
@@ -44,6 +50,7 @@ _ENDS_A_PAUSE: Final = 0.3
 _ANSWERS: Final = 0.9
 _PAUSE_SECONDS: Final = 30  # from now to the moment until which a game is paused
 _STARTS: Final = 0.3  # though it could do more before
+_SLIPS: Final = 0.02  # ask for what is refused now
 
 
 @dataclass(slots=True)
@@ -78,7 +85,9 @@ class Deeds:
         state, own = connection.model.state, connection.model.seat
         if state is None or own is None:
             return False
-        request = self._duty(state, own) or self._wish(connection, state, own)
+        request: AtTable | GetRecord | None = self._duty(state, own) or self._wish(connection, state, own)
+        if request is None and self.rng.random() < _SLIPS:
+            request = self.rng.choice(list(self._slips(connection, state, own)))
         if request is None:
             return False
         if leaves := isinstance(request, Leave):
@@ -155,6 +164,20 @@ class Deeds:
             wishes += [*self._settings(state), *self._handing_over(state, own)]
             wishes += [Dismiss(NEW, spectator.number) for spectator in state.watching]
         return wishes
+
+    def _slips(self, connection: Connection, state: TableState, own: int) -> Iterator[AtTable | GetRecord]:
+        """Yield what the protocol refuses now, and what does no harm if it comes just when that is over."""
+        if state.stage != "over":
+            yield from (GetRecord(NEW), Show(NEW, 0), Study(NEW, 0))
+        if state.stage == "gathering":
+            yield from (Plan(NEW), Vote(NEW, own, agree=False), AskPause(NEW, on=False))
+            yield Ask(NEW, "take-back", on=False)
+        else:
+            yield from (StartGame(NEW), SeatBot(NEW, connection.levels[0]), Arrange(NEW))
+            yield from (SayReady(NEW, on=True), ChangeSeat(NEW, own), ChoosePeople(NEW, None))
+        if state.host != own:
+            yield from (Remove(NEW, state.host), SubstituteNow(NEW, state.host), Dismiss(NEW, 0))
+            yield from (HandOver(NEW, own), ChangeSetting(NEW, Title("not the host's")))
 
     def _as_player(self, state: TableState, own: int) -> Iterator[AtTable]:
         if not self.program:

@@ -1,0 +1,343 @@
+"""What docs/protocol.md lets a table do: a second, small model, which shares no code with the server.
+
+It is written from that page, and reads only what crossed the wire. A mistake in the server's own state, or in
+a rule of consent, therefore does not agree with itself here.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from protocol import messages as m
+from protocol.settings import Starting
+from simulation.verdict import Verdict
+from simulation.wiretap import Heard, TappedMessage, Wiretap
+
+_PAUSES: Final = 3  # of each player, without an agreed moment
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What a client knew of its table at a moment."""
+
+    seat: int | None  # None for a spectator
+    state: m.TableState
+    turn: int | None
+
+    @property
+    def is_host(self) -> bool:
+        return self.seat is not None and self.seat == self.state.host
+
+
+_Condition: TypeAlias = Callable[[_Moment, Any], bool]
+
+
+def _is_here(moment: _Moment, request: m.Remove | m.SubstituteNow | m.Vote) -> bool:
+    seats = moment.state.seats
+    return request.seat < len(seats) and bool(seats[request.seat].here)
+
+
+# When a request is refused with a code: no sooner, and always if it is subject to that.
+_REFUSED_IF: Final[Mapping[str, _Condition]] = {
+    "not-a-player": lambda moment, _: moment.seat is None,
+    "not-the-host": lambda moment, _: not moment.is_host,
+    "already-started": lambda moment, _: moment.state.stage != "gathering",
+    "not-started": lambda moment, _: moment.state.stage == "gathering",
+    "not-over": lambda moment, request: moment.state.stage != "over" or _lacks_a_result(moment, request),
+    "game-over": lambda moment, _: moment.state.stage == "over",
+    "paused": lambda moment, _: moment.state.paused is not None,
+    "not-your-turn": lambda moment, _: moment.turn != moment.seat,
+    "not-away": _is_here,
+    "no-spectators": lambda moment, _: moment.state.no_spectators,
+    "led-already": lambda moment, _: _others_lead(moment),
+}
+_PLAYER: Final = ("not-a-player",)
+_HOST: Final = ("not-a-player", "not-the-host")
+_BEFORE: Final = ("already-started",)
+_DURING: Final = ("not-started", "game-over")
+_SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
+    m.StartGame: (*_HOST, *_BEFORE),
+    m.SeatBot: (*_HOST, *_BEFORE),
+    m.Arrange: (*_HOST, *_BEFORE),
+    m.ChangeSetting: _HOST,
+    m.Remove: _HOST,
+    m.Dismiss: _HOST,
+    m.HandOver: _HOST,
+    m.SubstituteNow: (*_HOST, *_DURING, "not-away"),
+    m.EndGame: (*_HOST, *_DURING),
+    m.SayReady: (*_PLAYER, *_BEFORE),
+    m.ChangeSeat: (*_PLAYER, *_BEFORE),
+    m.ChoosePeople: (*_PLAYER, *_BEFORE),
+    m.Lay: (*_PLAYER, *_DURING, "paused", "not-your-turn"),
+    m.PlacePiece: (*_PLAYER, *_DURING, "paused", "not-your-turn"),
+    m.Plan: (*_PLAYER, *_DURING),
+    m.Vote: (*_PLAYER, *_DURING),
+    m.AskPause: (*_PLAYER, *_DURING),
+    m.Ask: (*_PLAYER, *_DURING),
+    m.Rematch: (*_PLAYER, "not-over"),
+    m.Study: (*_PLAYER, "not-over"),
+    m.Show: ("not-over", "led-already"),
+    m.GetRecord: ("not-over",),
+}
+
+
+def _lacks_a_result(moment: _Moment, request: m.ClientMessage) -> bool:
+    """Return whether a request is about the end of a game that has none, as its host has ended it."""
+    return moment.state.ended and not isinstance(request, m.Rematch)
+
+
+def _others_lead(moment: _Moment) -> bool:
+    """Return whether another player leads; which spectator a client is, it is not told."""
+    shown = moment.state.shown
+    return shown is not None and shown.seat != moment.seat
+
+
+def check_requests(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
+    """Judge what was granted and refused by what its sender knew then; return how many answers were judged.
+
+    A state may be sent up to half a second late, so the next one counts as known too. What is sent again may
+    have been carried out before, and is left out.
+    """
+    judged = 0
+    sent = Counter(
+        (asked.seat, asked.message)
+        for tap in taps
+        for asked in tap.asked
+        if asked.table == table and type(asked.message) in _SUBJECT_TO
+    )
+    for tap in taps:
+        answers = {
+            answered: at
+            for at, heard in enumerate(tap.heard)
+            if (answered := getattr(heard.message, "id", None)) is not None
+        }
+        states = [
+            at
+            for at, heard in enumerate(tap.heard)
+            if heard.table == table and isinstance(heard.message, m.TableState)
+        ]
+        for asked in tap.asked:
+            at = answers.get(getattr(asked.message, "id", None))
+            if asked.table != table or at is None or at < asked.at or type(asked.message) not in _SUBJECT_TO:
+                continue
+            if sent[asked.seat, asked.message] > 1:
+                continue
+            moments = list(_moments(table, tap, asked, at, states))
+            if moments and states[-1] > at:  # otherwise what it was not told of in time is not known
+                judged += 1
+                _judge(table, asked, tap.heard[at].message, moments, verdict)
+    return judged
+
+
+def _moments(
+    table: str, tap: Wiretap, asked: TappedMessage, answered: int, states: Sequence[int]
+) -> Iterator[_Moment]:
+    """Yield what the sender may have known when the server came to the request."""
+    first = max(bisect_left(states, asked.at) - 1, 0)
+    last = bisect_right(states, answered) + 1
+    turn = next(
+        (
+            heard.message.turn
+            for heard in reversed(tap.heard[:answered])
+            if heard.table == table and isinstance(heard.message, m.Events | m.Snapshot)
+        ),
+        None,
+    )
+    for at in states[first:last]:
+        state = tap.heard[at].message
+        assert isinstance(state, m.TableState)
+        yield _Moment(asked.seat, state, turn)
+
+
+def _judge(
+    table: str,
+    asked: TappedMessage,
+    answer: m.ServerMessage,
+    moments: Sequence[_Moment],
+    verdict: Verdict,
+) -> None:
+    request = asked.message
+    who = "a spectator" if asked.seat is None else f"seat {asked.seat}"
+    if isinstance(answer, m.Refused):
+        holds = _REFUSED_IF.get(answer.code)
+        if holds is not None and not any(holds(moment, request) for moment in moments):
+            verdict.different.append(f"{table}: {who} was refused {request} with {answer.code}, wrongly")
+        return
+    for code in _subject_to(request):
+        if all(_REFUSED_IF[code](moment, request) for moment in moments):
+            verdict.invented.append(f"{table}: {who} was granted {request}, which is {code}")
+
+
+def _subject_to(request: m.ClientMessage) -> Iterator[str]:
+    withdraws = isinstance(request, m.AskPause | m.Ask | m.Plan | m.Vote | m.Show) and not _wants(request)
+    if not withdraws:
+        yield from _SUBJECT_TO[type(request)]
+    if isinstance(request, m.ChangeSetting) and isinstance(request.setting, Starting):
+        yield from _BEFORE
+
+
+def _wants(request: m.AskPause | m.Ask | m.Plan | m.Vote | m.Show) -> bool:
+    """Return whether a request asks for something, rather than taking it back."""
+    match request:
+        case m.AskPause(on=on) | m.Ask(on=on) | m.Vote(agree=on):
+            return on
+        case m.Plan(piece=piece):
+            return piece is not None
+        case m.Show(step=step):
+            return step is not None
+
+
+def check_states(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
+    """Judge every state of the table by itself, and pauses from one state to the next."""
+    for tap in taps:
+        pauses: defaultdict[tuple[int, str | None], int] = defaultdict(int)
+        before: m.PauseSummary | None = None
+        for heard in tap.heard:
+            state = heard.message
+            if heard.table != table:
+                pauses.clear()
+                before = None
+                continue
+            if not isinstance(state, m.TableState):
+                continue
+            for wrong in _wrong_in(state):
+                verdict.different.append(f"{table}: everybody is told that {wrong}: {state}")
+            paused = state.paused
+            if paused is not None and before is None and paused.until is None:
+                key = paused.seat, state.seats[paused.seat].name
+                pauses[key] += 1
+                if pauses[key] > _PAUSES:
+                    verdict.invented.append(f"{table}: seat {paused.seat} pauses the game a fourth time")
+            before = paused
+
+
+def _wrong_in(state: m.TableState) -> Iterator[str]:
+    people = {
+        seat
+        for seat, each in enumerate(state.seats)
+        if each.name is not None and each.level is None and not each.vacant
+    }
+    for seat, each in enumerate(state.seats):
+        if not all(voter != seat and voter in people and state.seats[voter].here for voter in each.votes):
+            yield f"somebody who is not there votes on seat {seat}"
+    if state.asked is not None and len(set(state.asked.seats)) < len(state.asked.seats):
+        yield "somebody agrees twice"
+    if state.paused is not None and state.stage != "playing":
+        yield "a game is paused that does not run"
+    if (state.next or state.shown or state.studied or state.ended) and state.stage != "over":
+        yield "something follows a game that is not over"
+    if state.no_spectators and state.watching:
+        yield "a table that may not be watched is watched"
+    if state.spectators != len(state.watching):
+        yield "there are more spectators than it names, or fewer"
+
+
+def check_hands(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
+    """Nobody is dealt a second hand of the same game over the same connection."""
+    for tap in taps:
+        seen: int | None = None  # the seat whose hand was shown
+        for heard in tap.heard:
+            if heard.table == table and heard.seat is not None and _shows_a_hand(heard):
+                if seen is not None and heard.seat != seen:
+                    verdict.leaked.append(f"{table}: who had seat {seen} was shown the hand of {heard.seat}")
+                seen = heard.seat
+
+
+def _shows_a_hand(heard: Heard) -> bool:
+    match heard.message:
+        case m.Snapshot(hand=hand):
+            return hand is not None
+        case m.Events(seq=1):
+            return True  # the hands that the game begins with
+    return False
+
+
+def check_consent(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
+    """A move is taken back when all other people in the game have said yes to that themselves."""
+    programs = {
+        asked.message.name
+        for tap in taps
+        for asked in tap.asked
+        if isinstance(asked.message, m.JoinTable | m.OpenTable) and asked.message.program
+    }
+    yes: defaultdict[int, list[float]] = defaultdict(list)  # when, by seats
+    sat_down: defaultdict[int, list[float]] = defaultdict(list)
+    events: dict[int, tuple[float, dict[str, Any]]] = {}  # first heard when, by their numbers
+    for tap in taps:
+        for asked in tap.asked:
+            if asked.table == table and asked.seat is not None and _says_yes(asked.message):
+                yes[asked.seat].append(asked.time)
+        for heard in tap.heard:
+            if heard.table != table:
+                continue
+            match heard.message:
+                case m.Seated(seat=seat, taken_over=str()):
+                    sat_down[seat].append(heard.time)
+                case m.Events(seq, told):
+                    _learn(events, heard.time, seq, told)
+                case m.Snapshot(seq, missed=told):
+                    _learn(events, heard.time, seq - len(told) + 1, told)
+    for number, (time, event) in events.items():
+        if event["t"] != "taken-back":
+            continue
+        asker = event["seat"]
+        since = max(
+            (when for other, (when, each) in events.items() if other < number and _closes(each, asker)),
+            default=0.0,
+        )
+        for seat in _to_be_asked(table, taps, number, programs) - {asker}:
+            from_here = max([since, *(when for when in sat_down[seat] if when <= time)])
+            if not any(from_here <= when <= time for when in yes[seat]):
+                verdict.invented.append(
+                    f"{table}: event {number} takes back moves, and seat {seat} has not agreed"
+                )
+
+
+def _says_yes(message: m.ClientMessage) -> bool:
+    return isinstance(message, m.Ask) and message.on and message.what == "take-back"
+
+
+def _learn(
+    events: dict[int, tuple[float, dict[str, Any]]], time: float, first: int, told: Sequence[Any]
+) -> None:
+    for number, event in enumerate(told, first):
+        if number not in events or time < events[number][0]:
+            events[number] = time, event
+
+
+def _closes(event: Mapping[str, Any], asker: int) -> bool:
+    """Return whether a request of `asker` that was open before an event is not open any more after it."""
+    return event["t"] == "taken-back" or (event["t"] in {"placed", "wolf"} and event["seat"] == asker)
+
+
+def _to_be_asked(table: str, taps: Sequence[Wiretap], number: int, programs: set[str]) -> set[int]:
+    """Return the seats of people who were in the game before event `number`, and are in it after that."""
+    found: set[int] | None = None
+    for tap in taps:
+        here = [heard for heard in tap.heard if heard.table == table]
+        for at, heard in enumerate(here):
+            message = heard.message
+            if not isinstance(message, m.Snapshot) or not message.missed:
+                continue
+            if not message.seq - len(message.missed) < number <= message.seq:
+                continue
+            before = next(
+                (each for each in reversed(here[:at]) if isinstance(each.message, m.TableState)), None
+            )
+            after = next((each for each in here[at:] if isinstance(each.message, m.TableState)), None)
+            for each in (before, after):
+                if each is not None:
+                    assert isinstance(each.message, m.TableState)
+                    seats = _people_in(each.message, programs)
+                    found = seats if found is None else found & seats
+    return found or set()
+
+
+def _people_in(state: m.TableState, programs: set[str]) -> set[int]:
+    return {
+        seat
+        for seat, each in enumerate(state.seats)
+        if each.name is not None and each.level is None and not each.vacant and each.name not in programs
+    }
