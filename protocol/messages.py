@@ -17,7 +17,7 @@ from protocol.settings import Setting
 
 # What all messages have in common: a tag, the treatment of unknown fields, and a repr without secrets.
 
-_SECRETS = frozenset({"token", "tokens", "password", "proof", "share", "to", "digits"})
+_SECRETS = frozenset({"token", "tokens", "new_token", "password", "proof", "share", "to", "digits"})
 
 
 def hiding_secrets(struct: Struct) -> str:
@@ -60,6 +60,9 @@ TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
 _CODE: Final = rf"^[A-Z]{{{limits.CODE_LENGTH},{limits.PRIVATE_CODE_LENGTH}}}\Z"
 TableCode: TypeAlias = Annotated[str, Meta(pattern=_CODE)]
 Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TOKEN_LENGTH)]
+# One that a client has made: 32 random bytes in base64 for URLs, as the server makes them.
+_OWN_TOKEN: Final = rf"^[A-Za-z0-9_-]{{{limits.TOKEN_LENGTH}}}\Z"
+OwnToken: TypeAlias = Annotated[str, Meta(pattern=_OWN_TOKEN)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.NAME_LENGTH)]
 _LEVEL: Final = rf"^[a-z][a-z0-9-]{{0,{limits.LEVEL_LENGTH - 1}}}\Z"
 Level: TypeAlias = Annotated[str, Meta(pattern=_LEVEL)]  # of a bot
@@ -120,7 +123,8 @@ class Ping(ClientRequest, frozen=True, tag="ping"):
 class Welcome(FromServer, frozen=True, tag="welcome"):
     """The protocol version to use from now on, and what this server offers.
 
-    `addresses` are those of other servers in the cluster, which take over the tables if this one stops.
+    `addresses` are those of other servers in the cluster, which take over the tables if this one stops. With
+    `own_tokens`, clients may send tokens that they have made.
     """
 
     version: int
@@ -133,6 +137,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     turns: bool = False
     evening: bool = False
     notices: list[NoticeKind] = []
+    own_tokens: bool = False
 
 
 class Done(ServerAnswer, frozen=True, tag="done"):
@@ -357,7 +362,8 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
     """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
 
     The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client will add to
-    the game's draws (see DrawBegins).
+    the game's draws (see DrawBegins). For `token` see JoinTable, too: the same request sent again leads to
+    the same table.
     """
 
     players: Annotated[int, Meta(ge=2, le=5)]
@@ -369,12 +375,15 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
     private: bool = False
     hints: bool = False
     pledge: Hex32 | None = None
+    token: OwnToken | None = None
 
 
 class JoinTable(ClientRequest, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
-    A `program` does not vote on absent players, and the stand-in plays for it the moment it is away.
+    A `program` does not vote on absent players, and the stand-in plays for it the moment it is away. The
+    `token`, which the client has made for this seat alone, will hold it; whoever sends it again has the seat
+    already, and gets it back.
     """
 
     table: TableCode
@@ -382,15 +391,20 @@ class JoinTable(ClientRequest, frozen=True, tag="join"):
     seat: SeatNumber | None = None
     program: bool = False
     pledge: Hex32 | None = None
+    token: OwnToken | None = None
 
 
 class Resume(ClientRequest, frozen=True, tag="resume"):
-    """Come back to a seat with its token; answered by Seated and everything since event `after`."""
+    """Come back to a seat with its token; answered by Seated and everything since event `after`.
+
+    From then on, `new_token` holds the seat instead, if the client sends one that it has made.
+    """
 
     table: TableCode
     token: Token
     after: Seq = 0
     pledge: Hex32 | None = None
+    new_token: OwnToken | None = None
 
 
 class AskTurn(ClientRequest, frozen=True, tag="turn"):

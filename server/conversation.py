@@ -99,6 +99,7 @@ class Conversation:
                 turns=True,
                 evening=server.lobby.evening is not None,
                 notices=server.lobby.notice_kinds,
+                own_tokens=True,
             )
         )
         server.clients.add(self.session)
@@ -191,12 +192,9 @@ class Conversation:
                 await lobby.take_part(session, message)
             case messages.OpenTable():
                 self._check_in_lobby()
-                self._check_seats_left()
                 await lobby.open(session, message)
             case messages.JoinTable() | messages.Watch():
                 self._check_in_lobby()
-                if isinstance(message, messages.JoinTable):
-                    self._check_seats_left()
                 await lobby.enter(session, message)
             case messages.Resume():
                 self._check_in_lobby()
@@ -209,10 +207,6 @@ class Conversation:
     def _check_in_lobby(self) -> None:
         if self.session.table is not None:
             raise Refusal(Code.AT_A_TABLE)
-
-    def _check_seats_left(self) -> None:
-        if not self.session.connection.may_take_seat:
-            raise Refusal(Code.TOO_MANY_SEATS)
 
     def _table(self) -> AttendedTable:
         if self.session.table is None:

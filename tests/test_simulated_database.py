@@ -98,6 +98,8 @@ class Arguments:
         }.items():
             if re.search(words, text):
                 return self._makes[what]()
+        if re.search(rf"strpos\(.*, {this}\)", text):
+            return self._column("body")
         if (compared := re.search(rf"(\w+) (?:[=<>]+|IS DISTINCT FROM) {this}", text)) is not None:
             return self._column(compared[1])
         inserted = re.match(r"\s*INSERT INTO \w+ \(([^)]*)\)", text)

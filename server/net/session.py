@@ -83,6 +83,11 @@ class Session:
             self.on_move()
         self.connection.sit(seated=seat is not None)
 
+    def check_seats_left(self) -> None:
+        """Raise Refusal if the client's address has as many seats as it may have."""
+        if not self.connection.may_take_seat:
+            raise Refusal(Code.TOO_MANY_SEATS)
+
     def player_seat(self) -> Seat:
         """Return the session's seat; raises Refusal for a spectator."""
         if self.seat is None:

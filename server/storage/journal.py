@@ -103,6 +103,13 @@ class Journal(ABC):
         """
         return None
 
+    async def opened_with(self, token_hash: str) -> str | None:  # noqa: ARG002 - one server alone knows it
+        """Return the code of a table that was opened with this token, at another server, None if none was.
+
+        Raises NotStored.
+        """
+        return None
+
     @abstractmethod
     async def storing(self) -> bool:
         """Return whether entries can be stored, by trying it if nothing was stored within the last second."""

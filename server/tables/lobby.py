@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
@@ -21,7 +22,7 @@ from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Starting
 from server.config import Config
-from server.errors import JournalError, NotStoredNow
+from server.errors import JournalError, NotStoredNow, TableLost
 from server.limits.networks import Networks
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
@@ -84,6 +85,8 @@ class Lobby:
         self._here: dict[str, frozenset[str]] = {}  # the players at each table, by its code, for `attendance`
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self.stopped = False
+        # By hashes of tokens: a request may come again while it is still being carried out.
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.chat = LobbyChat(self, self.public.place_of, self.public.name_held)
 
     def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
@@ -138,19 +141,25 @@ class Lobby:
         if message.starting is not None and message.starting >= message.players:
             raise Refusal(Code.NO_SUCH_SEAT, seat=message.starting, last_seat=message.players - 1)
         check_name(message.name)
-        token = new_token()
+        token = new_token() if message.token is None else None  # otherwise the client knows it
+        held = token_hash(token or message.token or "")
         opened = stored.Opened(message.players, message.random_layout, message.starting, message.absence)
-        entries: list[Entry] = [stored.Taken(0, message.name, token_hash(token), message.program)]
+        entries: list[Entry] = [stored.Taken(0, message.name, held, message.program)]
         if message.private:
             entries.append(stored.Changed(Private(on=True)))
         if message.hints:
             entries.append(stored.Changed(Hints(on=True)))
-        table = await self.registry.open_table(session, opened, entries)
-        table.seat_opener(session, message.id, token)
+        async with self._opening.setdefault(held, asyncio.Lock()):
+            if message.token is not None and await self._opened_before(session, message, held):
+                return
+            session.check_seats_left()
+            table = await self.registry.open_table(session, opened, entries)
+            table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: messages.JoinTable | messages.Watch) -> None:
         """Seat the session, or have it watch; raises Refusal or JournalError and changes nothing."""
-        await self._check_here(session, message.table)
+        token = message.token if isinstance(message, messages.JoinTable) else None
+        await self._check_here(session, message.table, token_hash(token or ""))
         if message.table not in self.tables:
             self.count_code(session.address, message.table)
         await self.registry.table(message.table).enter(session, message)
@@ -310,6 +319,24 @@ class Lobby:
         return (await self.registry.open_table(session, opened, entries_to_study(state, step))).code
 
     # -- internals ----------------------------------------------------------------------------------
+
+    async def _opened_before(self, session: Session, message: messages.OpenTable, held: str) -> bool:
+        """Return whether this very request has opened a table; then its session gets the seat back.
+
+        `held` is the hash of its token. Raises Refusal if the table is another server's, and JournalError. To
+        look among those is for whoever may open a table, and finding one counts as that.
+        """
+        if (table := self.registry.table_held(held)) is None:
+            session.check_seats_left()
+            self.rates.check_opening(session)
+            if (code := await self.journal.opened_with(held)) is None:
+                return False
+            self.rates.count_opening(session)
+            await self._check_not_elsewhere(code)
+            table = self.tables.get(code)
+        with contextlib.suppress(Refusal, TableLost):  # it has ended in the meantime
+            return table is not None and await table.return_opener(session, message)
+        return False
 
     def _check_lease(self) -> None:
         """Raise NotStored if this server's tables may be out of date, with the address of another server."""

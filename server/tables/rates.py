@@ -36,6 +36,10 @@ class Rates:
         self._codes_to = PerMinuteLimit(limits.notice_codes_per_receiver, _HOUR)
         self._named = _limits(limits.lobby_names_per_connection, limits.lobby_names_per_address)
 
+    def check_opening(self, session: Session) -> None:
+        """Raise Refusal if the session would be refused to open a table now."""
+        self._check(Code.TOO_SOON, *_uses(self._openings, session))
+
     def count_opening(self, session: Session) -> None:
         self._count(Code.TOO_SOON, *_uses(self._openings, session))
 
@@ -73,10 +77,15 @@ class Rates:
             (self._codes_to, receiver),
         )
 
-    def _count(self, code: Code, *uses: _Use) -> None:
+    def _check(self, code: Code, *uses: _Use) -> float:
+        """Return the time, if all of this may be done now; raises Refusal otherwise."""
         now = self._now()
         if (wait := max(limit.wait(key, now, *sharer) for limit, key, *sharer in uses)) > 0:
             raise Refusal(code, seconds=wait)
+        return now
+
+    def _count(self, code: Code, *uses: _Use) -> None:
+        now = self._check(code, *uses)
         for limit, key, *sharer in uses:
             limit.count(key, now, *sharer)
 

@@ -180,7 +180,16 @@ class Table:
         since = self.unattended_since
         return None if since is None else int(self._context.deadlines.time() - since)
 
-    def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
+    async def return_opener(self, session: Session, message: messages.OpenTable) -> bool:
+        """Return whether this very request opened the table; then its session gets the seat back.
+
+        Raises Refusal or JournalError.
+        """
+        return await self.do(
+            lambda context: seat_admission.return_to_seat(context, session, message), leased=True
+        )
+
+    def seat_opener(self, session: Session, id: int, token: str | None) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table; raises Refusal."""
         self._check_open()
         seat_admission.sit(self._context, session, Seat(0), messages.Seated(id, self.code, 0, token))

@@ -17,6 +17,7 @@ _WORDS: Final = {  # as patterns, one after the other
     r"= ANY \(\$(\d+)\)": r"IN (SELECT item(\1, value) FROM json_each(places(\1)))",
     r"extract\(epoch FROM (.+?\(\))\)": r"(\1)",
     r"\bgreatest\(": "max(",
+    r"\bstrpos\(": "instr(",
     r"IS DISTINCT FROM": "IS NOT",
     r"SELECT FROM": "SELECT 1 FROM",
     r"LIMIT (\$\d+)": r"LIMIT coalesce(\1, -1)",

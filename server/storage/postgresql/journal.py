@@ -148,6 +148,9 @@ class PostgresJournal(Journal):
             raise NotStoredNow("another server is taking the table up")
         return None
 
+    async def opened_with(self, token_hash: str) -> str | None:
+        return await self._read_rows(lambda connection: lease.opened_with(connection, token_hash))
+
     async def term_of(self, code: str) -> int | None:
         found = await self._owner(code)
         return None if found is None else found.term

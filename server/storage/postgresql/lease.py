@@ -106,6 +106,17 @@ async def owner(connection: Connection, code: str) -> Owner | None:
     return None if row is None else Owner(*row)
 
 
+async def opened_with(connection: Connection, token_hash: str) -> str | None:
+    """Return the code of the table in use that was opened with the token with this hash, None if none was."""
+    query = (
+        "SELECT code FROM game_table WHERE place = '=' AND strpos("
+        "(SELECT body FROM entry WHERE entry.code = game_table.code AND number = 1), $1) > 0"
+        " ORDER BY code LIMIT 1"
+    )
+    code: str | None = await connection.fetchval(query, token_hash)
+    return code
+
+
 async def tables_wait(connection: Connection, term: int) -> bool:
     """Return whether there is anything to `take_up`."""
     query = "SELECT EXISTS (SELECT FROM game_table WHERE (term IS NULL OR offered = $1) AND place = '=')"

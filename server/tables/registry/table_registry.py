@@ -122,6 +122,11 @@ class TableRegistry:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return table
 
+    def table_held(self, wanted: str) -> Table | None:
+        """Return a table with a seat that the token with this hash holds, None if there is none."""
+        tables = self.tables.values()
+        return next((table for table in tables if table.state.seat_held(wanted) is not None), None)
+
     async def open_table(
         self, session: Session, opened: Opened, others: Sequence[Entry], before: tuple[str, int] | None = None
     ) -> Table:

@@ -5,9 +5,21 @@ import logging
 import math
 from dataclasses import replace
 
+from msgspec import structs
+
 from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import JoinTable, Leave, Reseated, Resume, SeatBot, Seated, Watch, Watching
+from protocol.messages import (
+    JoinTable,
+    Leave,
+    OpenTable,
+    Reseated,
+    Resume,
+    SeatBot,
+    Seated,
+    Watch,
+    Watching,
+)
 from protocol.settings import Starting
 from server.limits.networks import Networks, who_gives_way
 from server.monitoring.logs import about
@@ -28,22 +40,51 @@ async def join(context: TableContext, session: Session, message: JoinTable) -> N
     """Give the session a free seat, the first one unless it names one."""
     if context.state.of_evening:
         raise Refusal(Code.OF_THE_EVENING)
+    if await return_to_seat(context, session, message):
+        return
+    session.check_seats_left()
     context.exclusions.check(session, message.name, context.code)
-    token = new_token()
-    newcomer = Player(message.name, token_hash(token), message.program)
+    token = new_token() if message.token is None else None  # otherwise the client knows it
+    newcomer = Player(message.name, token_hash(token or message.token or ""), message.program)
     before = list(context.state.players)
     seat = await _take(context, message.seat, newcomer, context.hands_known.get(session))
-    gone = before[seat]
+    gone, player = before[seat], context.state.players[seat]
     taken_over = gone.name if gone is not None and gone.vacant else None
+    if player is not None:
+        player.took_over = taken_over
     sit(context, session, seat, Seated(message.id, context.code, seat, token, taken_over))
     context.welcome(session, after=0)
 
 
+async def return_to_seat(context: TableContext, session: Session, message: JoinTable | OpenTable) -> bool:
+    """Return whether this request has been carried out before; then the session gets the seat it took.
+
+    It is sent again if the connection was lost before the answer came.
+    """
+    state = context.state
+    if message.token is None or (seat := state.seat_held(token_hash(message.token))) is None:
+        return False
+    player = state.players[seat]
+    taken_over = None if player is None else player.took_over
+    answer = Seated(message.id, context.code, seat, taken_over=taken_over)
+    await _come_back(context, session, seat, answer, after=0)
+    context.lobby.counts.resumes += 1
+    return True
+
+
 async def resume(context: TableContext, session: Session, message: Resume) -> None:
-    """Give the session the seat that its token holds."""
-    if (seat := context.state.seat_held(token_hash(message.token))) is None:
+    """Give the session the seat that its token holds, from now on with another one if it sends that."""
+    state = context.state
+    seat = state.seat_held(token_hash(message.token))
+    if message.new_token is not None:
+        renewed = token_hash(message.new_token)
+        if seat is None:
+            seat = state.seat_held(renewed)  # it was renewed before, and the answer was lost
+        else:
+            await _renew_token(context, seat, renewed)
+    if seat is None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
-    await _come_back(context, session, seat, message.id, message.after)
+    await _come_back(context, session, seat, Seated(message.id, context.code, seat), message.after)
     context.lobby.counts.resumes += 1
 
 
@@ -56,7 +97,7 @@ async def arrive(context: TableContext, session: Session, id: int, player: Playe
             player.name, player.token_hash, player.program, standing=player.standing, people=free
         )
         seat = await _take(context, None, newcomer, known=None)
-    await _come_back(context, session, seat, id, after=0)
+    await _come_back(context, session, seat, Seated(id, context.code, seat), after=0)
 
 
 async def watch(context: TableContext, session: Session, message: Watch) -> None:
@@ -288,7 +329,30 @@ def _name_taken(context: TableContext, name: str, seat: int | None = None) -> bo
     return any(other is not None and alike(other, name) for other in taken)
 
 
-async def _come_back(context: TableContext, session: Session, seat: Seat, id: int, after: int) -> None:  # noqa: A002 - the wire's own word
+async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
+    """Have the token with the hash `renewed` hold the seat instead of its own; all else stays as it is."""
+    state = context.state
+    player = state.players[seat]
+    if player is None or state.seat_held(renewed) is not None:
+        raise Refusal(Code.BAD_TOKEN, table=context.code)
+    entries = replace(player, token_hash=renewed, kept=False).entries(seat)
+    # What a newcomer to the seat would not inherit.
+    if player.notices is not None:
+        entries.append(stored.Noticed(seat, *player.noticed, player.resumed))
+    if player.plan is not None:
+        entries.append(stored.PlanMade(seat, str(player.plan.piece), player.plan.field))
+    if (since := state.on_holiday.get(seat)) is not None:
+        entries.append(stored.OnHoliday(seat, since, on=True))
+    if state.asked is not None:
+        entries.append(stored.Wished(state.asked))
+    await context.store(*entries)
+    now = state.players[seat]
+    assert now is not None  # noqa: S101 - the player has just been seated again
+    now.answers = player.answers
+
+
+async def _come_back(context: TableContext, session: Session, seat: Seat, answer: Seated, after: int) -> None:
+    """Give the session its seat back; `answer` is what it is sent, and where its player left."""
     player = context.state.players[seat]
     if player is not None and player.kept:
         await context.store(*replace(player, kept=False).entries(seat))
@@ -302,7 +366,7 @@ async def _come_back(context: TableContext, session: Session, seat: Seat, id: in
     events = 0 if context.state.game is None else len(context.state.game.events)
     left_at, remarks = context.left_at.pop(seat, (events, None))
     session.missed = range(left_at + 1, events + 1)
-    sit(context, session, seat, Seated(id, context.code, seat, left_at=left_at if session.missed else None))
+    sit(context, session, seat, structs.replace(answer, left_at=left_at if session.missed else None))
     context.welcome(session, after, remarks)
     if await context.give_seats_to_bots():  # the player who comes back may have voted
         context.broadcast_state()

@@ -99,6 +99,7 @@ class Player:
     noticed: tuple[int, bool] = (0, False)
     resumed: int = 0
     plan: Place | None = None  # a secret
+    took_over: str | None = None  # the seat of somebody of this name; in memory
     answers: Answers = field(default_factory=Answers)
 
     def entries(self, seat: int) -> list[Entry]:
