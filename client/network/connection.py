@@ -34,6 +34,7 @@ _TRY_AGAIN: Final = {
     Code.SERVER_STOPPING,
     Code.NOT_STORED,
 }
+_NewSeat: TypeAlias = messages.OpenTable | messages.JoinTable
 _Seating: TypeAlias = messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch
 # What answers a request, unless that is Done.
 _ANSWERS: Final[Mapping[type[messages.ClientRequest], type[messages.ServerAnswer]]] = {
@@ -115,6 +116,25 @@ class Waiting:
         self.fail(RequestRefused(message.code, text, message.rule, retry_in))
 
 
+def new_token() -> str:
+    """Return a token for a seat, as hard to guess as the server's."""
+    return secrets.token_urlsafe(32)
+
+
+def _seat_in_doubt() -> RequestUnanswered:
+    text = _("The connection was lost before the server answered. Check the list of tables, then try again.")
+    return RequestUnanswered(text)
+
+
+def _without_token(waiting: Waiting) -> None:
+    """Have a server that takes no tokens sent none; a request that may be carried out already fails."""
+    message = waiting.message
+    if isinstance(message, _NewSeat) and message.token is not None:
+        if not waiting.undone:
+            waiting.fail(_seat_in_doubt())
+        waiting.message = structs.replace(message, token=None)
+
+
 class Connection:
     """One client's connection to a server; made by `connected`.
 
@@ -123,8 +143,8 @@ class Connection:
     lobby, `has_evening` whether there is an evening, `listed_as` under which name this client is,
     `follows_evening` whether it is told of that on this line, `unconfirmed` to which other hosts the server
     would send it on if the player let it. The requests raise RequestRefused if the server says
-    no, and ConnectFailed if it says nothing. While the connection is lost they wait for it; a move reaches
-    the table once, however often it has to be sent.
+    no, and ConnectFailed if it says nothing. While the connection is lost they wait for it; a move is made
+    once, and a seat taken once, however often that has to be asked for.
     """
 
     def __init__(
@@ -144,7 +164,7 @@ class Connection:
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
         self._waiting: dict[int, Waiting] = {}
-        # By the ids of unanswered requests to resume.
+        # By the ids of unanswered requests for a seat.
         self._tokens_sent: dict[int, tuple[str, Call | None]] = {}
         self._share = Share(secrets.token_hex(32))  # secret until the server calls for it
         self._last_id = random.randrange(_FIRST_IDS)
@@ -185,12 +205,18 @@ class Connection:
     ) -> messages.ServerAnswer:
         """Send a request under an id of its own, with a pledge where one belongs; return its answer.
 
+        A request for a new seat has a token, if the server takes one: a new one, unless the caller has made
+        and stored it. The answer has it in any case.
+
         To resume a seat is to be told the `call` in which a share was shown there.
         """
         message = structs.replace(message, id=self._next_id())
         if isinstance(message, _Seating):
             message = structs.replace(message, pledge=self._pledge)
-        if isinstance(message, messages.Resume):
+        if isinstance(message, _NewSeat):
+            token = (message.token or new_token()) if self._takes_tokens else None
+            message = structs.replace(message, token=token)
+        if isinstance(message, messages.Resume | _NewSeat) and message.token is not None:
             self._tokens_sent[message.id] = message.token, call
         if self.closed is not None:
             raise transport.ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
@@ -225,6 +251,7 @@ class Connection:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
         self.has_evening = welcome.evening
+        self._takes_tokens = welcome.own_tokens
         self._stopping = False  # whether this server has said when it stops
         self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))
@@ -307,7 +334,10 @@ class Connection:
                 raise there
         token, call = self._tokens_sent.pop(answered, (None, None))
         if token is not None and isinstance(message, messages.Seated):
-            self.model.token = token  # the seat is this client's also if the caller has given up meanwhile
+            if waiting is not None and isinstance(waiting.message, _NewSeat):
+                message = structs.replace(message, token=message.token or token)
+            # The seat is this client's also if the caller has given up meanwhile.
+            self.model.token = message.token or token
             self.model.draws.call = self.model.draws.call or call
         if waiting is None:
             return  # the caller has given up
@@ -417,13 +447,9 @@ class Connection:
             waiting.silence()
             match waiting.message:
                 case messages.OpenTable() | messages.JoinTable() if all_undone or waiting.undone:
-                    pass
-                case messages.OpenTable() | messages.JoinTable():
-                    text = _(
-                        "The connection was lost before the server answered. Check the list of tables, then "
-                        "try again."
-                    )
-                    waiting.fail(RequestUnanswered(text))
+                    waiting.undone = True
+                case messages.OpenTable(token=None) | messages.JoinTable(token=None):
+                    waiting.fail(_seat_in_doubt())
                 case messages.SayInLobby():
                     text = _("The connection was lost: the others may not have heard what you said.")
                     waiting.fail(RequestUnanswered(text))
@@ -446,6 +472,8 @@ class Connection:
             self._websocket = websocket
             self._tell(table.Back(self._stopping))
             for waiting in list(self._waiting.values()):
+                if not self._takes_tokens:
+                    _without_token(waiting)
                 if not waiting.answer.done():
                     await self._put(websocket, waiting)
         except BaseException:

@@ -57,6 +57,7 @@ class _Kept(Struct, frozen=True):
     token: Token
     cluster: list[str] = kept_field(default_factory=list, name="house")  # addresses that know it
     call: Call | None = None
+    asked: bool = False  # for the seat, and not yet answered
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
@@ -73,13 +74,17 @@ class KeptSeat(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class HeldSeat:
-    """A seat that no other process on this computer may take until it is released or forgotten."""
+    """A seat that no other process on this computer may take until it is released or forgotten.
+
+    It is `asked` for until it is known whether the server has given it.
+    """
 
     table: str
     name: str
     token: str = field(repr=False)
     path: Path
     call: Call | None = field(repr=False)  # in which the player has shown a share of the game's draws
+    asked: bool
     _file: int | None
 
     def hold(self) -> None:
@@ -148,26 +153,47 @@ class Seats:
             os.utime(wanted.path)
         return wanted
 
-    def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
-        """Keep a seat that this process sits in; `cluster` are the addresses at which it is known."""
+    def keep(
+        self,
+        table: str,
+        seat: int,
+        name: str,
+        token: str,
+        cluster: Sequence[str] = (),
+        *,
+        asked: bool = False,
+    ) -> HeldSeat:
+        """Keep a seat that this process sits in, or has `asked` for with this token.
+
+        `cluster` are the addresses at which it is known.
+        """
         usable = []  # the addresses that can be compared with others: a server may have told anything
         for each in cluster[:_MOST_ADDRESSES]:
             if len(each) <= ADDRESS_LENGTH:
                 with contextlib.suppress(ValueError):
                     usable.append(same_server(each))
-        kept = _Kept(1, self._server, table, seat, name, token, usable)
-        held = HeldSeat(table, name, token, self._folder / f"{secrets.token_hex(8)}.json", None, None)
+        kept = _Kept(1, self._server, table, seat, name, token, usable, asked=asked)
+        path = self._folder / f"{secrets.token_hex(8)}.json"
+        held = HeldSeat(table, name, token, path, None, asked, None)
         with self._alone():
             self._write(held, kept)
         self._own.add(held.path)
         return held
 
+    def keep_asked(self, held: HeldSeat, seat: int) -> None:
+        """Record that a seat that was asked for has been given."""
+        self._change(held, seat=seat, asked=False)
+        held.asked = False
+
     def keep_call(self, held: HeldSeat, call: Call) -> None:
         """Keep with a held seat the share that its player has shown, and what was settled by then."""
+        self._change(held, call=call)
+        held.call = call
+
+    def _change(self, held: HeldSeat, **changes: object) -> None:
         with self._alone():
             kept = json.decode(held.path.read_bytes(), type=_Kept)
-            self._write(held, replace(kept, call=call))
-        held.call = call
+            self._write(held, replace(kept, **changes))
 
     def _write(self, held: HeldSeat, kept: _Kept) -> None:
         draft = write_draft(held.path, kept)
@@ -226,7 +252,7 @@ class Seats:
             if self._server not in known_at or (self._new and path not in self._own):
                 return None
             closing.pop_all()
-        return HeldSeat(kept.table, printable(kept.name), kept.token, path, kept.call, file)
+        return HeldSeat(kept.table, printable(kept.name), kept.token, path, kept.call, kept.asked, file)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

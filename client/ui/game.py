@@ -16,7 +16,7 @@ from msgspec import structs
 
 from client.language import _
 from client.levels import usual_level
-from client.network.connection import Connection, open_connection
+from client.network.connection import Connection, new_token, open_connection
 from client.network.refusals import describe_refusal
 from client.network.transport import ConnectFailed, PasswordWanted, RequestRefused, Timeouts
 from client.player.seats import EVENING
@@ -53,6 +53,9 @@ _TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title lin
 
 # Why a client was sent away from its table for good; after other reasons its seat may be there again.
 SEAT_LOST: Final = frozenset({Code.BAD_TOKEN, Code.CLOSED_BY_SERVER, Code.REMOVED, Code.REMOVED_BY_SERVER})
+
+# With these refusals of a seat, an earlier attempt may have been carried out by a server that did not answer.
+_SEAT_IN_DOUBT: Final = frozenset({Code.NOT_STORED, Code.TABLE_ELSEWHERE})
 
 
 async def run(options: Options) -> int:
@@ -333,8 +336,7 @@ class Client(Activity):
             case messages.Rematch():
                 seated = await connection.ask(request)
                 self.show(news.at_next_table(self.ui, self.model, talk))
-                seated = structs.replace(seated, token=self.model.token)
-                self._keeper.keep(seated, self.ui.name, connection.cluster)
+                self._keep(seated, self.ui.name)
             case requests.Rename():
                 await self._rename(request)
             case messages.SeatBot(level=level):
@@ -404,7 +406,7 @@ class Client(Activity):
             rounds = {each.table: each.round for each in self.ui.evening.tables}
             self.model.draws.promised = self.ui.evening.commitments[rounds[table] - 1]
         self.show(replace(news.at_other_table(self.ui, self.model), name=name))
-        self._keeper.keep(structs.replace(seated, token=token), name, self._connection.cluster)
+        self._keep(seated, name)
 
     async def _rename(self, request: requests.Rename) -> None:
         connection = self._connection
@@ -419,7 +421,7 @@ class Client(Activity):
         opening = structs.asdict(request) | {"id": NEW, "name": self._name}
         del opening["people"]
         seated = await self._connection.ask(messages.OpenTable(**opening))
-        self._keeper.keep(seated, self._name, self._connection.cluster)
+        self._keep(seated, self._name)
         if request.people is not None:
             await self._connection.ask(messages.ChoosePeople(NEW, request.people))
         if self._options.bots is not None:
@@ -496,26 +498,56 @@ class Client(Activity):
         # A client at a table cannot join another: the server says so below.
         while self.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
-                await self._connection.ask(messages.Resume(NEW, table, held.token), call=held.call)
+                back = messages.Resume(NEW, table, held.token)
+                seated = await self._connection.ask(back, call=held.call)
             except RequestRefused as refusal:
                 if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE, Code.TABLE_CLOSED}:
                     self._keeper.release()
                     raise
                 self._keeper.forget()
-                self.log(str(_refusal(Code.BAD_TOKEN, table=table)))
+                if not held.asked:
+                    self.log(str(_refusal(Code.BAD_TOKEN, table=table)))
             except BaseException:
                 self._keeper.release()
                 raise
             else:
+                if held.asked:
+                    self._keep(seated, held.name)
                 self.show(replace(self.ui, name=held.name))
                 self.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
-        seated = await self._connection.ask(messages.JoinTable(NEW, table, name))
-        self._keeper.keep(seated, name, self._connection.cluster)
+        seated = await self._take_new_seat(table, name)
+        self._keep(seated, name)
         if seated.taken_over == name:  # as in a study
             self.log(_("You are back in your seat, as {name}.").format(name=name))
         elif seated.taken_over is not None:
             self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
+
+    async def _take_new_seat(self, table: str, name: str) -> messages.Seated:
+        """Take a seat with a token that is stored first: it may be taken even if no answer comes."""
+        request = messages.JoinTable(NEW, table, name, token=new_token())
+        if self.model.table is not None:  # the server refuses it
+            return await self._connection.ask(request)
+        self._keeper.prepare(request, self._connection.cluster)
+        try:
+            seated = await self._connection.ask(request)
+        except RequestRefused as refusal:
+            if refusal.code in _SEAT_IN_DOUBT:
+                self._keeper.release()
+            else:
+                self._keeper.forget()
+            raise
+        except BaseException:
+            self._keeper.release()
+            raise
+        if seated.token != request.token:  # an older server has made one
+            self._keeper.forget()
+        return seated
+
+    def _keep(self, seated: messages.Seated, name: str) -> None:
+        """Keep the seat in which the client sits now for another time."""
+        seated = structs.replace(seated, token=self.model.token)
+        self._keeper.keep(seated, name, self._connection.cluster)
 
     async def _go_to_study(self, request: messages.Study | requests.JoinStudy) -> None:
         """Leave this table for the study that is opened here, or has been."""

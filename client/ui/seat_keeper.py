@@ -8,7 +8,7 @@ from client.language import N_, _, describe_reason
 from client.player.seats import HeldSeat, Seats
 from client.tables.draws import Call
 from protocol.limits import TOKENS_SHOWN
-from protocol.messages import Seated
+from protocol.messages import JoinTable, Seated
 
 _NOT_READ: Final = N_("The seats saved on this computer cannot be read ({error}).")
 _NOT_KEPT: Final = N_("Your seat cannot be saved for later ({error}): stay until the game is over.")
@@ -47,11 +47,26 @@ class SeatKeeper:
             return self._held
         return None
 
+    def prepare(self, request: JoinTable, cluster: Sequence[str]) -> None:
+        """Keep the seat that is about to be asked for with a token: the answer may never come.
+
+        A failure is reported when the seat is there.
+        """
+        if self._seats is not None and request.token is not None:
+            with contextlib.suppress(OSError):
+                table, name, token = request.table, request.name, request.token
+                self._held = self._seats.keep(table, 0, name, token, cluster, asked=True)
+
     def keep(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
+        """Keep a seat that has been taken, unless that was prepared."""
         if self._seats is None or seated.token is None:
             return
         with self._reporting(_NOT_KEPT, again=True):
-            self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, cluster)
+            held = self._held
+            if held is not None and held.asked and held.token == seated.token:
+                self._seats.keep_asked(held, seated.seat)
+            else:
+                self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, cluster)
             if self._reminder:
                 self._tell(self._reminder)
 

@@ -49,11 +49,20 @@ class GuestSeats(Seats):
                 return max(at_tables, key=_last_use).table
         return None
 
-    def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
+    def keep(
+        self,
+        table: str,
+        seat: int,
+        name: str,
+        token: str,
+        cluster: Sequence[str] = (),
+        *,
+        asked: bool = False,
+    ) -> HeldSeat:
         kept = sorted(self._kept(), key=_last_use)
         for held in kept[: max(0, len(kept) - _MOST_SEATS + 1)]:
             self.forget(held)
-        held = super().keep(table, seat, name, token, cluster)
+        held = super().keep(table, seat, name, token, cluster, asked=asked)
         self.has_any = True
         with contextlib.suppress(OSError):  # the seat is kept without that
             self._name_file.touch(mode=0o600)

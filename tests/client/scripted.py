@@ -60,14 +60,14 @@ class Peer:
         await self.send(structs.replace(answer, id=getattr(request, "id", NEW)), *others)
         return request
 
-    async def welcome(self, *others: str) -> Hello:
-        """Greet the client, and tell it the addresses of other servers."""
+    async def welcome(self, *others: str, own_tokens: bool = False) -> Hello:
+        """Greet the client, and tell it the addresses of other servers, and whether this one takes tokens."""
         hello = await self.receive(Hello)
-        await self._greet(*others)
+        await self._greet(*others, own_tokens=own_tokens)
         return hello
 
-    async def _greet(self, *others: str) -> None:
-        await self.send(Welcome(1, "a script", addresses=list(others)))
+    async def _greet(self, *others: str, own_tokens: bool = False) -> None:
+        await self.send(Welcome(1, "a script", addresses=list(others), own_tokens=own_tokens))
 
     async def until_closed(self) -> None:
         """Wait until the client closes the connection; fail if it sends anything more."""

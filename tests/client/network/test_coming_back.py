@@ -7,6 +7,7 @@ import functools
 import itertools
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -146,8 +147,87 @@ async def test_a_server_that_sends_everybody_away_is_left_in_peace(
     assert all(0.001 * 2**number <= pause <= 0.002 * 2**number for number, pause in enumerate(pauses))
 
 
+NEW_SEATS = [messages.JoinTable(NEW, "ABCD", "ann"), messages.OpenTable(NEW, 2, "ann")]
+
+
+@pytest.mark.parametrize("request_for_seat", NEW_SEATS)
+async def test_a_seat_is_asked_for_again_under_its_token(request_for_seat: Any) -> None:
+    """The server knows by that whether it has given it; it is a new token for each seat."""
+    asked: list[Any] = []
+
+    async def lost(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        asked.append(await peer.receive(type(request_for_seat)))
+        peer.drop()
+
+    async def found(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        asked.append(await peer.answer(type(request_for_seat), Seated(NEW, "ABCD", 0)))
+        await peer.answer(messages.Leave, messages.Done(NEW))
+        asked.append(await peer.answer(type(request_for_seat), Seated(NEW, "ABCD", 0)))
+
+    async with scripted(lost, found) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
+        await connection.ask(request_for_seat)
+        assert asked[0] == asked[1]
+        assert connection.model.token == asked[0].token
+        await connection.ask(messages.Leave(NEW))
+        await connection.ask(request_for_seat)
+        assert connection.model.token == asked[2].token != asked[0].token
+        assert {len(each.token) for each in asked} == {43}
+
+
+async def test_a_token_that_the_caller_has_stored_is_sent() -> None:
+    async def act(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        assert (await peer.answer(JoinTable, Seated(NEW, "ABCD", 0))).token == "t" * 43
+
+    async with scripted(act) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
+        await connection.ask(JoinTable(NEW, "ABCD", "ann", token="t" * 43))
+        assert connection.model.token == "t" * 43
+
+
+async def test_a_server_that_takes_no_tokens_is_sent_none() -> None:
+    """It makes them; and what may have been carried out at another one is asked for no more."""
+
+    async def older(peer: Peer) -> None:
+        await peer.welcome()
+        request = await peer.answer(JoinTable, Seated(NEW, "ABCD", 0, TOKEN))
+        assert request.token is None
+        await peer.answer(messages.Leave, messages.Done(NEW))
+
+    async def newer(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        await peer.receive(JoinTable)
+        peer.drop()
+
+    async with scripted(newer, older) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
+        with pytest.raises(RequestUnanswered, match="Check the list of tables"):
+            await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(JoinTable(NEW, "ABCD", "ann", token="t" * 43))
+        assert connection.model.token == TOKEN
+        await connection.ask(messages.Leave(NEW))
+
+
+async def test_a_client_that_is_sent_on_to_an_older_server_gets_its_token_there() -> None:
+    async def older(peer: Peer) -> None:
+        await peer.welcome()
+        assert (await peer.answer(JoinTable, Seated(NEW, "ABCD", 0, TOKEN))).token is None
+
+    async with scripted(older) as address:
+
+        async def newer(peer: Peer) -> None:
+            await peer.welcome(own_tokens=True)
+            about = {"table": "ABCD", "address": address}
+            request = await peer.receive(JoinTable)
+            await peer.send(Refused(Code.TABLE_ELSEWHERE, "", request.id, about=about))
+
+        async with scripted(newer) as url, open_connection(url, timeouts=FAST_RETRIES) as connection:
+            await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+            assert connection.model.token == TOKEN
+
+
 async def test_a_seat_is_not_asked_for_twice() -> None:
-    """Even where the client was sent on: a lost request may have succeeded, so the player checks the list."""
+    """Not without a token: a lost request may have succeeded, so the player checks the list."""
 
     async def there(peer: Peer) -> None:
         await peer.receive(messages.OpenTable)

@@ -370,6 +370,66 @@ async def test_a_lost_seat_is_forgotten(keys: keyboard.Keyboard, tmp_path: Path,
     assert keyboard.kept_seat_files(tmp_path) == []
 
 
+async def test_a_seat_is_kept_before_it_is_asked_for(keys: keyboard.Keyboard, tmp_path: Path) -> None:
+    """A client that is killed before the answer comes back to it, if the server has given it."""
+    asked: list[messages.JoinTable] = []
+
+    async def killed(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        asked.append(await peer.receive(messages.JoinTable))
+        (content,) = keyboard.kept_seat_files(tmp_path)
+        assert (asked[0].token or "?").encode() in content
+        keys.press("q")
+
+    async def given(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        seated = messages.Seated(NEW, "KXQT", 1)
+        resume = await peer.answer(messages.Resume, seated, keyboard.gathering("Bob", "Ann"))
+        assert resume.token == asked[0].token
+        await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and model.table == "KXQT")
+        await keyboard.quit_table(keys, peer)
+
+    async def act(peer: Peer) -> None:
+        await (given if asked else killed)(peer)
+
+    async with scripted(act, act) as url:
+        for _ in range(2):
+            assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
+    assert keyboard.kept_seat_files(tmp_path) == []
+
+
+@pytest.mark.parametrize(("code", "kept"), [("table-full", 0), ("not-stored", 1)])
+async def test_a_seat_that_was_not_given_is_not_kept(
+    keys: keyboard.Keyboard, tmp_path: Path, code: str, kept: int
+) -> None:
+    """Unless that is in doubt; nothing is said about one that the player has never had."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome(own_tokens=True)
+        first = await peer.answer(messages.JoinTable, messages.Refused(code, "No.", NEW))
+        await peer.answer(
+            messages.ListTables,
+            messages.Tables(NEW, [messages.TableSummary("KXQT", "Bob", 2, 1, "gathering")]),
+        )
+        await keys.until(lambda ui, _: len(keyboard.tables_in(ui)) == 1)
+        assert len(keyboard.kept_seat_files(tmp_path)) == kept
+        keys.press("\r")
+        if kept:
+            resume = await peer.answer(messages.Resume, messages.Refused("bad-token", "No.", NEW))
+            assert resume.token == first.token
+        seated = messages.Seated(NEW, "KXQT", 1)
+        join = await peer.answer(messages.JoinTable, seated, keyboard.gathering("Bob", "Ann"))
+        assert join.token != first.token
+        await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and model.table == "KXQT")
+        assert not any("no longer kept" in line for line in keys.client.ui.log)
+        (content,) = keyboard.kept_seat_files(tmp_path)
+        assert (join.token or "?").encode() in content
+        await keyboard.quit_table(keys, peer)
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
+
+
 async def test_another_refusal_keeps_the_seat(keys: keyboard.Keyboard, tmp_path: Path) -> None:
     async def act(peer: Peer) -> None:
         await peer.answer(messages.Resume, messages.Refused("not-stored", "The disk is full.", NEW))
