@@ -2,17 +2,20 @@
 
 import getpass
 import re
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
 from client.language import WrongUse, _
 from client.network.refusals import describe_unsafe_name
+from engine.components import DEALS
 from engine.pieces import Seat
 from protocol.absence import BOUNDS, LONG_CLOCK_SECONDS, RESERVE_SECONDS, WAIT, Absence, MoveClock, move_clock
 from protocol.limits import CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.text import unsafe
 
+SEAT_NUMBERS: Final = frozenset(str(seat + 1) for seat in range(max(DEALS)))
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _TIMED: Final = {str(kind.__struct_config__.tag): kind for kind in BOUNDS}
 _TIME: Final = r"(?:[0-9]{1,7}[smhd]?)(?:[0-9]{1,3}[smhd])*"  # 60, 30m, 1d12h
@@ -142,6 +145,17 @@ def fault_of(name: str, most: int = NAME_LENGTH) -> str | None:
         return _("That is a secret word to come back with over ssh: as a name, everybody would read it.")
     found = unsafe(name)
     return None if found is None else describe_unsafe_name(found)
+
+
+def seats_meant(text: str, names: Sequence[str | None]) -> list[int]:
+    """Return the seats that a text means, by their numbers or by the names of their players.
+
+    A number that a seat can have means that seat alone: anybody may be called `3`.
+    """
+    wanted = text.casefold()
+    if wanted in SEAT_NUMBERS:
+        return [seat for seat in range(len(names)) if wanted == str(seat + 1)]
+    return [seat for seat, name in enumerate(names) if wanted and wanted == (name or "").casefold()]
 
 
 def seat_to_start(text: str, players: int) -> Seat | None:

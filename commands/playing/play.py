@@ -13,7 +13,7 @@ from client.bots.brains import brain_named
 from client.language import WrongUse, _, listed
 from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
-from client.typed_text import seat_to_start
+from client.typed_text import seat_to_start, seats_meant
 from client.ui.game import report
 from client.ui.requests import Errand, Open, PlayOn
 from client.ui.screens.start import StartLine
@@ -111,11 +111,9 @@ def _recorded_game(arguments: argparse.Namespace) -> _Game:
     if stop > recording.last_turn:
         hint = _("there is nothing to play after move {number}. Choose 0 to {last}")
         raise WrongUse(hint.format(number=stop, last=recording.last_turn))
-    seat, wanted = recording.view(stop, recording.all_eyes).turn, (arguments.seat or "").casefold()
-    if wanted:
-        named = (
-            each for each in recording.seats if wanted in {str(each + 1), recording.names[each].casefold()}
-        )
+    seat = recording.view(stop, recording.all_eyes).turn
+    if arguments.seat:
+        named = seats_meant(arguments.seat, recording.names)
         if (seat := next(map(Seat, named), None)) is None:
             hint = _("nobody is called {name} there: {names}")
             raise WrongUse(hint.format(name=arguments.seat, names=listed(recording.names)))

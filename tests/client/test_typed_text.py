@@ -8,7 +8,7 @@ from hypothesis import given
 
 from client.language import LANGUAGES, speak
 from client.network.refusals import describe_closing, describe_refusal
-from client.typed_text import BadText, fault_of, policy_named, seat_to_start
+from client.typed_text import BadText, fault_of, policy_named, seat_to_start, seats_meant
 from engine.components import DEALS
 from engine.errors import Fault, IllegalCommand
 from protocol.absence import Absence, LongClock, Wait, move_clock
@@ -23,6 +23,24 @@ from tests.protocol.messages import policies
 @pytest.mark.parametrize(("text", "policy"), cases(__file__, "policies"))
 def test_policies_have_names(text: str, policy: str) -> None:
     assert repr(policy_named(text)) == policy
+
+
+@pytest.mark.parametrize(
+    ("text", "seats"),
+    [
+        ("3", [2]),
+        ("5", [4]),
+        ("6", [2]),
+        ("bob", [3]),
+        ("12", [4]),
+        ("1", [0]),
+        ("", []),
+        ("0", []),
+        ("zed", []),
+    ],
+)
+def test_a_number_is_a_seat_and_all_else_a_name(text: str, seats: list[int]) -> None:
+    assert seats_meant(text, ["3", None, "6", "Bob", "12"]) == seats
 
 
 @given(policies)

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from client.language import N_, _, current_language
 from client.tables.table import TableModel
-from client.typed_text import BadText, Misplaced, fault_of, policy_named, seat_to_start, table_code
+from client.typed_text import (
+    SEAT_NUMBERS,
+    BadText,
+    Misplaced,
+    fault_of,
+    policy_named,
+    seat_to_start,
+    seats_meant,
+    table_code,
+)
 from client.ui import requests
 from client.ui.at_table import request_to_answer
 from client.ui.keys import Act, GoToStop, Pick
@@ -19,7 +28,7 @@ from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_se
 from client.ui.screens.replay import Replay
 from client.ui.state import Mute
 from client.ui.texts.pieces import PEOPLES, people_named
-from client.ui.texts.tables import SWITCHES, Switch, spectator_name
+from client.ui.texts.tables import SWITCHES, Switch, spectator_name, spectator_number
 from client.ui.texts.times import moment_named
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
@@ -36,6 +45,8 @@ from protocol.settings import AbsenceSetting, Holidays, Starting, Title
 Read: TypeAlias = Callable[[str, TableState], Request | None]
 
 _LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
+_DRAW: Final = "random"
+_SPECTATORS: Final = "spectators"
 _ON_OR_OFF: Final = {"on": True, "off": False}
 
 
@@ -150,8 +161,10 @@ def _holidays(text: str, _state: TableState) -> Request | None:
 
 
 def _starts(text: str, state: TableState) -> Request | None:
-    seat = _seat(text, state) if text == "random" else _known_seat(text, state)
-    return messages.ChangeSetting(NEW, Starting(seat)) if text == "random" or seat is not None else None
+    if text.casefold() == _DRAW:
+        return messages.ChangeSetting(NEW, Starting(None))
+    seat = _known_seat(text, state)
+    return None if seat is None else messages.ChangeSetting(NEW, Starting(seat))
 
 
 def _swap(text: str, state: TableState) -> Request | None:
@@ -171,17 +184,36 @@ def _bot(text: str, state: TableState) -> Request | None:
 
 
 def _remove(text: str, state: TableState) -> Request | None:
-    if (spectator := _spectator(text, state)) is not None and _seat(text, state) is None:
+    if (spectator := _spectator(text, state)) is not None:
         return messages.Dismiss(NEW, spectator)
     return _make(messages.Remove, _known_seat(text, state))
 
 
 def _others(model: TableModel, state: TableState) -> list[str]:
-    return [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
+    return [who for seat, who in _players(state) if seat != model.seat]
 
 
 def _removable(model: TableModel, state: TableState) -> list[str]:
-    return [*_others(model, state), *(spectator_name(each.number, each.name) for each in state.watching)]
+    return [*_others(model, state), *_watching(state)]
+
+
+def _players(state: TableState, *words: str) -> Iterator[tuple[int, str]]:
+    """Yield the taken seats, and how to type each: by its player's name, unless that means something else.
+
+    The command has `words` of its own.
+    """
+    for seat, each in enumerate(state.seats):
+        if each.name:
+            means_it = each.name.casefold() not in words and _seat(each.name, state) == seat
+            yield seat, each.name if means_it else str(seat + 1)
+
+
+def _watching(state: TableState, *words: str) -> Iterator[str]:
+    """Yield how to type the spectators, as `_players` does."""
+    for each in state.watching:
+        name = spectator_name(each.number, each.name)
+        means_it = name.casefold() not in words and _spectator(name, state) == each.number
+        yield name if means_it else spectator_name(each.number, None)
 
 
 def _switch(switch: Switch) -> TableCommand:
@@ -238,7 +270,7 @@ TABLE_COMMANDS: Final = (
         "starts Bob, random",
         N_("who starts; before the game"),
         _starts,
-        lambda _model, state: ("random", *(each.name for each in state.seats if each.name)),
+        lambda _model, state: (_DRAW, *(who for _seat_of, who in _players(state, _DRAW))),
         _BEFORE,
     ),
     TableCommand("swap 1 3", _SEATS, _swap, ("...",), _BEFORE),
@@ -247,7 +279,10 @@ TABLE_COMMANDS: Final = (
         "bot slave, remove Bob",
         N_("seat a bot at a level, or remove it; before the game"),
         _bot,
-        lambda _model, state: ("", *(f"remove {each.name}" for each in state.seats if each.level)),
+        lambda _model, state: (
+            "",
+            *(f"remove {who}" for seat, who in _players(state) if state.seats[seat].level),
+        ),
         _BEFORE,
     ),
     TableCommand(
@@ -304,7 +339,7 @@ def _mute(verb: str, rest: str, model: TableModel) -> Mute:
         if rest:
             return Mute(rest, on)
         raise BadText(_("Type it like this: {example}").format(example=f"{verb} Bob"))
-    if rest == "spectators":
+    if rest.casefold() == _SPECTATORS:
         return Mute(None, on)
     if (seat := _seat(rest, state)) is not None and seat != model.seat and state.seats[seat].name:
         return Mute(state.seats[seat].name, on)
@@ -320,28 +355,32 @@ def _mute_lines(model: TableModel) -> Iterator[str]:
     state = model.state
     if state is None:
         return
-    names = [state.seats[seat].name for seat in speakers(model, state)]
-    watching = [spectator_name(each.number, each.name) for each in state.watching]
-    yield from (f"{verb} {who}" for verb in ("mute", "unmute") for who in ("spectators", *names, *watching))
-
-
-def _seats_named(text: str, names: Iterable[str | None]) -> list[int]:
-    """Return the seats that a text means, by their numbers or by the names of their players."""
-    wanted = text.casefold()
-    seats = enumerate(names)
-    return [seat for seat, name in seats if wanted and wanted in {str(seat + 1), (name or "").casefold()}]
+    heard = speakers(model, state)
+    names = [who for seat, who in _players(state, _SPECTATORS) if seat in heard]
+    watching = _watching(state, _SPECTATORS)
+    whom = (_SPECTATORS, *names, *watching)
+    yield from (f"{verb} {who}" for verb in ("mute", "unmute") for who in whom)
 
 
 def _seat(text: str, state: TableState) -> int | None:
-    return next(iter(_seats_named(text, (each.name for each in state.seats))), None)
+    """Return the seat that a text means, None if it means none, or a spectator by number."""
+    if spectator_number(text) is not None:
+        return None
+    return next(iter(seats_meant(text, [each.name for each in state.seats])), None)
 
 
 def _spectator(text: str, state: TableState) -> int | None:
-    wanted = text.casefold()
-    named = (
-        each.number for each in state.watching if wanted == spectator_name(each.number, each.name).casefold()
+    """Return the number of the spectator that a text means, None if it means none, or a seat."""
+    number, wanted = spectator_number(text), text.casefold()
+    if number is None and (wanted in SEAT_NUMBERS or _seat(text, state) is not None):
+        return None
+    meant = (
+        each.number
+        for each in state.watching
+        if each.number == number
+        or (number is None and each.name is not None and each.name.casefold() == wanted)
     )
-    return next(named, None)
+    return next(meant, None)
 
 
 COMMANDS: Final = (
@@ -497,7 +536,7 @@ def _vote(answer: Sequence[str], model: TableModel) -> Request:
     seats = model.state.seats
     voted_on = [seat for seat, each in enumerate(seats) if each.votes_needed]
     if answer[1:]:
-        voted_on = _seats_named(" ".join(answer[1:]), (each.name for each in seats))
+        voted_on = seats_meant(" ".join(answer[1:]), [each.name for each in seats])
     if len(voted_on) != 1:
         raise misread
     return messages.Vote(NEW, voted_on[0], agree)
@@ -543,7 +582,7 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
             return Act.ALL_EYES
         case ["eyes", "none"]:
             return Act.NO_EYES
-        case ["eyes", *_] if meant := _seats_named(" ".join(words[1:]), recording.names):
+        case ["eyes", *_] if meant := seats_meant(" ".join(words[1:]), recording.names):
             return Pick(meant[0] + 1)
         case ["eyes", *_]:
             raise BadText(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
@@ -590,7 +629,9 @@ def completions(
     wanted = text.lower()
     lines: Iterable[str] = _lines(model, text, online)
     if replay is not None:
-        eyes = *(str(seat + 1) for seat in replay.recording.seats), *replay.recording.names
+        names = replay.recording.names
+        called = (name for seat, name in enumerate(names) if seats_meant(name, names)[:1] == [seat])
+        eyes = *(str(seat + 1) for seat in replay.recording.seats), *called
         studies = () if replay.company is None else ("study",)
         lines = *_REPLAY_WORDS, *(f"eyes {who}" for who in eyes), "together", *studies, "leave", *PAGES
     return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
@@ -620,8 +661,10 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
     else:
         if model.view.phase is Phase.OVER:
             yield from ("again", "review", "together", "study", "save", "picture")
-        voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
-        yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
+        state = model.state
+        players = () if state is None else _players(state)
+        voted_on = [who for seat, who in players if state is not None and state.seats[seat].votes_needed]
+        yield from (f"vote {answer} {who}" for who in voted_on for answer in _ANSWERS)
         yield from (*_TABLE_WORDS, "undo", *_table_lines(model), *_mute_lines(model))
 
 

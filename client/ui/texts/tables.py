@@ -10,6 +10,7 @@ from client.ui.texts.times import clock_time, local_day_and_time, span
 from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait
+from protocol.limits import LARGEST_ID
 from protocol.messages import (
     Asked,
     NoticeKind,
@@ -65,6 +66,14 @@ def spectator_name(number: int | None, name: str | None) -> str:
     if name is not None:
         return name
     return _("A spectator") if number is None else _("spectator {number}").format(number=number)
+
+
+def spectator_number(text: str) -> int | None:
+    """Return the number that a spectator without a name is called by, None if the text is no such name."""
+    before, after = _("spectator {number}").casefold().split("{number}")
+    number = text.casefold().removeprefix(before).removesuffix(after)
+    fits = number.isascii() and number.isdecimal() and text.casefold() == f"{before}{number}{after}"
+    return int(number) if fits and len(number) <= len(str(LARGEST_ID)) else None
 
 
 def watching_name(called: str, name: str | None) -> str:

@@ -396,6 +396,84 @@ def test_what_is_typed(place: str, line: str, told: str) -> None:
         assert f"{kept}{seen.notice_of(ui)}" == told
 
 
+def named_like_commands() -> tuple[Ui, TableModel]:
+    """Return a table of five at which names are what commands mean something else by."""
+    names = ("Ann", "3", "Random", "spectator 7", None)
+    seats = [messages.SeatSummary(name, here=True, votes_needed=1 if name else 0) for name in names]
+    watching = [
+        messages.SpectatorSummary(1, "1"),
+        messages.SpectatorSummary(2, "Spectators"),
+        messages.SpectatorSummary(7),
+    ]
+    state = messages.TableState("KXQT", "gathering", seats, 0, spectators=3, watching=watching)
+    return Ui("Ann"), TableModel("KXQT", Seat(0), state=state)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("host 3", messages.HandOver(NEW, 2)),
+        ("host 2", messages.HandOver(NEW, 1)),
+        ("stand-in 3", messages.SubstituteNow(NEW, 2)),
+        ("remove 3", messages.Remove(NEW, 2)),
+        ("remove 1", messages.Remove(NEW, 0)),
+        ("bot remove 3", messages.Remove(NEW, 2)),
+        ("remove spectator 7", messages.Dismiss(NEW, 7)),
+        ("remove spectator 1", messages.Dismiss(NEW, 1)),
+        ("remove spectators", messages.Dismiss(NEW, 2)),
+        ("swap 1 3", messages.Arrange(NEW, (2, 1, 0, 3, 4))),
+        ("starts random", messages.ChangeSetting(NEW, Starting(None))),
+        ("starts Random", messages.ChangeSetting(NEW, Starting(None))),
+        ("starts 3", messages.ChangeSetting(NEW, Starting(2))),
+        ("vote yes 3", messages.Vote(NEW, 2, agree=True)),
+        ("mute 3", Mute("Random", on=True)),
+        ("mute Spectators", Mute(None, on=True)),
+        ("mute spectator 2", Mute("Spectators", on=True)),
+        ("mute spectator 7", Mute("spectator 7", on=True)),
+    ],
+)
+def test_nobody_takes_over_a_command_by_name(line: str, wanted: object) -> None:
+    """A number is a seat, and a command's own word is what it means, whatever people are called."""
+    _, model = named_like_commands()
+    assert typed_commands.meaning(line, model) == wanted
+
+
+@pytest.mark.parametrize("line", ["host spectator 7", "host 6", "stand-in spectator 7"])
+def test_what_means_no_player_is_refused(line: str) -> None:
+    _, model = named_like_commands()
+    with pytest.raises(BadText):
+        typed_commands.meaning(line, model)
+
+
+COMPLETED = {
+    "host": ["2", "Random", "4"],
+    "remove": ["2", "Random", "4", "spectator 1", "Spectators", "spectator 7"],
+    "starts": ["random", "Ann", "2", "3", "4"],
+    "mute": ["spectators", "2", "Random", "4", "spectator 1", "spectator 2", "spectator 7"],
+    "vote yes": ["Ann", "2", "Random", "4"],
+}
+
+
+@pytest.mark.parametrize("verb", COMPLETED)
+def test_whoever_has_such_a_name_is_completed_to_in_another_way(verb: str) -> None:
+    """By seat, or as a numbered spectator, and what is completed can be typed."""
+    _, model = named_like_commands()
+    if verb == "vote yes":
+        model = replace(model, view=running()[1].view)
+    lines = typed_commands.completions(f"{verb} ", model)
+    assert lines == tuple(f"{verb} {who}" for who in COMPLETED[verb])
+    for line in lines:
+        typed_commands.meaning(line, model)
+
+
+def test_a_number_that_no_seat_has_may_be_a_name() -> None:
+    _, model = gathering()
+    ann, _, free = table(model).seats
+    seen.change(model, seats=[ann, messages.SeatSummary("2024", here=True), free])
+    assert typed_commands.meaning("host 2024", model) == messages.HandOver(NEW, 1)
+    assert "host 2024" in typed_commands.completions("host ", model)
+
+
 def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
     """As in the menu; others are told by the server that only the host may."""
     ui, model = running()
