@@ -14,7 +14,8 @@ from client.ui.web.pages import WebPages
 from engine.events import GameStarted
 from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
-from protocol.messages import AskPause, ChangeSetting, Said, Say, SignUp, StartGame, TableState
+from protocol.codes import Code
+from protocol.messages import AskPause, ChangeSetting, Resume, Said, Say, SignUp, StartGame, TableState
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
@@ -30,6 +31,8 @@ PIECES = "document.querySelectorAll('.board .piece').length"
 HOSTILE = ("<b onclick=x()>A</b>", "'\"><img src=x>", "<script>x()</script>")
 
 
+ASKED = "document.querySelector('#link') && !document.querySelector('#link').hidden"
+NAMELESS = "document.querySelector('#join') && !document.querySelector('#join').hidden"
 TURN = "/^(Your turn|Tocca a te)/.test(document.querySelector('#now').innerText)"
 
 
@@ -419,6 +422,141 @@ async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", ["EVENING", ""])
+async def test_no_link_shuts_a_phone_out(chromium: str, place: str) -> None:
+    """Of its evening, or of opening a table: no seat is there that a link could hold."""
+    config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
+    async with running(config) as server, tab(chromium) as page:
+        home = f"http://127.0.0.1:{server.port}/"
+        await page.go(f"{home}play/{place}#anything")
+        await page.until(NAMELESS)
+        assert await page.value("location.hash") == ""
+        await page.value(f"localStorage.setItem('seat {place}', 'left by an earlier link')")
+        await page.go(home)
+        await page.go(f"{home}play/{place}")
+        await page.until(NAMELESS)
+        assert await page.value(f"localStorage.getItem('seat {place}')") is None
+        await page.value("document.querySelector('#join input').value = 'Anna'")
+        await page.value("document.querySelector('#join button').click()")
+        await page.until("document.querySelector('#menu button, #call [data-do*=pause]')")
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_link_with_a_seat_is_asked_about_and_used_once(chromium: str) -> None:
+    """Whoever has sent it is told that the seat is somebody else's now, and cannot come back to it."""
+    async with (
+        web_server() as server,
+        connected(server.port) as host,
+        connected(server.port) as sender,
+        connected(server.port) as again,
+        tab(chromium) as page,
+    ):
+        code = (await host.open(3, "Anna")).table
+        await sender.join(code, "Bruno")
+        here = f"http://127.0.0.1:{server.port}/play/{code}"
+        await page.go(f"{here}#{sender.token}")
+        await page.until(ASKED)
+        assert f"a seat at table {code}" in await page.text("#link p")
+        assert await page.value("socket") is None
+        await page.value("document.querySelector('#link .main').click()")
+        await page.until("document.querySelector('#menu button')")
+        assert await page.value("location.hash") == ""
+        assert (await sender.closed())[0] == 4000
+        assert await again.refusal(Resume, code, sender.token) == Code.BAD_TOKEN
+        await page.go(f"http://127.0.0.1:{server.port}/")
+        await page.go(here)
+        await page.until("document.querySelector('#menu button')")
+        assert await page.value("seat") == 1
+        assert await page.value("Object.keys(localStorage).filter((key) => key.startsWith('new '))") == []
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_player_moves_on_to_another_device_by_a_link_of_their_own(chromium: str) -> None:
+    """The old device says so, and forgets the seat."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as old:
+        code = (await host.open(3, "Anna")).table
+        await join(old, server.port, code, "Bruno")
+        here = f"http://127.0.0.1:{server.port}/play/{code}"
+        token = await old.value("token")
+        async with tab(chromium) as new:
+            await new.go(f"{here}#{token}")
+            await new.until(ASKED)
+            await new.value("document.querySelector('#link .main').click()")
+            await new.until("document.querySelector('#menu button')")
+            await old.until("document.querySelector('#refusal').innerText.includes('another device')")
+            await old.go(f"http://127.0.0.1:{server.port}/")
+            await old.go(here)
+            await old.until(NAMELESS)
+            assert "no longer kept" in await old.text("#refusal")
+            assert await old.value(f"localStorage.getItem('seat {code}')") is None
+            await new.value("document.querySelector('#menu [data-do*=ready]').click()")
+            await eventually(lambda: server.lobby.tables[code].state.ready == {1})
+            assert new.complaints + old.complaints == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("token", ["x" * 43, "x"])
+async def test_a_link_to_no_seat_leads_to_the_form(chromium: str, token: str) -> None:
+    """Nothing of it stays, whether there is such a table or not; and a player may say no."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        code = (await host.open(3, "Anna")).table
+        for table in (code, "ZZZZ"):
+            await page.go(f"http://127.0.0.1:{server.port}/")
+            await page.go(f"http://127.0.0.1:{server.port}/play/{table}#{token}")
+            await page.until(ASKED)
+            await page.value("document.querySelector('#link .main').click()")
+            await page.until(NAMELESS)
+            assert await page.value("location.hash") == ""
+            assert await page.value("localStorage.length") == 0
+        await page.go(f"http://127.0.0.1:{server.port}/play/{code}#{token}")
+        await page.until(ASKED)
+        await page.value("document.querySelector('#link button:not(.main)').click()")
+        await page.until(NAMELESS)
+        await page.value("document.querySelector('#join input').value = 'Bruno'")
+        await page.value("document.querySelector('#join button').click()")
+        await page.until("document.querySelector('#menu button')")
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_seat_that_is_no_longer_kept_gives_way_to_a_link(chromium: str) -> None:
+    """As when a table has gone to another server of the cluster and comes back, with another token."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        code = (await host.open(3, "Anna")).table
+        await page.go(f"http://127.0.0.1:{server.port}/")
+        await page.value(f"localStorage.setItem('seat {code}', 'x'.repeat(43))")
+        await page.go(f"http://127.0.0.1:{server.port}/play/{code}#{host.token}")
+        await page.until(ASKED)
+        await page.value("document.querySelector('#link .main').click()")
+        await page.until("document.querySelector('#menu button')")
+        assert await page.value("seat") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("place", "then"), [("join", "socket.close()"), ("join", "location.reload()"), ("open", "socket.close()")]
+)
+async def test_a_phone_whose_answer_was_lost_gets_the_seat_that_it_took(
+    chromium: str, place: str, then: str
+) -> None:
+    """By asking again on the next connection, or when the page is loaded again; nobody else sits there."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        code = (await host.open(3, "Anna")).table if place == "join" else ""
+        await page.go(f"http://127.0.0.1:{server.port}/play/{code}")
+        await page.until(NAMELESS)
+        lose = f"{{ take = hears; {then}; }}"
+        await page.value(f"hears = take; take = (m) => {{ if (m.t === 'seated') {lose} else hears(m); }}; 0")
+        await page.value("document.querySelector('#join input').value = 'Bruno'")
+        await page.value("document.querySelector('#join button').click()")
+        await page.until("document.querySelector('#menu button')")
+        tables = [table.state for table in server.lobby.tables.values()]
+        assert [state.names for state in tables] == [["Anna", "Bruno", ""] if code else ["Bruno", "", ""]]
+        assert await page.value("document.querySelector('#join').hidden")
+
+
+@pytest.mark.slow
 async def test_a_phone_opens_a_table(chromium: str) -> None:
     """From the front page, with what can be chosen there; the page is that of the seat from then on."""
     async with web_server() as server, tab(chromium) as page:
@@ -500,8 +638,10 @@ async def test_a_seat_goes_with_its_table_and_survives_a_restart(chromium: str, 
             token = await page.value(f"localStorage.getItem('seat {code}')")
             await first.aclose()
             here = f"http://127.0.0.1:{two.port}/play/{code}"
+            await page.until(f"location.href.startsWith({json.dumps(here)}) && {ASKED}")
+            await page.value("document.querySelector('#link .main').click()")
             await page.until(f"location.href === {json.dumps(here)} && {PIECES} > 0")
-            assert await page.value(f"localStorage.getItem('seat {code}')") == token
+            assert await page.value(f"localStorage.getItem('seat {code}')") != token
             port = two.port
         await page.until("!document.getElementById('lost').hidden")
         async with running(replace(config, node="two", port=port)), connected(port) as again:

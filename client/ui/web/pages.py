@@ -129,6 +129,12 @@ class WebPages:
                 needed=_("To play, switch on JavaScript."),
                 fields=join(*fields),
                 takes=takes,
+                question=_(
+                    "This link opens a seat at table {code}. Take it if it is yours, or if somebody you know "
+                    "has given it to you. Any other device that has the seat loses it."
+                ).format(code=code),
+                take=_("Take this seat"),
+                decline=_("Join as a new player"),
                 table=_table_content(_MOVE, chat),
             )
             texts = {
@@ -136,7 +142,7 @@ class WebPages:
                 "data_spectator": _("a spectator"),
                 "data_server": _("The server"),
                 "data_missed": _("Missed: {news}"),
-                "data_taken": _("This seat is in use in another window."),
+                "data_taken": _("This seat is in use in another window or on another device."),
                 "data_moves": _("The table is now at {address}. Go there?"),
                 "data_table": _("Table {code}"),
                 "data_commitment": describe_fault(Doubt.COMMITMENT),

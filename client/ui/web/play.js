@@ -4,12 +4,16 @@
 const texts = document.body.dataset;
 const part = (id) => document.getElementById(id);
 const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
+const later = ["not-stored", "server-stopping", "too-many-guesses", "too-many-tables", "too-soon"];
 const evening = "EVENING"; // in place of a table's code
 const seating = ["join", "open", "sign-up"];
 const pledging = ["join", "open", "resume", "rematch"];
 const silence = 3000; // milliseconds without an answer after which a connection counts as lost
 let table = texts.play;
 let token = null; // is the seat: it goes nowhere but to the server, in a message
+let made = null; // a token of this browser's own, which is to hold the seat that is asked for
+let link = null; // the token of a seat that somebody has sent, who still knows it
+let owns = false; // whether the server takes tokens of this browser's own
 let socket = null;
 let seat = null;
 let seats = [];
@@ -56,6 +60,10 @@ function hashed(line) {
 
 function secret() {
   return Array.from(crypto.getRandomValues(new Uint8Array(32)), (each) => each.toString(16).padStart(2, "0")).join("");
+}
+
+function newToken() {
+  return secret().slice(0, 43);
 }
 
 function renew() {
@@ -140,6 +148,20 @@ function ask(message) {
   send(message);
 }
 
+function seek() {
+  // Sent again after a lost connection, it gets the seat that it has taken.
+  const own = (owns && made) || undefined;
+  if (token) ask({ t: "resume", table, token, new_token: own });
+  else if (joining) {
+    if (own && joining.t === "join") localStorage.setItem(`seat ${table}`, own); // before it can be needed
+    ask({ token: own, ...joining });
+  }
+}
+
+function cleanAddress() {
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
 function keep(code, secret) {
   const heading = document.querySelector("h1");
   heading.textContent = texts.table.replace("{code}", code);
@@ -148,15 +170,31 @@ function keep(code, secret) {
   token = secret;
   localStorage.setItem(`seat ${code}`, secret);
   history.replaceState(null, "", code + location.search);
-  part("join").hidden = true;
+  part("join").hidden = part("link").hidden = true;
 }
 
 function forget() {
   localStorage.removeItem(`seat ${table}`);
-  token = seat = null;
+  localStorage.removeItem(`new ${table}`);
+  if (token === link) link = null;
+  token = seat = made = null;
   unanswered.clear();
   part("game").hidden = true;
-  part("join").hidden = false;
+  offer();
+}
+
+/** Ask whether to take the seat that a link holds, if there is one, or else for a name. */
+function offer() {
+  part("link").hidden = !link;
+  part("join").hidden = Boolean(link);
+  if (!link) cleanAddress();
+}
+
+/** Go on with the seat, if nothing else has to be known. */
+function enter() {
+  if (password === undefined && part("join").elements.password) part("join").hidden = false;
+  else if (socket?.readyState === WebSocket.OPEN) seek();
+  else play();
 }
 
 function go(address) {
@@ -167,7 +205,7 @@ function go(address) {
   if (!safe || !(known || confirm(texts.moves.replace("{address}", there.host)))) return;
   there.pathname = `${there.pathname.replace(/\/$/, "")}/play/${table}`;
   there.search = location.search;
-  if (token) there.hash = token; // which no browser sends; the page there takes it away at once
+  if (token) there.hash = token; // which no browser sends; the page there asks, and replaces it
   location.replace(there);
 }
 
@@ -197,9 +235,14 @@ function refused({ id: answered, code, about }) {
     return;
   }
   joining = null;
+  if (seating.includes(asked?.t) && code !== "not-stored") { // which an earlier attempt may have been
+    if (asked.t === "join") localStorage.removeItem(`seat ${table}`);
+    made = null;
+  }
   for (const each of document.querySelectorAll("[data-do][disabled]")) each.disabled = false;
+  const useless = asked?.t === "resume" && token === link && !later.includes(code);
   if (about?.address) go(about.address);
-  else if (code === "bad-token" || (answered === undefined && away.includes(code))) forget();
+  else if (code === "bad-token" || useless || (answered === undefined && away.includes(code))) forget();
   else if (code === "bad-password" || code === "password-needed") {
     sessionStorage.removeItem("password");
     part("join").hidden = false;
@@ -210,8 +253,8 @@ function refused({ id: answered, code, about }) {
 function take(message) {
   switch (message.t) {
     case "welcome":
-      if (token) ask({ t: "resume", table, token });
-      else if (joining) ask({ ...joining });
+      owns = message.own_tokens;
+      seek();
       if (ticket && message.evening && joining?.t !== "sign-up") {
         ask({ t: "sign-up", name: localStorage.getItem("name") || "-", token: ticket, back: true });
       }
@@ -220,8 +263,9 @@ function take(message) {
       unanswered.delete(message.id);
       seat = message.seat;
       joining = null;
-      keep(message.table, message.token ?? token); // which is good for the next game too
-      part("join").hidden = true;
+      localStorage.removeItem(`new ${message.table}`);
+      keep(message.table, message.token ?? made ?? token); // which is good for the next game too
+      made = link = null;
       part("game").hidden = false;
       for (const each of unanswered.values()) send(each);
       break;
@@ -352,7 +396,8 @@ part("join").onsubmit = (event) => {
   const { name: field, password: typed, players } = event.target.elements;
   const name = field.value.trim().normalize("NFC");
   joining = { t: "join", table, name };
-  if (table === evening) joining = { t: "sign-up", name, token: (ticket = secret().slice(0, 43)) };
+  if (table === evening) joining = { t: "sign-up", name, token: (ticket = newToken()) };
+  else if (!token) made ??= newToken();
   if (players) { // for a new table
     const [random_layout, hidden] = ["layout", "private"].map((each) => event.target.elements[each].checked);
     joining = { t: "open", players: Number(players.value), name, random_layout, private: hidden };
@@ -361,8 +406,20 @@ part("join").onsubmit = (event) => {
   if (typed) sessionStorage.setItem("password", (password = typed.value));
   part("join").hidden = true;
   part("refusal").textContent = "";
-  if (socket?.readyState === WebSocket.OPEN) ask({ ...joining });
-  else play();
+  enter();
+};
+const [, takes, declines] = part("link").children;
+takes.onclick = () => {
+  // Kept until the server has answered: this page may be loaded again before that.
+  made = localStorage.getItem(`new ${table}`) ?? newToken();
+  localStorage.setItem(`new ${table}`, made);
+  token = link;
+  part("link").hidden = true;
+  enter();
+};
+declines.onclick = () => {
+  link = null;
+  offer();
 };
 part("say").onsubmit = (event) => {
   event.preventDefault();
@@ -373,9 +430,13 @@ part("say").onsubmit = (event) => {
 };
 
 renew();
-// A seat that this browser has already cannot be replaced by a link that somebody sends.
-token = localStorage.getItem(`seat ${table}`) || decodeURIComponent(location.hash.slice(1));
-if (token) keep(table, token);
+if (table && table !== evening) {
+  token = localStorage.getItem(`seat ${table}`);
+  link = /^#([\w-]{1,43})$/.exec(location.hash)?.[1] ?? null;
+} else localStorage.removeItem(`seat ${table}`); // there is none; a link may have left one
+if (!link) cleanAddress();
 part("join").elements.name.value = localStorage.getItem("name") ?? "";
-if ((token || (ticket && table === evening)) && (password !== undefined || !part("join").elements.password)) play();
-else part("join").hidden = false;
+// A seat that this browser has already cannot be replaced by a link that somebody sends.
+if (token) keep(table, token);
+if (token || (ticket && table === evening)) enter();
+else offer();
