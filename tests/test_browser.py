@@ -33,6 +33,10 @@ HOSTILE = ("<b onclick=x()>A</b>", "'\"><img src=x>", "<script>x()</script>")
 
 ASKED = "document.querySelector('#link') && !document.querySelector('#link').hidden"
 NAMELESS = "document.querySelector('#join') && !document.querySelector('#join').hidden"
+# Instead of taking in the next answer of this kind.
+LOSE = (
+    "hears = take; take = (m) => {{ if (m.t === '{answer}') {{ take = hears; {then}; }} else hears(m); }}; 0"
+)
 TURN = "/^(Your turn|Tocca a te)/.test(document.querySelector('#now').innerText)"
 
 
@@ -395,6 +399,29 @@ async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: st
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("then", ["socket.close()", "location.reload()"])
+async def test_a_phone_whose_sign_up_was_not_answered_takes_part(chromium: str, then: str) -> None:
+    """It is the same person when it asks again, under a name that nobody has to wait for."""
+    config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
+    async with running(config) as server, connected(server.port) as peer, tab(chromium) as page:
+        evening = server.lobby.evening
+        assert evening is not None
+        await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
+        await page.go(f"http://127.0.0.1:{server.port}/play/EVENING")
+        await page.until(NAMELESS)
+        for name in ("Anna", "Bruno"):
+            await page.value(f"document.querySelector('#join input').value = '{name}'")
+            if name == "Bruno":
+                await page.until("joining === null && document.querySelector('#refusal').innerText")
+                assert await page.value("localStorage.getItem('evening')") is None
+                await page.value(LOSE.format(answer="signed-up", then=then))
+            await page.value("document.querySelector('#join button').click()")
+        await page.until("document.querySelector('#call [data-do*=pause]')")
+        await page.until("document.querySelector('#join').hidden")
+        assert [person.name for person in evening.message().people] == ["Anna", "Bruno"]
+
+
+@pytest.mark.slow
 async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> None:
     """Where the result of a game stands, the call to the next one comes."""
     chooser = random.Random(5)
@@ -546,8 +573,7 @@ async def test_a_phone_whose_answer_was_lost_gets_the_seat_that_it_took(
         code = (await host.open(3, "Anna")).table if place == "join" else ""
         await page.go(f"http://127.0.0.1:{server.port}/play/{code}")
         await page.until(NAMELESS)
-        lose = f"{{ take = hears; {then}; }}"
-        await page.value(f"hears = take; take = (m) => {{ if (m.t === 'seated') {lose} else hears(m); }}; 0")
+        await page.value(LOSE.format(answer="seated", then=then))
         await page.value("document.querySelector('#join input').value = 'Bruno'")
         await page.value("document.querySelector('#join button').click()")
         await page.until("document.querySelector('#menu button')")

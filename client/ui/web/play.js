@@ -153,7 +153,9 @@ function seek() {
   const own = (owns && made) || undefined;
   if (token) ask({ t: "resume", table, token, new_token: own });
   else if (joining) {
-    if (own && joining.t === "join") localStorage.setItem(`seat ${table}`, own); // before it can be needed
+    // Kept before they can be needed: the answer may never come.
+    if (own && joining.t === "join") localStorage.setItem(`seat ${table}`, own);
+    if (joining.t === "sign-up") localStorage.setItem("evening", ticket);
     ask({ token: own, ...joining });
   }
 }
@@ -237,6 +239,10 @@ function refused({ id: answered, code, about }) {
   joining = null;
   if (seating.includes(asked?.t) && code !== "not-stored") { // which an earlier attempt may have been
     if (asked.t === "join") localStorage.removeItem(`seat ${table}`);
+    if (asked.t === "sign-up") {
+      localStorage.removeItem("evening");
+      ticket = null;
+    }
     made = null;
   }
   for (const each of document.querySelectorAll("[data-do][disabled]")) each.disabled = false;
@@ -272,7 +278,6 @@ function take(message) {
     case "signed-up":
       unanswered.delete(message.id);
       joining = null;
-      localStorage.setItem("evening", ticket);
       part("join").hidden ||= table === evening;
       break;
     case "reseated":
