@@ -19,7 +19,8 @@ class Relay:
     """What was sent through it, and what happens to the moves that clients send, by their numbers from 1.
 
     `before` is awaited before a move goes on to the server; `cut_after` are moves after which the connection
-    is cut, so that their answers are lost, `sends_on` where clients are sent after others. It takes
+    is cut, so that their answers are lost, `sends_on` where clients are sent after others. Of messages with
+    the tags in `loses`, the first one is lost with its connection. It takes
     `most_connections`, and tells clients of `other_addresses`. If `from_the_future`, every frame of the
     server has a field that nobody knows, and comes after a message that nobody knows.
     """
@@ -34,6 +35,7 @@ class Relay:
         self.before: dict[int, Callable[[], Awaitable[None]]] = {}
         self.cut_after: set[int] = set()
         self.sends_on: dict[int, str] = {}
+        self.loses: set[str] = set()
         self.most_connections = math.inf
         self.other_addresses: list[str] = []
         self.from_the_future = False
@@ -75,6 +77,10 @@ class Relay:
                 assert isinstance(frame, bytes)
                 if self.other_addresses and msgpack.unpackb(frame)["t"] == "welcome":
                     frame = msgpack.packb({**msgpack.unpackb(frame), "addresses": self.other_addresses})  # noqa: PLW2901
+                if (tag := msgpack.unpackb(frame)["t"]) in self.loses:
+                    self.loses.discard(tag)
+                    client.transport.abort()
+                    return
                 self.from_server.append(frame)
                 if self.from_the_future:
                     await client.send(msgpack.packb(UNKNOWN))

@@ -178,6 +178,20 @@ async def test_a_bot_among_people(guest: Command) -> None:
         assert tags_of_valid(between.from_server, SERVERS) > {"snapshot", "said", "refused"}
 
 
+@pytest.mark.parametrize("guest", BOTS_OR_SLOW)
+async def test_a_bot_takes_one_seat_whose_answer_is_lost(guest: Command) -> None:
+    """At the table that it joins, or one that it opens."""
+    async with memory_server() as server, relay(server.port) as between, connected(server.port) as person:
+        code = (await person.open(2)).table
+        for table, players in ((code, ["Anna", "Example"]), (None, ["Example", ""])):
+            between.loses = {"seated"}
+            arguments = [f"ws://127.0.0.1:{between.port}", *([] if table is None else [table])]
+            async with bot(guest, *arguments) as process:
+                found = await seated(process)
+                assert server.lobby.tables[found].state.names == players
+        assert len(server.lobby.tables) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("guest", BOTS)
 async def test_a_bot_follows_its_table(guest: Command) -> None:

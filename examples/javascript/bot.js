@@ -7,6 +7,7 @@
 // It plays one game, prints the result and ends. docs/protocol.md describes the messages. To make it a
 // better player, change `choose`.
 
+import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -57,6 +58,7 @@ const oneOf = (list) => list[Math.floor(Math.random() * list.length)];
 class Game {
   table = null;
   token = null;
+  ownToken = randomBytes(32).toString("base64url"); // for the seat: the server knows by it what it has given
   seat = null;
   state = {}; // the latest message `table`
   seq = 0; // the number of the latest event
@@ -272,7 +274,7 @@ class Bot {
     switch (message.t) {
       case "seated":
         Object.assign(this.game, { table: message.table, seat: message.seat });
-        this.game.token = message.token ?? this.game.token;
+        this.game.token = message.token ?? this.game.token ?? this.game.ownToken;
         break;
       case "reseated":
         this.game.seat = message.seat;
@@ -330,6 +332,7 @@ class Bot {
     this.line.send(password === undefined ? hello : { ...hello, password });
     let welcome = await this.receive(ANSWER_MS);
     while (welcome.t !== "welcome") welcome = await this.receive(ANSWER_MS);
+    this.takesTokens = welcome.own_tokens; // made by clients
     const others = (welcome.addresses ?? []).filter((address) => this.mayGoTo(address));
     const known = new Set([this.servers[0], this.server, ...others, ...this.servers]);
     this.servers = [...known].slice(0, MOST_SERVERS);
@@ -349,6 +352,7 @@ class Bot {
       const request = this.table
         ? { t: "join", table: this.table, name, program: true }
         : { t: "open", players: Number(options.players), name, program: true };
+      if (this.takesTokens) request.token = game.ownToken;
       const answer = await this.ask(request);
       if (answer.t === "seated") {
         console.log(`Table ${game.table}, seat ${game.seat + 1}, as ${name}`);

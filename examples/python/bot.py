@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import itertools
 import random
+import secrets
 import sys
 from typing import Any
 
@@ -55,6 +56,7 @@ class Game:
 
     def __init__(self) -> None:
         self.table = self.token = ""
+        self.own_token = secrets.token_urlsafe(32)  # for the seat: the server knows by it what it has given
         self.seat: int | None = None
         self.state: Message = {}  # the latest message `table`
         self.seq = 0  # the number of the latest event
@@ -148,6 +150,7 @@ class Bot:
         self.ids = itertools.count(random.randrange(2**30))
         self.game = Game()
         self.servers: list[str] = [options.server]  # of one cluster; the bot is at the first one, or tries it
+        self.takes_tokens = False  # made by clients, as the server has said
         self.socket: ClientConnection
 
     async def play(self) -> None:
@@ -200,7 +203,7 @@ class Bot:
         match message["t"]:
             case "seated":
                 self.game.table, self.game.seat = message["table"], message["seat"]
-                self.game.token = message.get("token") or self.game.token
+                self.game.token = message.get("token") or self.game.token or self.game.own_token
             case "reseated":
                 self.game.seat = message["seat"]
             case "table":
@@ -254,6 +257,7 @@ class Bot:
         async with asyncio.timeout(ANSWER_SECONDS):
             while (welcome := await self.receive())["t"] != "welcome":
                 pass
+        self.takes_tokens = welcome.get("own_tokens", False)
         others = filter(self.may_go_to, welcome.get("addresses", []))
         known = dict.fromkeys((self.servers[0], self.options.server, *others, *self.servers))
         self.servers = list(known)[:MOST_SERVERS]
@@ -274,6 +278,8 @@ class Bot:
                 if options.table
                 else {"t": "open", "players": options.players}
             )
+            if self.takes_tokens:
+                where["token"] = game.own_token
             answer = await self.ask({**where, "name": name, "program": True})
             if answer["t"] == "seated":
                 print(f"Table {game.table}, seat {answer['seat'] + 1}, as {name}", flush=True)
