@@ -35,20 +35,63 @@ _NO_CHECK_TIME: Final = ssl.VerifyFlags(0x200000)  # OpenSSL's X509_V_FLAG_NO_CH
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate in use; `ends` is in seconds since 1970, None if no client would accept it anyway."""
+    """A certificate in use, which is valid from `begins` to `ends`, in seconds since 1970.
+
+    `ends` is None if no client would accept it anyway, for the reason `refused_for`.
+    """
 
     file: Path
     context: ssl.SSLContext
+    begins: float
     ends: float | None
+    refused_for: str = ""
+
+    def check(self) -> None:
+        """Raise StartError if clients refuse the certificate now."""
+        now = time.time()
+        if self.ends is None:
+            raise StartError(
+                "clients refuse the certificate in {file}: {reason}. The server keeps the one that it has",
+                file=self.file,
+                reason=self.refused_for,
+            )
+        if self.ends <= now:
+            raise StartError(
+                "the certificate in {file} expired on {day}. The server keeps the one that it has",
+                file=self.file,
+                day=_day(self.ends),
+            )
+        if self.begins > now:
+            raise StartError(
+                "the certificate in {file} is not valid before {day}. The server keeps the one that it has",
+                file=self.file,
+                day=_day(self.begins),
+            )
+
+    @property
+    def is_accepted(self) -> bool:
+        try:
+            self.check()
+        except StartError:
+            return False
+        return True
 
     def warn(self) -> None:
-        """Log a warning if the certificate expires soon or has expired."""
+        """Log a warning if the certificate expires soon, has expired or is not valid yet."""
         if self.ends is None:
             return
-        left = self.ends - time.time()
-        file, day = str(self.file), time.strftime("%Y-%m-%d", time.gmtime(self.ends))
+        now = time.time()
+        left = self.ends - now
+        file, day = str(self.file), _day(self.ends)
         if left <= 0:
             log.error("the certificate has expired, and clients refuse it", extra=about(file=file, ended=day))
+            return
+        if self.begins > now:
+            begins = _day(self.begins)
+            log.error(
+                "the certificate is not valid yet, and clients refuse it",
+                extra=about(file=file, begins=begins),
+            )
             return
         days = int(left // _DAY)
         if left <= _VERY_SOON:
@@ -78,9 +121,19 @@ class AccessControl:
         return cls(certificate, config.password, proxies)
 
     def renew(self, new: "AccessControl") -> None:
-        """Replace everything; raises StartError and replaces nothing if clients could not follow."""
+        """Replace everything; raises StartError and replaces nothing if that would harm.
+
+        Clients could not follow, or the server would be open to everybody because a line is missing.
+        """
         if (self.certificate is None) is not (new.certificate is None):
             raise StartError("TLS can be turned on or off only by a restart")
+        if self.password is not None and new.password is None:
+            raise StartError(
+                "the configuration no longer sets a password. The server keeps the one that it has: restart "
+                "it to let everybody in"
+            )
+        if self.certificate is not None and new.certificate is not None and self.certificate.is_accepted:
+            new.certificate.check()
         self.certificate, self.password, self.proxies = new.certificate, new.password, new.proxies
 
 
@@ -104,14 +157,19 @@ def load_certificate(file: Path, key: Path | None) -> Certificate:
         raise _why_not(file, key, error) from error
     context.options |= ssl.OP_NO_RENEGOTIATION  # each would cost as much as the handshake
     try:
-        ends = ssl.cert_time_to_seconds(str(_read_certificate(context, file)["notAfter"]))
+        found = _read_certificate(context, file)
     except ssl.SSLCertVerificationError as error:
         reason = error.verify_message
         log.warning("clients refuse the certificate", extra=about(file=str(file), reason=reason))
-        return Certificate(file, context, None)
+        return Certificate(file, context, 0.0, None, reason)
     except ssl.SSLError as error:
         raise _why_not(file, key, error) from error
-    return Certificate(file, context, ends)
+    begins, ends = (ssl.cert_time_to_seconds(str(found[name])) for name in ("notBefore", "notAfter"))
+    return Certificate(file, context, begins, ends)
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
 def _why_not(file: Path, key: Path | None, error: OSError) -> StartError:

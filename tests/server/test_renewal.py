@@ -32,7 +32,7 @@ from server.net.access import AccessControl, load_certificate
 from tests.cases import cases
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, eventually
+from tests.server.peer import TIMEOUT, Peer, connected_without_hello, eventually
 from tests.server.playing import peer_on_turn, play_on
 from tests.server.process import Serving, refused_to_start, serving
 from tests.server.web.viewer import asked
@@ -43,12 +43,15 @@ DAY = timedelta(days=1)
 OPTIONS = 'tls-cert = "cert.pem"\ntls-key = "key.pem"\npassword-file = "password"\nmemory = true\n'
 
 
-def certify(folder: Path, days: float = 365, host: str = "127.0.0.1") -> None:
-    """Write a new authority, certificate and key into a folder; the certificate ends in so many days."""
+def certify(folder: Path, days: float = 365, host: str = "127.0.0.1", *, since: float = 400) -> None:
+    """Write a new authority, certificate and key into a folder.
+
+    The certificate ends in so many days, and has been valid `since` so many.
+    """
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "ca.pem")
     now = datetime.now(UTC)
-    made = authority.issue_cert(host, not_before=now - 400 * DAY, not_after=now + days * DAY)
+    made = authority.issue_cert(host, not_before=now - since * DAY, not_after=now + days * DAY)
     made.cert_chain_pems[0].write_to_path(folder / "cert.pem")
     made.private_key_pem.write_to_path(folder / "key.pem")
 
@@ -163,6 +166,56 @@ async def test_bad_files_change_nothing(tmp_path: Path) -> None:
         assert line.rstrip().endswith('options="records, rate"')
 
 
+async def test_a_server_that_loses_its_password_keeps_it(tmp_path: Path) -> None:
+    """Only a restart opens it: a line may be missing by mistake."""
+    file = tmp_path / "serve.toml"
+    (tmp_path / "password").write_text("old\n")
+    file.write_text('password-file = "password"\nmemory = true\n')
+    async with serving("--config", str(file)) as server:
+        file.write_text("memory = true\nverbose = true\n")
+        line = await hang_up(server, "ERROR the configuration was not reloaded")
+        assert "no longer sets a password" in line
+        async with connected_without_hello(server.port) as peer:
+            await peer.send(Hello(list(VERSIONS), "peer"))
+            assert isinstance(answer := await peer.receive(), Refused)
+            assert answer.code == Code.PASSWORD_NEEDED
+        file.write_text('password-file = "password"\nmemory = true\nverbose = true\n')
+        await hang_up(server, "INFO the configuration was reloaded")
+
+
+@pytest.mark.parametrize(
+    ("days", "since", "told"), [(-1, 400, "expired on"), (365, -1, "is not valid before")]
+)
+async def test_a_certificate_that_clients_refuse_does_not_replace_a_good_one(
+    days: float, since: float, told: str, tmp_path: Path
+) -> None:
+    certify(tmp_path)
+    config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem")
+    access = AccessControl.of(config)
+    good, access.password = access.certificate, "old"
+    certify(tmp_path, days, since=since)
+    new = AccessControl.of(config)
+    new.password = "new"
+    with pytest.raises(StartError) as error:
+        access.renew(new)
+    assert f"the certificate in {tmp_path}/cert.pem {told} 2" in str(error.value)
+    assert (access.certificate, access.password) == (good, "old")
+
+
+async def test_a_certificate_for_another_purpose_does_not_replace_a_good_one(tmp_path: Path) -> None:
+    certify(tmp_path)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    config = Config(tls_cert=cert, tls_key=key)
+    access = AccessControl.of(config)
+    words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-subj", "/CN=x", "-addext", "extendedKeyUsage=clientAuth"]
+    openssl(*words, "-keyout", str(key), "-out", str(cert))
+    useless = AccessControl.of(config)
+    with pytest.raises(StartError, match=r"clients refuse the certificate in .*: "):
+        access.renew(useless)
+    useless.renew(AccessControl.of(config))  # which loses nothing
+
+
 @pytest.mark.slow
 def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
     """Nobody could stop it any more; without a terminal the same signal renews it."""
@@ -179,18 +232,20 @@ def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "level", "told"),
+    ("valid", "level", "told"),
     [
-        (31.5, None, ""),
-        (29.5, "WARNING", "the certificate expires soon"),
-        (6.5, "ERROR", "the certificate expires soon"),
-        (-1, "ERROR", "the certificate has expired, and clients refuse it"),
+        ((31.5, 400), None, ""),
+        ((29.5, 400), "WARNING", "the certificate expires soon"),
+        ((6.5, 400), "ERROR", "the certificate expires soon"),
+        ((-1, 400), "ERROR", "the certificate has expired, and clients refuse it"),
+        ((365, -1), "ERROR", "the certificate is not valid yet, and clients refuse it"),
     ],
 )
 async def test_the_end_of_a_certificate_is_told_in_time(
-    days: float, level: str | None, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    valid: tuple[float, float], level: str | None, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    certify(tmp_path, days)
+    days, since = valid
+    certify(tmp_path, days, since=since)
     clock = ManualClock()
     config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem", timers=lambda: clock)
     lines = [(level, told)] if level else []
