@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import admin
 from server.admin.failures import AdminFailure, FailureCode, failure
-from server.admin.listener import Answer, answer_to, error_line
+from server.admin.listener import Answer, answer_to, carry_out, error_line
 from server.admin.service import AdminService
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, NodeQuestion
 from server.parts import SharedTables
@@ -102,7 +102,7 @@ class ClusterService:
         lines: dict[int, bytes] = {}
         for node in nodes:
             if node.name == self._journal.node.name:
-                lines[node.term], _ = await answer_to(line, self._here, "")
+                lines[node.term], _, _ = await carry_out(request, self._here)
         lines |= await self._answers_of([node for node in nodes if node.term not in lines], line)
         for node in nodes:
             if node.term not in lines:
@@ -166,7 +166,7 @@ class ClusterService:
 
     async def _answer(self, key: tuple[int, int], name: str, question: bytes) -> None:
         """Carry out what another server asks, and announce the answer, in parts that the channel takes."""
-        answer, _ = await answer_to(question, self._do_for_others, f"node {name}")
+        answer, _ = await answer_to(question, self._do_for_others, f"node {name}", by=f"node={name}")
         lines = [answer[start : start + ANSWER_BYTES] for start in range(0, len(answer), ANSWER_BYTES)]
         if key in self._answering and len(lines) <= ANSWER_PARTS:
             for part, line in enumerate(lines):

@@ -12,6 +12,7 @@ import msgspec
 from protocol.admin import LINE_BYTES, VERSION, Envelope, FailureReport, Request, line_with
 from protocol.codec import readable
 from protocol.codes import REFUSAL_TEXTS
+from server.admin import audit
 from server.admin.endpoint import Endpoint
 from server.admin.failures import AdminFailure, FailureCode, failure
 from server.errors import JournalError
@@ -75,7 +76,8 @@ async def _serve(
                 for _ in range(_CHUNKS_PASSED_OVER):
                     await reader.read(_CHUNK)
             return
-        answer, file = await answer_to(line, do, str(endpoint.path), endpoint.token)
+        by = await audit.who_is_at(writer.get_extra_info("socket"))
+        answer, file = await answer_to(line, do, str(endpoint.path), endpoint.token, by=by)
         with file or contextlib.nullcontext():
             await _write(writer, answer)
             while file is not None and (chunk := await asyncio.to_thread(file.read, _CHUNK)):
@@ -95,14 +97,36 @@ async def _serve(
 
 
 async def answer_to(
-    line: bytes, do: Callable[[Request], Awaitable[Answer]], path: str, token: str | None = None
+    line: bytes,
+    do: Callable[[Request], Awaitable[Answer]],
+    path: str,
+    token: str | None = None,
+    *,
+    by: str,
 ) -> tuple[bytes, BinaryIO | None]:
     """Return the line that answers the request in `line`, and the file that follows it, if one does.
 
-    The request came from `path`, where it needs this `token`.
+    The request came from `path`, where it needs this `token`; that it came, `by` whom, is logged.
     """
+    request, result = None, audit.INTERRUPTED
     try:
-        report, file = await do(_request(line, path, token))
+        try:
+            request = _request(line, path, token)
+        except AdminFailure as error:
+            result = error.code
+            return error_line(error), None
+        answer, file, result = await carry_out(request, do)
+        return answer, file
+    finally:
+        audit.record(by, request, result)
+
+
+async def carry_out(
+    request: Request, do: Callable[[Request], Awaitable[Answer]]
+) -> tuple[bytes, BinaryIO | None, str]:
+    """Return the line that answers a request, the file that follows it, if one does, and the result."""
+    try:
+        report, file = await do(request)
     except AdminFailure as error:
         why = error
     except Refusal as refusal:
@@ -112,11 +136,11 @@ async def answer_to(
     except OSError as error:  # of the journal's files, not of this connection
         why = failure(FailureCode.FAILED, reason=error.strerror or error)
     except Exception as error:  # a mistake of ours is the host's to report
-        log.exception("an admin command failed", extra=about(path=path))
+        log.exception("an admin command failed", extra=about(request=audit.describe(request)))
         why = failure(FailureCode.FAILED, reason=type(error).__name__)
     else:
-        return line_with({"v": VERSION, "ok": report}), file
-    return error_line(why), None
+        return line_with({"v": VERSION, "ok": report}), file, audit.DONE
+    return error_line(why), None, why.code
 
 
 def error_line(error: AdminFailure) -> bytes:

@@ -18,6 +18,7 @@ from server.admin.endpoint import SOCKET_NAME
 from server.app import Running, running
 from server.cluster.messages import AnswerPart, NodeQuestion
 from server.config import Config
+from server.monitoring.logs import describe
 from server.storage.postgresql.telling import Node
 from tests.conftest import Run
 from tests.postgresql import DatabaseRelay
@@ -54,6 +55,19 @@ async def two_nodes(database: str, folder: Path) -> AsyncIterator[tuple[Running,
         for name in reversed(NAMES):
             await eventually_known(folder / name, len(NAMES))
         yield first, second
+
+
+async def test_a_server_logs_which_other_one_has_asked_it(
+    database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its own part of a question to all is no command of its own."""
+    async with two_nodes(database, tmp_path):
+        caplog.clear()
+        await asked_all(tmp_path, "who")
+        audited = [describe(line) for line in caplog.records if line.name == "palatinus.audit"]
+    other, own = audited
+    assert other == 'admin command: by="node=first" request=who result=done'
+    assert own.endswith('request="who node=*" result=done')
 
 
 async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_path: Path) -> None:

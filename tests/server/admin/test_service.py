@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
+import pwd
 import random
 import re
 import socket
@@ -29,6 +31,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.errors import StartError
 from server.monitoring.failures import Tasks
+from server.monitoring.logs import describe
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import inspect_folder
 from server.storage.sqlite.journal_file import FILE_NAME
@@ -201,7 +204,7 @@ async def test_what_is_no_request_is_refused_in_one_line_or_cut_off(tmp_path: Pa
 @given(st.binary(max_size=300))
 def test_no_bytes_do_harm(content: bytes) -> None:
     do = AsyncMock(return_value=("done", None))
-    line, _ = asyncio.run(listener.answer_to(content, do, "admin.sock"))
+    line, _ = asyncio.run(listener.answer_to(content, do, "admin.sock", by="?"))
     found = json.loads(line)
     assert "ok" in found or found["error"]["code"] in {"bad-request", "other-version"}
 
@@ -305,6 +308,64 @@ async def test_an_error_of_ours_ends_no_game(tmp_path: Path, caplog: pytest.LogC
         assert (await failure_of(tmp_path, "status"))["about"] == {"reason": "ZeroDivisionError"}
         assert "an admin command failed" in caplog.text
         await play_on(peers, random.Random(1), moves=3)
+
+
+def audited(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the lines of the audit log."""
+    return [describe(line) for line in caplog.records if line.name == "palatinus.audit"]
+
+
+@pytest.mark.usefixtures("restored_logging")
+async def test_every_command_leaves_a_line_with_who_and_what(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At every level of the log, and with no text that players are shown."""
+    user = f'"user={pwd.getpwuid(os.getuid()).pw_name} uid={os.getuid()} pid={os.getpid()}"'
+    async with administered(tmp_path) as server, game(server.port, 2) as peers:
+        code = peers[0].code
+        await answer(tmp_path, "log-level", level="error")
+        await answer(tmp_path, "who")
+        await answer(tmp_path, "game", table=code)
+        await answer(tmp_path, "of-nodes", ask={"do": "tables"})
+        await answer(tmp_path, "announce", text="the password is Tiber")
+        await answer(tmp_path, "close", tables=[code], reason="the password is Tiber")
+        await failure_of(tmp_path, "close", tables=[code] * 30)
+        await failure_of(tmp_path, "x")
+    codes = ",".join([code] * 20)
+    assert audited(caplog) == [
+        f"admin command: by={user} request={request} result={result}"
+        for request, result in (
+            ('"log-level level=error"', "done"),
+            ("who", "done"),
+            (f'"game table={code}"', "done"),
+            ('"tables node=*"', "done"),
+            ("announce", "done"),
+            (f'"close tables={code}"', "done"),
+            (f'"close tables={codes} and 10 more"', "no-such-table"),
+            ("?", "bad-request"),
+        )
+    ]
+
+
+async def test_a_command_that_is_cut_off_leaves_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    asked = asyncio.Event()
+
+    async def do(_request: object) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    with listen_at(tmp_path / SOCKET_NAME) as endpoint:
+        async with Tasks() as tasks:
+            async with admin_server(endpoint, tasks, do):
+                asking = asyncio.create_task(raw_answer(endpoint.path, b'{"v":1,"ask":{"do":"who"}}\n'))
+                async with asyncio.timeout(TIMEOUT):
+                    await asked.wait()
+            await asking
+    (line,) = audited(caplog)
+    assert line.endswith("request=who result=interrupted")
 
 
 def mode(path: Path) -> int:
