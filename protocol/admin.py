@@ -18,9 +18,12 @@ MOST_CODES: Final = 5000  # removed by one request; more would not fit into a li
 MOST_ROUNDS: Final = 20
 LEAST_MINUTES, MOST_MINUTES = 5, 1440  # of a round
 LONGEST_DRAIN: Final = 7 * 24 * 3600  # seconds
+MOST_BANS: Final = 10_000
 
 AnnouncedText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
 LogLevel: TypeAlias = Literal["info", "warning", "error"]
+BanKind: TypeAlias = Literal["network", "name"]
+Banned: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class _HostRequest(Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
@@ -126,8 +129,36 @@ class SetLogLevel(_HostRequest, frozen=True, tag="log-level"):
     level: LogLevel
 
 
+class Ban(_HostRequest, frozen=True, tag="ban"):
+    """Ban a network or a name until that is lifted; answered by BannedReport."""
+
+    kind: BanKind
+    what: Banned
+
+
+class LiftBan(_HostRequest, frozen=True, tag="unban"):
+    """Lift a ban; answered by nil."""
+
+    kind: BanKind
+    what: Banned
+
+
+class ListBans(_HostRequest, frozen=True, tag="bans"):
+    """Ask for the bans; answered by a list of BanReport."""
+
+
 # Requests that several servers sharing a database can answer together.
-NodeRequest: TypeAlias = ShowStatus | ListLiveTables | ListClients | SendAnnouncement | SetDrain | SetLogLevel
+NodeRequest: TypeAlias = (
+    ShowStatus
+    | ListLiveTables
+    | ListClients
+    | SendAnnouncement
+    | SetDrain
+    | SetLogLevel
+    | Ban
+    | LiftBan
+    | ListBans
+)
 
 
 class AskNodes(_HostRequest, frozen=True, tag="of-nodes"):
@@ -246,6 +277,22 @@ class ClientReport(Struct, frozen=True, omit_defaults=True):
     seat: int | None
     name: str | None
     node: str = ""  # where it is connected
+
+
+class BanReport(Struct, frozen=True, omit_defaults=True):
+    """A ban of a network or a name, and since when, in seconds since 1970."""
+
+    kind: BanKind
+    what: Banned
+    since: int
+    node: str = ""  # where it holds
+
+
+class BannedReport(Struct, frozen=True):
+    """What is banned, and how many connections from there were closed."""
+
+    what: Banned
+    closed: int
 
 
 class StoredReport(Struct, frozen=True):

@@ -35,6 +35,7 @@ class Code(CodeWithText):
     )
     NAME_TAKEN = Template("Someone at this table already has that name. Choose another.")
     NAME_IN_USE = Template("Someone on this server already has that name. Choose another.")
+    NAME_BANNED = Template("That name cannot be used on this server. Choose another.")
     TEXT_UNPRINTABLE = Template(
         "That message cannot be sent: it contains the unprintable character {character}."
     )

@@ -179,6 +179,8 @@ class Conversation:
         match message:
             case messages.OpenTable() | messages.JoinTable() | messages.Resume() | messages.Rematch():
                 session.pledge = message.pledge
+        if isinstance(name := getattr(message, "name", None), str):
+            self.server.bans.check_name(name)
         match message:
             case messages.Hello():
                 raise Refusal(Code.HELLO_TWICE)

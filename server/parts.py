@@ -22,6 +22,7 @@ from server.net.session import Clients
 from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.records import Records
+from server.tables.bans import Bans
 from server.tables.lobby import Lobby
 from server.tables.registry.table_registry import fold_or_set_aside
 from server.tables.table import Table
@@ -72,7 +73,8 @@ class Running:
         self.drain = Drain(self)
         self.clients.news = self.drain.news
         self.ends.callback(self.drain.close)
-        self.connections = ConnectionLimits(config.limits)
+        self.bans = Bans(config.data)
+        self.connections = ConnectionLimits(config.limits, self.bans.networks)
         self._announcing: Announcing | None = None
         self.shared: SharedTables | None = None  # with the servers that use the same journal
         self._records: Records | None = None

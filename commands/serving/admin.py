@@ -13,9 +13,16 @@ from unicodedata import normalize
 import msgspec
 
 from client.language import WrongUse, _, counted
-from client.ui.export.tables import client_lines, evening_lines, node_lines, status_lines, table_lines
+from client.ui.export.tables import (
+    ban_lines,
+    client_lines,
+    evening_lines,
+    node_lines,
+    status_lines,
+    table_lines,
+)
 from client.ui.texts.times import clock_time
-from commands.arguments import table_code
+from commands.arguments import network, table_code
 from commands.parsing import add_command
 from commands.serving import running_server
 from commands.serving.options import checked_plan, serve_options
@@ -58,6 +65,14 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     close.add_argument("--reason", metavar="TEXT")
     remove = add("remove", _remove, _("remove a player from a seat"), code=True)
     remove.add_argument("player", metavar="SEAT|NAME")
+    for ban in (
+        add("ban", _ban, _("shut out an address, a network or a name until the ban is lifted"), node=True),
+        add("unban", _unban, _("lift a ban"), node=True),
+    ):
+        banned = ban.add_mutually_exclusive_group(required=True)
+        banned.add_argument("address", nargs="?", type=network, metavar="ADDRESS")
+        banned.add_argument("--name", metavar="NAME")
+    add("bans", _bans, _("list the bans"), node=True)
     backup = add("backup", _backup, _("copy the journal while the server runs"))
     backup.add_argument("file", type=Path, metavar="FILE")
     running_server.add_record(add("export", _export, _("write a game's record"), code=True))
@@ -163,6 +178,39 @@ def _remove(path: Path, arguments: argparse.Namespace) -> Answer:
     _send(admin.RemovePlayer(arguments.code, seat), path)
     text = _("Seat {seat} at table {code} no longer has a player.")
     return None, [text.format(seat=seat + 1, code=arguments.code)]
+
+
+def _ban(path: Path, arguments: argparse.Namespace) -> Answer:
+    request = admin.Ban(*_banned(arguments))
+    found = running_server.of_nodes(path, request, admin.BannedReport, arguments.node)
+    closed = sum(report.closed for report in found.reports)
+    if not found.reports:
+        return found, ()
+    form = counted(
+        "{what} is banned, and {n} connection was closed.",
+        "{what} is banned, and {n} connections were closed.",
+        closed,
+    )
+    report = admin.BannedReport(found.reports[0].what, closed)
+    return running_server.Gathered(found.nodes, report), [form.format(what=report.what, n=closed)]
+
+
+def _unban(path: Path, arguments: argparse.Namespace) -> Answer:
+    kind, what = _banned(arguments)
+    found = running_server.of_nodes(path, admin.LiftBan(kind, what), type(None), arguments.node)
+    lines = [_("{what} is no longer banned.").format(what=what)] if found.reports else []
+    return running_server.Gathered(found.nodes, None), lines
+
+
+def _banned(arguments: argparse.Namespace) -> tuple[admin.BanKind, str]:
+    if arguments.name is None:
+        return "network", str(arguments.address)
+    return "name", normalize("NFC", arguments.name)
+
+
+def _bans(path: Path, arguments: argparse.Namespace) -> Answer:
+    found = running_server.list_of_nodes(path, admin.ListBans(), list[admin.BanReport], arguments.node)
+    return found, ban_lines(found.reports)
 
 
 def _seat(path: Path, code: str, player: str) -> int:

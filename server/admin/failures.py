@@ -19,6 +19,8 @@ class FailureCode(CodeWithText):
     BACKUP_RUNS = Template("another backup or check is running. Try again when it has ended")
     SEAT_FREE = Template("nobody has seat {seat} at table {table}")
     NOTHING_LEFT = Template("table {table} cannot be restored at all")
+    NO_SUCH_BAN = Template("{what} is not banned. See palatinus admin bans")
+    TOO_MANY_BANS = Template("there are {most} bans, and no room for more. Lift some, or ban wider networks")
     NO_SUCH_NODE = Template("there is no node {node}. See palatinus admin nodes")
     NODE_SILENT = Template(
         "the node {node} does not answer. If it has ended, other nodes take over its tables automatically"

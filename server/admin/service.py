@@ -107,6 +107,12 @@ class AdminService:
                 return admin.DrainReport(self.server.drain.seconds_left()), None
             case admin.SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
+            case admin.Ban(kind, what):
+                return await self._ban(kind, what), None
+            case admin.LiftBan(kind, what):
+                await self._lift_ban(kind, what)
+            case admin.ListBans():
+                return list(self.server.bans), None
             case _:
                 assert_never(request)
         return None, None
@@ -193,6 +199,25 @@ class AdminService:
             table.state.check_seat(seat)
         if not await self._lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
+
+    async def _ban(self, kind: admin.BanKind, what: str) -> admin.BannedReport:
+        if len(self.server.bans) >= admin.MOST_BANS:
+            raise failure(FailureCode.TOO_MANY_BANS, most=admin.MOST_BANS)
+        try:
+            ban = await self.server.bans.add(kind, what)
+        except ValueError as error:
+            raise failure(FailureCode.BAD_REQUEST, reason=error) from error
+        if kind == "name":
+            self._lobby.chat.put_out(ban.what)
+        return admin.BannedReport(ban.what, self.server.connections.cut_banned())
+
+    async def _lift_ban(self, kind: admin.BanKind, what: str) -> None:
+        try:
+            lifted = await self.server.bans.lift(kind, what)
+        except ValueError as error:
+            raise failure(FailureCode.BAD_REQUEST, reason=error) from error
+        if not lifted:
+            raise failure(FailureCode.NO_SUCH_BAN, what=what)
 
     async def _restore(self, code: str) -> admin.StoredReport:
         table = await self._lobby.registry.restore_damaged(code)

@@ -14,7 +14,15 @@ from client.ui.texts.games import describe_points, describe_result
 from client.ui.texts.tables import describe_stage
 from client.ui.texts.times import clock_time, local_time
 from engine.view import Eyes
-from protocol.admin import ClientReport, NodeAnswer, SeatReport, StatusReport, StoredReport, TableReport
+from protocol.admin import (
+    BanReport,
+    ClientReport,
+    NodeAnswer,
+    SeatReport,
+    StatusReport,
+    StoredReport,
+    TableReport,
+)
 from protocol.messages import Evening, Stage, Standing
 from protocol.text import printable
 
@@ -23,7 +31,7 @@ def _table(
     heading: Sequence[str],
     rows: Sequence[Sequence[object]],
     none: str,
-    found: Sequence[TableReport | ClientReport] = (),
+    found: Sequence[TableReport | ClientReport | BanReport] = (),
 ) -> list[str]:
     """Return a heading and a line for each row, or one line that says that there are none.
 
@@ -193,6 +201,11 @@ def status_lines(status: StatusReport) -> list[str]:
         rows.append((_("damaged tables"), str(status.damaged)))
     rows += [(_("stopping"), stops), (_("logs from level"), status.log_level)]
     return columns(rows)
+
+
+def ban_lines(bans: Sequence[BanReport]) -> list[str]:
+    rows = [(printable(ban.what), local_time(ban.since)) for ban in bans]
+    return _table((_("BANNED"), _("SINCE")), rows, _("Nobody is banned."), bans)
 
 
 def node_lines(nodes: Sequence[NodeAnswer]) -> list[str]:

@@ -39,6 +39,7 @@ class RefusedFor(enum.StrEnum):
     LONG_REQUEST = "long-request"
     TOO_FAST = "too-fast"
     STOPPING = "stopping"
+    BANNED = "banned"
 
 
 class Sharing(Protocol):

@@ -14,6 +14,7 @@ from websockets.protocol import State
 
 from protocol.codes import FULL
 from server.config import Limits
+from server.limits.banned import BannedNetworks
 from server.limits.networks import Networks, shares
 from server.limits.turns import Turns
 from server.monitoring.logs import about
@@ -42,12 +43,13 @@ _SECONDS_FOR_OTHERS: Final = 5.0  # to end meanwhile: giving memory back takes u
 class ConnectionLimits:
     """Counts connections from the first byte on, and refuses those that are too many.
 
-    `pages` are the answers to plain HTTP, by path, and `site`, if there is one, has all others; `refused`
-    and `delayed` count for the metrics.
+    From a `banned` network, nothing is let in. `pages` are the answers to plain HTTP, by path, and `site`, if
+    there is one, has all others; `refused` and `delayed` count for the metrics.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, banned: BannedNetworks) -> None:
         self.limits = limits
+        self._banned = banned
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
         self.site: WatchedSite | None = None
         self._open: dict[SharingConnection, None] = {}
@@ -80,6 +82,8 @@ class ConnectionLimits:
             # A proxy's own connections are its clients', and counted for them as soon as it has named them.
             networks, most = networks[:1], self.limits.connections
             connection.proxies = None if proxies.header else proxies
+        elif self._refuse_banned(remote):
+            return False
         connection.network, connection.remote = transport, remote
         return self._count(connection, networks, most)
 
@@ -87,7 +91,27 @@ class ConnectionLimits:
         """Count a connection for the client that a trusted proxy names instead; answers as `admit` does."""
         self._uncount(connection)
         connection.remote, connection.forwarded, connection.proxies = remote, True, None
+        if self._refuse_banned(remote):
+            return False
         return self._count(connection, remote.counted_as, self.limits.connections_per_address)
+
+    def cut_banned(self) -> int:
+        """Cut the connections from networks that are banned by now; return how many there were."""
+        cut = [
+            each
+            for each in self._open
+            if each.remote.address in self._banned and (each.forwarded or each.proxies is None)
+        ]
+        for each in cut:
+            self._uncount(each)
+            each.network.abort()
+        return len(cut)
+
+    def _refuse_banned(self, remote: RemoteEnd) -> bool:
+        if remote.address not in self._banned:
+            return False
+        self.refused[RefusedFor.BANNED] += 1
+        return True
 
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
         """Call what reads a request or a PROXY header: a few in each turn of the loop, network by network."""

@@ -17,7 +17,7 @@ from server.cluster.messages import PersonElsewhere
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.tables.names import check_name, check_text
+from server.tables.names import alike, check_name, check_text
 from server.tables.online.people import PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
 from server.tables.owner import TableOwner
@@ -87,6 +87,12 @@ class LobbyChat:
         if self._people.remove(session) is not None:
             session.on_move = None
             self._begin_soon(session)
+
+    def put_out(self, name: str) -> None:
+        """End the presence of everybody under this name, or one that looks like it."""
+        for person in self._people:
+            if alike(person.name, name):
+                self.leave(person.session)
 
     def say(self, session: Session, text: str) -> None:
         """Send the session's chat message to everybody in the lobby; raises Refusal."""

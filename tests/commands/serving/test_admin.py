@@ -13,7 +13,7 @@ import pytest
 
 from engine.record import replayed
 from protocol.codes import Code
-from protocol.messages import Announced, Refused, Resume, Stopping
+from protocol.messages import Announced, OpenTable, Refused, Resume, Stopping
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.commands.serving.test_tables import damage, last_but_one_changed
 from tests.program import ran
@@ -104,6 +104,31 @@ async def test_what_the_host_does_reaches_players(data: Path) -> None:
         async with full_table(server.port, 2) as others:
             await told(data, "remove", others[0].code, "2")
             assert "nobody has seat 2 at table" in await complaint(data, "remove", others[0].code, "2")
+
+
+async def test_the_host_bans_and_lifts_bans(data: Path) -> None:
+    async with serving("--data", str(data)) as server:
+        assert await told(data, "bans") == "Nobody is banned.\n"
+        banned = "192.0.2.0/24 is banned, and 0 connections were closed.\n"
+        assert await told(data, "ban", "192.0.2.0/24") == banned
+        assert "2001:db8::/64 is banned" in await told(data, "ban", "2001:db8::1")
+        assert "Brutus is banned" in await told(data, "ban", "--name", "Brutus")
+        heading, *rows = (await told(data, "bans")).splitlines()
+        assert heading.split() == ["BANNED", "SINCE"]
+        assert [row.split()[0] for row in rows] == ["192.0.2.0/24", "2001:db8::/64", "Brutus"]
+        async with connected(server.port) as peer:
+            refused = await peer.refused(OpenTable, 2, "brutus")
+            assert refused.code == Code.NAME_BANNED
+            assert await told(data, "unban", "--name", "Brutus") == "Brutus is no longer banned.\n"
+            await peer.open(2, "Brutus")
+        assert "is not an address or a network" in await complaint(data, "ban", "192.0.2.7/24")
+        assert "192.0.2.7/32 is not banned" in await complaint(data, "unban", "192.0.2.7")
+        assert "not allowed with" in await complaint(data, "ban", "192.0.2.7", "--name", "Brutus")
+        kept = json.loads(await told(data, "bans", "--json"))
+        assert [(each["kind"], each["what"]) for each in kept] == [
+            ("network", "192.0.2.0/24"),
+            ("network", "2001:db8::/64"),
+        ]
 
 
 async def test_a_drained_server_without_clients_stops_now(data: Path) -> None:

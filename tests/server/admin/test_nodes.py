@@ -101,6 +101,19 @@ async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_p
         assert status["ok"]["stops_in"] > 0
 
 
+async def test_a_ban_reaches_all_servers(database: str, tmp_path: Path) -> None:
+    """Each keeps it for itself."""
+    async with two_nodes(database, tmp_path):
+        reports = await asked_all(tmp_path, "ban", kind="network", what="192.0.2.7")
+        assert [each["ok"]["what"] for each in reports] == ["192.0.2.7/32"] * 2
+        await answer(
+            tmp_path / "first", "of-nodes", ask={"do": "ban", "kind": "name", "what": "B"}, node="second"
+        )
+    for name, bans in zip(NAMES, (1, 2), strict=True):
+        async with node(database, tmp_path, name):
+            assert len(await answer(tmp_path / name, "bans")) == bans
+
+
 @pytest.mark.slow
 async def test_tables_are_closed_and_players_removed_wherever_they_are(database: str, tmp_path: Path) -> None:
     async with two_nodes(database, tmp_path) as (_, second), full_table(second.port, 2) as peers:

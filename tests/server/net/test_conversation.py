@@ -23,6 +23,7 @@ from protocol.limits import CLIENT_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Watch
 from server.app import Running, running
 from server.config import Config, Limits
+from server.limits.banned import BannedNetworks
 from server.net.access import AccessControl
 from server.net.addresses import UNKNOWN
 from server.net.connections import connection_limits as freeing
@@ -390,7 +391,7 @@ def test_a_flood_leaves_the_loop_time_for_all(loop_factory: Callable[[], asyncio
     flood = 200
 
     async def accepted_in_each_turn() -> list[int]:
-        connection_limits = ConnectionLimits(Limits())
+        connection_limits = ConnectionLimits(Limits(), BannedNetworks())
         with contextlib.ExitStack() as clients, listening_socket(Config()) as listener:
             for _ in range(flood):
                 clients.enter_context(socket.create_connection(listener.getsockname()))
@@ -415,7 +416,7 @@ def test_a_flood_leaves_the_loop_time_for_all(loop_factory: Callable[[], asyncio
 @pytest.mark.parametrize("header", [b"", b"PROXY TCP4 203.0.113.7 203.0.113.8 4711 7733\r\n"])
 async def test_requests_that_come_together_leave_the_loop_time_for_all_else(header: bytes) -> None:
     """In each turn of the loop only few are read: each costs as much as several messages."""
-    connection_limits = ConnectionLimits(Limits())
+    connection_limits = ConnectionLimits(Limits(), BannedNetworks())
     here = (ipaddress.ip_network("127.0.0.1"),)
     proxies = TrustedProxies(here, header=True) if header else TrustedProxies()
 
@@ -442,7 +443,7 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
 
 async def test_a_reader_that_adds_others_leaves_the_loop_its_time() -> None:
     """The first one to be read adds the others when nobody else waits, as a PROXY header's reader may."""
-    connection_limits, read = ConnectionLimits(Limits()), list[int]()
+    connection_limits, read = ConnectionLimits(Limits(), BannedNetworks()), list[int]()
 
     def add_others() -> None:
         for number in range(40):
@@ -459,7 +460,7 @@ async def test_a_reader_that_adds_others_leaves_the_loop_its_time() -> None:
 async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
     """Some are accepted before it has stopped listening, and could wait for long."""
     limits = Limits(hello_seconds=TIMEOUT * 5)
-    connection_limits = ConnectionLimits(limits)
+    connection_limits = ConnectionLimits(limits, BannedNetworks())
     with listening_socket(Config()) as listener:
         async with websocket_server(
             listener, AccessControl(None, None), connection_limits, AsyncMock(side_effect=AssertionError)
