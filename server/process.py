@@ -19,6 +19,7 @@ from server.config import Config
 from server.errors import HostError
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about, set_verbose
+from server.monitoring.systemd import ServiceManager
 from server.monitoring.tracing import traced_as_asked
 from server.net.access import AccessControl
 from server.net.addresses import websocket_urls
@@ -58,10 +59,17 @@ async def _serve(
     config: Config, started: Callable[[list[str]], None], read_again: Callable[[], Renewal]
 ) -> None:
     stop, renew = asyncio.Event(), asyncio.Event()
+    manager = ServiceManager()
+
+    async def tell_stop() -> None:
+        await stop.wait()
+        manager.stopping()
 
     def running(server: Running) -> None:
-        tasks.keep(lambda: _renew_on(renew, server, read_again), "renewing the configuration")
+        tasks.keep(lambda: _renew_on(renew, server, read_again, manager), "renewing the configuration")
+        tasks.start(tell_stop(), "telling the service manager")
         started(websocket_urls(config, server.port))
+        manager.ready(f"listening on port {server.port}")
 
     with _signals(stop, renew):
         async with Tasks() as tasks:
@@ -69,28 +77,35 @@ async def _serve(
             tasks.cancel()
 
 
-async def _renew_on(renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal]) -> None:
+async def _renew_on(
+    renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal], manager: ServiceManager
+) -> None:
     """Renew the server each time `renew` is set; what cannot be used is logged, and changes nothing."""
 
     def read() -> tuple[Renewal, AccessControl]:
         renewal = read_again()
         return renewal, AccessControl.of(renewal.config)
 
+    listening = f"listening on port {server.port}"
     while True:
         await renew.wait()
         renew.clear()
+        manager.reloading()
+        status = listening
         try:
             renewal, access = await _in_daemon_thread(read)
             server.renew(access)
             server.lobby.chat.open(on=renewal.config.lobby_chat)
+            set_verbose(on=renewal.verbose)
+            log.info("the configuration was reloaded", extra=about(waiting=len(renewal.waiting)))
+            if renewal.waiting:
+                options = ", ".join(renewal.waiting)
+                log.warning("these options change with the next start", extra=about(options=options))
         except HostError as error:
             log.error("the configuration was not reloaded", extra=about(reason=str(error)))  # noqa: TRY400 - one line says it
-            continue
-        set_verbose(on=renewal.verbose)
-        log.info("the configuration was reloaded", extra=about(waiting=len(renewal.waiting)))
-        if renewal.waiting:
-            options = ", ".join(renewal.waiting)
-            log.warning("these options change with the next start", extra=about(options=options))
+            status = f"{listening}; the last reload failed: {error}"
+        finally:
+            manager.ready(status)
 
 
 async def _in_daemon_thread(work: Callable[[], T]) -> T:

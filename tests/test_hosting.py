@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 import json
+import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import sys
+import time
 import tomllib
 from asyncio.subprocess import DEVNULL
 from pathlib import Path
@@ -74,6 +77,54 @@ async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
     options = [word.replace("%S", str(tmp_path)).replace("%d", str(tmp_path)) for word in options]
     async with serving(*options, *HERE) as server:
         assert "wss://" in server.announced[-1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+@pytest.mark.parametrize("abstract", [False, True])
+async def test_systemd_is_told_when_the_server_is_ready_reloads_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abstract: bool
+) -> None:
+    """As the unit's Type=notify asks for; a server that is not asked tells nobody."""
+    assert "Type=notify\n" in UNIT.read_text(encoding="utf-8")
+    name = f"palatinus-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
+    file = tmp_path / "serve.toml"
+    file.write_text("verbose = true\n")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"\0{name}" if abstract else name)
+        manager.setblocking(False)
+
+        async def told() -> dict[str, str]:
+            async with asyncio.timeout(TIMEOUT):
+                message = await asyncio.get_running_loop().sock_recv(manager, 4096)
+            return dict(line.split("=", 1) for line in message.decode().split("\n"))
+
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}" if abstract else name)
+        async with serving("--config", str(file), "--memory") as server:
+            listening = {"READY": "1", "STATUS": f"listening on port {server.port}"}
+            assert await told() == listening
+            asked = time.monotonic_ns() // 1000
+            server.process.send_signal(signal.SIGHUP)
+            reloading = await told()
+            assert reloading["RELOADING"] == "1"
+            assert int(reloading["MONOTONIC_USEC"]) >= asked
+            assert await told() == listening
+            file.write_text('port = "x"\nhost = 1\n')
+            server.process.send_signal(signal.SIGHUP)
+            assert (await told())["RELOADING"] == "1"
+            failed = await told()
+            assert failed["READY"] == "1"
+            assert "the last reload failed" in failed["STATUS"]
+            server.process.terminate()
+            assert await told() == {"STOPPING": "1", "STATUS": "stopping"}
+            assert (await server.ended())[0] == 0
+
+
+async def test_a_service_manager_that_does_not_listen_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "nothing"))
+    async with serving("--memory") as server, connected(server.port) as peer:
+        await peer.open(2)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
