@@ -241,6 +241,7 @@ class Config:
     durable: Durable = "normal"  # full: a move is on the disk before anyone sees it
     records: Path | None = None  # a folder for the records of finished games
     most_records: int | None = None  # there; if there are more, the oldest go. None keeps all
+    records_days: int | None = None  # for which they are kept; None keeps them for ever
     tls_cert: Path | None = None
     tls_key: Path | None = None
     password: str | None = field(default=None, repr=False)  # clients must know it; None lets anyone connect

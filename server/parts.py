@@ -79,7 +79,14 @@ class Running:
         self.shared: SharedTables | None = None  # with the servers that use the same journal
         self._records: Records | None = None
         if config.records is not None:
-            self._records = Records(config.records, config.most_records, self.journal, tasks, config.timers())
+            self._records = Records(
+                config.records,
+                config.most_records,
+                self.journal,
+                tasks,
+                config.timers(),
+                days=config.records_days,
+            )
             self.ends.callback(self._records.close)
             self.write_missing_records()
         self._warn_daily()

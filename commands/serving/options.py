@@ -22,7 +22,7 @@ from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, option_helps, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
-from server.config import Network
+from server.config import Limits, Network
 from server.refusal import Refusal
 from server.tables.names import check_name
 
@@ -140,6 +140,9 @@ class ServeOptions:
     durable: Literal["normal", "full"] = "normal"
     records: Folder | None = None
     history: bool | None = None
+    records_kept: int | None = None
+    records_days: Annotated[int, "DAYS", arguments.positive] | None = None
+    archive: int = Limits().archived_tables
     database: Url | None = None
     node: Name | None = None
     address: Url | None = None

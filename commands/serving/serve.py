@@ -58,9 +58,11 @@ def check_options(chosen: options.ServeOptions) -> None:
 def server_config(chosen: options.ServeOptions) -> Config:
     """Return the configuration; raises WrongUse if a password cannot be read."""
     data = None if chosen.memory else chosen.data
-    records, most_records = chosen.records, None
+    records, most_records = chosen.records, chosen.records_kept
     if records is None and data is not None and chosen.history is not False:
-        records, most_records = data / "records", MOST_KEPT
+        records, most_records = data / "records", chosen.records_kept or MOST_KEPT
+    if records is None and (chosen.records_kept or chosen.records_days):
+        raise WrongUse(_("no records are kept, so --records-kept and --records-days have no effect"))
     config = Config(
         host=chosen.host,
         port=chosen.port,
@@ -72,6 +74,7 @@ def server_config(chosen: options.ServeOptions) -> Config:
         durable=chosen.durable,
         records=records,
         most_records=most_records,
+        records_days=chosen.records_days,
         tls_cert=chosen.tls_cert,
         tls_key=chosen.tls_key,
         trusted_proxies=tuple(chosen.trust_proxy or ()),
@@ -142,6 +145,7 @@ def _limits(chosen: options.ServeOptions) -> Limits:
         chat_per_address=round(more * usual.chat_per_address),
         pages_per_address=round(more * usual.pages_per_address),
         bots_cpu=chosen.bots_cpu,
+        archived_tables=chosen.archive,
         chat_in_lobby_per_address=round(more * usual.chat_in_lobby_per_address),
         lobby_names_per_address=round(more * usual.lobby_names_per_address),
     )

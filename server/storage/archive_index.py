@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass
+from typing import Final
 
 from server.limits.networks import networks_in, shares
+
+_MOST_AT_ONCE: Final = 20  # are removed: choosing each takes up to a millisecond, in which nobody plays
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ class ArchiveIndex:
         after = ArchiveIndex(self._share)
         after._games, after._by_network = self._games.copy(), self._by_network.copy()
         after.add(code, game)
-        while len(after._games) > most:
+        # More only after the limit was lowered: then the archive shrinks with each game that comes.
+        while len(after._games) > most and len(gone) < _MOST_AT_ONCE:
             gone.append(after.least_worth())
             after.discard(gone[-1])
         return gone

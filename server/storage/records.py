@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,10 @@ from server.storage.journal import Journal
 log = logging.getLogger(__name__)
 
 MOST_KEPT: Final = 10_000  # records, of some 2 KiB each, where nobody has chosen how many
-_NAME: Final = re.compile(r"\d{8}-\d{6}-[A-Z]{4,8}\.txt")
+_NAME: Final = re.compile(r"(\d{8}-\d{6})-[A-Z]{4,8}\.txt")
+_EVENING: Final = re.compile(r"evening-(\d{8}-\d{6})\.json")
+_TIME: Final = "%Y%m%d-%H%M%S"
+_DAY: Final = 86_400  # seconds
 RETRY_SECONDS: Final = 10.0
 _MOST_WAITING: Final = 1000  # records, of 2 KiB each; the journal keeps those beyond for the next start
 
@@ -48,7 +52,7 @@ class EveningRecord(Struct, frozen=True):
 
 
 def evening_name(opened: int) -> str:
-    return f"evening-{datetime.fromtimestamp(opened, UTC):%Y%m%d-%H%M%S}.json"
+    return f"evening-{datetime.fromtimestamp(opened, UTC):{_TIME}}.json"
 
 
 def write_evening(path: Path, record: EveningRecord) -> None:
@@ -61,14 +65,21 @@ class Records:
 
     The journal says whose record is due, from a game's last move until the record is written. What fails is
     tried again, and at the next start: a failure is logged and harms nobody. The folder keeps the latest
-    `most` records, if that is not None.
+    `most` records, and those of the last `days`, as far as these are not None.
     """
 
     def __init__(
-        self, folder: Path, most: int | None, journal: Journal, tasks: Tasks, timers: Timers
+        self,
+        folder: Path,
+        most: int | None,
+        journal: Journal,
+        tasks: Tasks,
+        timers: Timers,
+        *,
+        days: int | None = None,
     ) -> None:
         self._folder = folder
-        self._most = most
+        self._most, self._days = most, days
         self._journal = journal
         self._tasks = tasks
         self._timers = timers
@@ -76,7 +87,10 @@ class Records:
         self._writing = asyncio.Lock()
         self._failures = RepeatedFailure()
         self._retry: Timer | None = None
+        self._next_look: Timer | None = None  # at how old the records are
         self._closed = False
+        if days is not None:
+            self._tasks.start(self._remove_old(days), "removing old records")
 
     def game_over(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> None:
         """Write the record of a game that ended at this time, in seconds since 1970."""
@@ -96,8 +110,21 @@ class Records:
     def close(self) -> None:
         """Write nothing more after what is being written; the journal knows what is missing."""
         self._closed = True
-        if self._retry is not None:
-            self._retry.cancel()
+        for timer in (self._retry, self._next_look):
+            if timer is not None:
+                timer.cancel()
+
+    async def _remove_old(self, days: int) -> None:
+        """Remove records older than so many days, now and once a day."""
+        try:
+            await asyncio.to_thread(remove_older, self._folder, days)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            log.warning("old records cannot be removed", extra=about(path=str(self._folder), reason=reason))
+        if not self._closed:
+            self._next_look = self._timers.call_later(
+                _DAY, lambda: self._tasks.start(self._remove_old(days), "removing old records")
+            )
 
     async def _write_from_journal(self, code: str, ended: int) -> None:
         entries = await self._journal.entries(code)
@@ -155,7 +182,7 @@ class Records:
 
 def record_name(code: str, ended: float) -> str:
     """Return the name of the record of a game that ended at this time, in seconds since 1970."""
-    return f"{datetime.fromtimestamp(ended, UTC):%Y%m%d-%H%M%S}-{code}.txt"
+    return f"{datetime.fromtimestamp(ended, UTC):{_TIME}}-{code}.txt"
 
 
 def write_record(path: Path, text: str, most: int | None) -> None:
@@ -166,6 +193,15 @@ def write_record(path: Path, text: str, most: int | None) -> None:
         names = sorted(each.name for each in path.parent.iterdir() if _NAME.fullmatch(each.name))
         for name in names[:-most]:
             (path.parent / name).unlink(missing_ok=True)
+
+
+def remove_older(folder: Path, days: int) -> None:
+    """Remove the records of games that ended, and of evenings that were opened, more than `days` days ago."""
+    oldest = f"{datetime.fromtimestamp(max(0, int(time.time()) - days * _DAY), UTC):{_TIME}}"
+    for path in folder.iterdir():
+        found = _NAME.fullmatch(path.name) or _EVENING.fullmatch(path.name)
+        if found and found[1] < oldest:
+            path.unlink(missing_ok=True)
 
 
 def _write(path: Path, content: bytes) -> None:

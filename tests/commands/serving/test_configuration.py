@@ -17,7 +17,7 @@ from client.network.connection import open_connection
 from commands.parsing import Parser
 from commands.serving import options
 from commands.serving.notices import postman
-from commands.serving.serve import add_serve
+from commands.serving.serve import add_serve, server_config
 from server.net.postman import NoticePostman, SmtpServer
 from tests.cases import cases
 from tests.conftest import Complain, Run
@@ -121,6 +121,19 @@ def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path
     assert chosen(["--memory"], 'data = "here"', tmp_path).data is None
     assert chosen(["--no-memory"], 'data = "here"', tmp_path).data == tmp_path / "here"
     assert chosen([], 'memory = false\ndata = "here"', tmp_path).memory is False
+
+
+def test_how_much_is_kept_can_be_chosen(tmp_path: Path) -> None:
+    """Of a folder that nobody has named, the latest records; of one that somebody has, all."""
+    for words, most, days in (
+        ([], 10_000, None),
+        (["--records", "there"], None, None),
+        (["--records", "there", "--records-kept", "5"], 5, None),
+        (["--records-kept", "5", "--records-days", "30"], 5, 30),
+    ):
+        config = server_config(chosen(words, "archive = 300", tmp_path))
+        assert (config.most_records, config.records_days) == (most, days)
+        assert config.limits.archived_tables == 300
 
 
 def test_records_that_are_not_to_be_kept_are_written_nowhere(tmp_path: Path) -> None:

@@ -82,6 +82,21 @@ def test_games_of_many_networks_do_not_displace_those_of_others() -> None:
     assert len(index.codes) == 20
 
 
+def test_an_archive_whose_limit_was_lowered_shrinks_step_by_step() -> None:
+    """Choosing thousands of games to remove would keep the whole server waiting."""
+    index = ArchiveIndex(share=100)
+    for number in range(200):
+        index.add(f"old {number}", ArchivedGame(str(number), played=True))
+    for number in range(20):
+        newest = ArchivedGame("new", played=True)
+        displaced = index.displaced_by(f"new {number}", newest, most=50)
+        assert len(displaced) <= 20
+        index.add(f"new {number}", newest)
+        for code in displaced:
+            index.discard(code)
+    assert len(index.codes) == 50
+
+
 def test_pseudonyms_tell_which_networks_are_the_same() -> None:
     origins = Origins()
     one, other = networks_in(origins.of(of_one_48(1))), networks_in(origins.of(of_one_48(2)))

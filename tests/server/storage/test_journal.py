@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
@@ -31,7 +32,7 @@ from server.storage.entries import EndedByHost, Entry, Opened, Played, Taken, en
 from server.storage.journal import NoJournal
 from server.storage.operations import insert, records_due
 from server.storage.records import RETRY_SECONDS as RECORD_RETRY_SECONDS
-from server.storage.records import Records, write_record
+from server.storage.records import Records, evening_name, record_name, remove_older, write_record
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, connect, open_journal
@@ -406,6 +407,41 @@ async def test_a_record_that_fails_keeps_no_other_from_being_written(
             records.game_over(code, (), ("Anna", "Bruno"), ended)
     assert written == ["19700101-000000-NEXT.txt"]
     assert caplog.text.count("the record could not be written") == 2
+
+
+async def test_old_records_are_removed_at_the_start_and_daily(tmp_path: Path) -> None:
+    """And results of evenings; what is no record stays."""
+    clock, old, kept = ManualClock(), time.time() - 31 * 86_400, time.time() - 29 * 86_400
+
+    def write(seconds: float) -> None:
+        for name in (record_name("ONCE", seconds), evening_name(int(seconds))):
+            (tmp_path / name).write_text("")
+
+    def names() -> set[str]:
+        return {path.name for path in tmp_path.iterdir()}
+
+    (tmp_path / "mine.txt").write_text("")
+    write(old)
+    write(kept)
+    left = {record_name("ONCE", kept), evening_name(int(kept)), "mine.txt"}
+    async with Tasks() as tasks:
+        records = Records(tmp_path, None, NoJournal(), tasks, clock, days=30)
+        await eventually(lambda: names() == left and bool(clock.waiting))
+        write(old)
+        clock.advance(86_399)
+        assert names() > left
+        clock.advance(2)
+        await eventually(lambda: names() == left and bool(clock.waiting))
+        records.close()
+        write(old)
+        clock.advance(2 * 86_400)
+    assert names() > left
+
+
+def test_records_can_be_kept_for_longer_than_there_were_computers(tmp_path: Path) -> None:
+    (tmp_path / record_name("ONCE", 1)).write_text("")
+    remove_older(tmp_path, 10**400)
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_the_latest_records_are_kept(tmp_path: Path) -> None:
