@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,14 @@ import tempfile
 import time
 import zipfile
 from email.parser import HeaderParser
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
-EXTRAS: Final = "cluster,fast,ssh"
 _PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 _GLIBC: Final = (17, 24, 26, 27, 28, 31, 34, 35, 36)  # 2.36 is Debian 12's
+# Where they link to each other, they find each other; a browser shows the pictures.
+_GUIDES: Final = ("README.md", "docs/*.md", "docs/*.json", "docs/pictures/*.svg", "docs/examples/**/*")
 _MAINTAINER: Final = "Palatinus <palatinus@example.org>"
 
 # -P: neither /usr/bin nor the current folder may stand in for a package. The program's processes find the
@@ -52,13 +55,14 @@ _SCRIPTS: Final = {
 py3compile -p palatinus /usr/lib/palatinus
 if [ -d /run/systemd/system ]; then
     systemctl daemon-reload || true  # a service that does not start keeps nobody from installing this
-    systemctl try-restart palatinus || true  # after an upgrade; all games go on
+    deb-systemd-invoke try-restart palatinus.service || true  # after an upgrade; all games go on
 fi
 """,
     "prerm": """\
 py3clean -p palatinus
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    systemctl disable --now palatinus || true
+    deb-systemd-invoke stop palatinus.service || true
+    deb-systemd-invoke disable palatinus.service || true
 fi
 """,
     "postrm": """\
@@ -70,6 +74,8 @@ if [ "$1" = purge ]; then
 fi
 """,
 }
+_LICENCE: Final = re.compile(r"(?i)(licen[cs]e|copying|copyright|notice)")
+_NOTICE: Final = re.compile(r"(?im)^[ \t*]*(copyright (?:\(c\)|©|\d{4}).*)$")
 _MANUAL: Final = """
 from argparse_manpage.manpage import Manpage
 from palatinus import build_parser
@@ -81,14 +87,17 @@ print(page)
 """
 
 
-def build_package(wheel: Path, source: Path, to: Path) -> Path:
-    """Build the package into this folder and return its file; two builds of a wheel are equal."""
+def build_package(wheel: Path, source: Path, to: Path, lock: Path) -> Path:
+    """Build the package into this folder and return its file; two builds of a wheel are equal.
+
+    It contains the packages that the lock names.
+    """
     architecture = _output("dpkg", "--print-architecture").strip()
     version = wheel.name.split("-")[1]
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder, "palatinus")
         packages = top / "usr/lib/palatinus"
-        _unpack_wheels(wheel, packages)
+        _unpack_wheels(wheel, lock, packages)
         _write(top / "usr/bin/palatinus", _PROGRAM, mode=0o755)
         _write_generated(top, packages)
         unit = (source / "docs/examples/palatinus.service").read_text(encoding="utf-8")
@@ -100,6 +109,9 @@ def build_package(wheel: Path, source: Path, to: Path) -> Path:
         change = f"palatinus ({version}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz in this folder.\n"
         change += f"\n -- {_MAINTAINER}  {date}\n"
         _write(documents / "changelog.gz", change)
+        for guide in _GUIDES:
+            for file in filter(Path.is_file, source.glob(guide)):
+                _write(documents / file.relative_to(source), file.read_text(encoding="utf-8"))
         _write(documents / "CHANGELOG.md.gz", (source / "CHANGELOG.md").read_text(encoding="utf-8"))
         size = sum(file.stat().st_size for file in top.rglob("*") if file.is_file()) // 1024
         control = _CONTROL.format(
@@ -113,16 +125,16 @@ def build_package(wheel: Path, source: Path, to: Path) -> Path:
     return package
 
 
-def _unpack_wheels(wheel: Path, to: Path) -> None:
-    """Unpack the wheel and those it needs, for each Python; their compiled modules differ in name."""
+def _unpack_wheels(wheel: Path, lock: Path, to: Path) -> None:
+    """Unpack the wheel and those of the lock, for each Python; their compiled modules differ in name."""
     machine = os.uname().machine
     platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in _GLIBC]
     with tempfile.TemporaryDirectory() as wheels:
         for python in _PYTHONS:
-            pip = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:"]
+            pip = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "--no-deps"]
             what = [f"--python-version={python}", f"--platform=manylinux2014_{machine}", *platforms]
-            subprocess.run([*pip, *what, "-d", wheels, f"{wheel}[{EXTRAS}]"], check=True)
-        for each in sorted(Path(wheels).iterdir()):
+            subprocess.run([*pip, *what, "-d", wheels, "--require-hashes", "-r", lock], check=True)
+        for each in [wheel, *sorted(Path(wheels).iterdir())]:
             zipfile.ZipFile(each).extractall(to)
     shutil.rmtree(to / "bin", ignore_errors=True)
     _output("strip", "--strip-unneeded", *map(str, to.rglob("*.so*")))
@@ -155,8 +167,11 @@ def _output(*command: str, path: Path | None = None) -> str:
 
 def _licences(packages: Path) -> str:
     """Return what the packages say of their licences."""
+    year = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])).tm_year
     lines = [
-        "Palatinus has no licence yet. The packages in /usr/lib/palatinus, with their licences' texts:",
+        f"Copyright {year} the authors of Palatinus. It has no licence yet, so all rights are reserved.",
+        "",
+        "The packages in /usr/lib/palatinus, with their licences' texts and their authors:",
         "",
     ]
     for file in sorted(packages.glob("*.dist-info/METADATA")):
@@ -165,6 +180,9 @@ def _licences(packages: Path) -> str:
         licence = about["License-Expression"] or about["License"] or next(classified, "none yet")
         licence = licence.splitlines()[0].rpartition(" :: ")[2]
         lines.append(f"{about['Name']} {about['Version']}: {licence}; {file.parent.name}")
+        texts = sorted(each for each in file.parent.rglob("*") if _LICENCE.match(each.name))
+        notices = (_NOTICE.findall(each.read_text(encoding="utf-8")) for each in texts)
+        lines += [f"    {notice.strip()}" for notice in dict.fromkeys(chain.from_iterable(notices))]
     lines.append("The texts of the GPL and the LGPL are in /usr/share/common-licenses/GPL-2 and LGPL-2.1.")
     return "\n".join(lines) + "\n"
 

@@ -7,22 +7,23 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import tempfile
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 from PyInstaller.archive.readers import CArchiveReader
 
 import build_debian
+from build_lock import LOCKS
 
 _ROOT: Final = Path(__file__).parent
-_EXTRAS: Final = "ssh,cluster"  # in a single file, besides what is always installed
 _PYTHON: Final = f"python{sysconfig.get_python_version()}"
 # What is imported by name, or only in processes of its own, PyInstaller does not find.
 _FOLDERS: Final = ("commands", "server", "client", "engine", "protocol", "discovery", "salvage")
@@ -73,6 +74,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         parser.error(f"{folder} is not empty")
+    if other := _tools_that_differ():
+        locked = LOCKS.relative_to(_ROOT) / "release.txt"
+        parser.error(f"install {locked} with --require-hashes first: other versions are here of {other}")
     os.environ.setdefault("SOURCE_DATE_EPOCH", _run("git", "log", "-1", "--format=%ct").strip())
     os.environ["PYTHONHASHSEED"] = "1"  # PyInstaller's archives depend on it
     with tempfile.TemporaryDirectory() as work:
@@ -81,27 +85,41 @@ def main() -> None:
     (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
 
 
+def _tools_that_differ() -> str:
+    """Return the names of the tools that are installed in another version than the lock's."""
+    lock = (LOCKS / "release.txt").read_text(encoding="utf-8")
+    found = []
+    for name, locked in re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE):
+        try:
+            if version(name) != locked:
+                found.append(name)
+        except PackageNotFoundError:  # of another system; a tool that needs it says so
+            continue
+    return ", ".join(found)
+
+
 def _make(folder: Path, work: Path) -> None:
     source, environment = work / "source", work / "environment"
+    locks = source / LOCKS.name
     _run("git", "archive", "--output", work / "source.tar", "HEAD")
     with tarfile.open(work / "source.tar") as commit:
         commit.extractall(source, filter="data")
-    _tool("build", "--outdir", folder, source)
+    _tool("build", "--no-isolation", "--outdir", folder, source)  # with the lock's setuptools
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     _repack(sdist)
     _tool("twine", "check", "--strict", sdist, wheel)
     _tool("check_wheel_contents", wheel)
 
     _tool("venv", "--without-pip", environment)
-    _install(environment, str(wheel))
+    _install(environment, locks / "wheel.txt", wheel)
     _write_bill(wheel, _bill(environment, source))
-    _install(environment, f"{wheel}[{_EXTRAS}]")
+    _install(environment, locks / "single-file.txt")
     bill = _bill(environment, source)
     name = f"{sdist.name.removesuffix('.tar.gz')}-{sysconfig.get_platform()}"
     zipapp, executable = folder / f"{name}-{_PYTHON}.pyz", folder / name
     _make_zipapp(zipapp, environment)
     _write_bill(zipapp, bill)
-    _make_executable(executable, environment, work)
+    _make_executable(executable, environment, work, locks / "executable.txt")
     bill["components"] += _python_itself(executable)
     _write_bill(executable, bill)
 
@@ -109,8 +127,8 @@ def _make(folder: Path, work: Path) -> None:
         print("dpkg-deb or strip is missing, so there will be no Debian package.", file=sys.stderr)
         return
     _tool("venv", "--without-pip", environment := work / "debian")
-    _install(environment, f"{wheel}[{build_debian.EXTRAS}]")
-    _write_bill(build_debian.build_package(wheel, source, folder), _bill(environment, source))
+    _install(environment, lock := locks / "program.txt", wheel)
+    _write_bill(build_debian.build_package(wheel, source, folder, lock), _bill(environment, source))
 
 
 def _repack(sdist: Path) -> None:
@@ -127,8 +145,12 @@ def _repack(sdist: Path) -> None:
     sdist.write_bytes(packed.getvalue())
 
 
-def _install(environment: Path, requirement: str) -> None:
-    _tool("pip", "--python", environment / "bin/python", "install", "--quiet", "--no-compile", requirement)
+def _install(environment: Path, lock: Path, wheel: Path | None = None) -> None:
+    """Install what the lock names, and the wheel; a file with another hash ends the build."""
+    pip = ("pip", "--python", environment / "bin/python", "install", "--quiet", "--no-compile", "--no-deps")
+    _tool(*pip, "--require-hashes", "--requirement", lock)
+    if wheel is not None:
+        _tool(*pip, "--no-index", wheel)
     for name in ("direct_url.json", "RECORD"):  # they depend on where this is
         for file in _packages(environment).glob(f"*.dist-info/{name}"):
             file.unlink()
@@ -148,12 +170,12 @@ def _make_zipapp(zipapp: Path, environment: Path) -> None:
     )
 
 
-def _make_executable(executable: Path, environment: Path, work: Path) -> None:
+def _make_executable(executable: Path, environment: Path, work: Path, lock: Path) -> None:
     (program := work / "program.py").write_text(_PROGRAM, encoding="utf-8")
     compiled = {file.name.partition(".")[0] for file in _packages(environment).glob("*__mypyc.*")}
     installed = [each.name.partition("-")[0] for each in _packages(environment).glob("*.dist-info")]
     # In an environment without the other tools: it would take their packages for optional ones of ours.
-    _install(environment, f"pyinstaller=={version('pyinstaller')}")
+    _install(environment, lock)
     os.environ["PYTHONPATH"] = str(_packages(environment) / "_palatinus")
     _run(
         *(environment / "bin/python", "-P", "-m", "PyInstaller", "--onefile", "--log-level", "ERROR"),

@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
+import tomllib
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +16,10 @@ from pathlib import Path
 import pexpect
 import psutil
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from build_lock import LOCKS, needed
 from client.network.connection import open_connection
 from protocol.messages import NEW, OpenTable, SeatBot
 from tests.commands.guests.visitor import visiting
@@ -26,12 +31,69 @@ SECONDS = 300.0
 FOREIGN = ("server", "client", "engine")
 
 
+def test_the_locks_have_what_the_project_needs_and_nothing_without_a_hash() -> None:
+    """If a requirement has changed since, `python -m build_lock` makes them again."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = needed(project)
+    assert {f"{name}.txt" for name in wanted} == {file.name for file in LOCKS.iterdir()}
+    versions: dict[str, set[str]] = {}
+    for name, (_, requirements) in wanted.items():
+        lock = (LOCKS / f"{name}.txt").read_text(encoding="utf-8")
+        assert "://" not in lock  # an index is for whoever installs to choose
+        blocks = re.split(r"\n(?=\S)", lock)[1:]
+        assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+        locked = {canonicalize_name(block.partition("==")[0]): block.split()[0] for block in blocks}
+        for package, found in locked.items():
+            versions.setdefault(package, set()).add(found)
+        for requirement in map(Requirement, requirements):
+            chosen = locked[canonicalize_name(requirement.name)].partition("==")[2]
+            assert requirement.specifier.contains(chosen), requirement
+    for shared in ("msgpack", "asyncssh", "pyinstaller"):
+        assert len(versions[canonicalize_name(shared)]) == 1
+
+
+def test_the_container_downloads_only_what_is_locked() -> None:
+    """As the builds of releases do, which refuse everything else themselves."""
+    text = (ROOT / "docs/examples/Containerfile").read_text(encoding="utf-8")
+    for command in re.findall(r"pip (?:install|wheel) [^&\n]*", text):
+        assert "--require-hashes" in command or "--no-index" in command, command
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no OpenSSH here")
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_release_is_signed_and_verified_as_documented(tmp_path: Path, changed: bool) -> None:
+    """Whoever changes a file has to change the sums, and cannot sign them."""
+    text = (ROOT / "docs/releases.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    verify, sign = (block for block in blocks if "ssh-keygen -Y" in block)
+    (dist := tmp_path / "dist").mkdir()
+
+    def run(script: str, *, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "-ec", script], cwd=tmp_path, capture_output=True, text=True, check=check
+        )
+
+    run("ssh-keygen -q -t ed25519 -N '' -f release-key")
+    file = dist / "palatinus-1.0.0.tar.gz"
+    file.write_bytes(b"content")
+    (dist / "SHA256SUMS").write_text(f"{hashlib.sha256(b'content').hexdigest()}  {file.name}\n")
+    run(sign)
+    if changed:
+        file.write_bytes(b"other")
+        (dist / "SHA256SUMS").write_text(f"{hashlib.sha256(b'other').hexdigest()}  {file.name}\n")
+    for name in ("SHA256SUMS", "SHA256SUMS.sig", file.name):
+        shutil.copy(dist / name, tmp_path)
+    found = run(verify, check=False)
+    assert (found.returncode == 0) is not changed, found.stderr
+    assert ("Good" in found.stdout) is not changed
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # it installs and compiles
 async def test_everything_works_from_each_artefact(tmp_path: Path, database: str) -> None:
     tools = ("argparse_manpage", "build", "check_wheel_contents", "cyclonedx_py", "PyInstaller", "shiv")
     for tool in (*tools, "twine"):
-        pytest.importorskip(tool, reason="the tools are missing: pip install -e '.[release]'")
+        pytest.importorskip(tool, reason="the tools are missing: pip install -r locks/release.txt")
     folder = tmp_path / "release"
     await output([sys.executable, str(ROOT / "build_release.py"), str(folder)])
 
@@ -49,7 +111,9 @@ async def test_everything_works_from_each_artefact(tmp_path: Path, database: str
     if shutil.which("lintian"):
         for package in folder.glob("*.deb"):
             await output(["lintian", "--allow-root", "--fail-on", "error", str(package)])
-            assert "CHANGELOG.md.gz" in await output(["dpkg-deb", "--contents", str(package)])
+            contents = await output(["dpkg-deb", "--contents", str(package)])
+            for file in ("CHANGELOG.md.gz", "docs/public-server.md", "docs/examples/Containerfile"):
+                assert f"/usr/share/doc/palatinus/{file}" in contents
 
     (wheel,), (zipapp,) = folder.glob("*.whl"), folder.glob("*.pyz")
     executable = zipapp.with_name(zipapp.name.partition("-python")[0])

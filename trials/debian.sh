@@ -27,13 +27,15 @@ palatinus arena greedy random --games 4 --cores 2 --no-times
 [ "$(systemctl is-enabled palatinus)" = disabled ]
 [ "$(systemctl is-active palatinus)" = inactive ]
 
-systemctl enable --now palatinus
-timeout 30 bash -c 'until : </dev/tcp/127.0.0.1/7733; do sleep 0.5; done' 2>/dev/null
+systemctl enable --now palatinus # which ends when the server listens
+: </dev/tcp/127.0.0.1/7733
+systemctl status palatinus | grep 'Status: "listening on port 7733"'
 play citizen 1
 [ "$(stat -c %a /var/lib/private/palatinus)" = 700 ]
 [ "$(ps -o user= -C palatinus)" != root ]
 palatinus admin --data /var/lib/palatinus status
 systemctl reload palatinus
+[ -e /usr/share/doc/palatinus/docs/public-server.md ]
 
 play search:1000 12 >/tmp/games & games=$!
 until palatinus admin --data /var/lib/palatinus tables | grep -q .; do sleep 0.2; done

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 git clone -q "$(dirname "$0")/.." "$work/clone"
 cd "$work/clone"
 
-python3.11 -m venv .venv && .venv/bin/pip install -q -e '.[release,test]'
+python3.11 -m venv .venv && .venv/bin/pip install -q --require-hashes -r locks/release.txt && .venv/bin/pip install -q -e '.[test]'
 .venv/bin/python -m build_release "$release"
 (cd "$release" && sha256sum --quiet --check SHA256SUMS)
 .venv/bin/pip download -q --only-binary=:all: -d "$work/wheels" "$release"/*.whl
