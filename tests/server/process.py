@@ -51,6 +51,11 @@ class ServerProcess:
     def runs(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     async def start(self, source: Path = TODAY) -> None:
         """Start it, and wait until it accepts connections; raises RuntimeError if it ends before."""
         self.starts += 1
