@@ -35,7 +35,7 @@ from protocol.admin import ListLiveTables, ShowStatus, StatusReport, TableReport
 from server.admin.client import ask
 from server.admin.endpoint import SOCKET_NAME
 from server.storage.sqlite.journal_file import FILE_NAME
-from tests.server.peer import Peer, connected, http_get
+from tests.server.peer import Peer, connected, exchange
 from tests.server.playing import game, play_on
 from tests.server.process import TODAY, ServerProcess
 from tests.server.web.viewer import viewer
@@ -110,7 +110,7 @@ class Soak:
         """Start the server, play for so long, look at it regularly, and judge it."""
         async with self.server:
             await self.server.start(self._program)
-            await http_get(self.server.port, "/")  # which loads what draws pages
+            await exchange(self.server.port, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")  # loads what draws
             idle = await self._look(0)
             self._began = time.monotonic()
             async with asyncio.TaskGroup() as players:
@@ -153,8 +153,9 @@ class Soak:
             peers[seat] = await self._come_back(stack, peers[seat])
             await play_on(peers, chooser)
             for path in ("/", "/tv", "/metrics"):
-                status, _ = await http_get(port, path)
-                self.counts[f"page {status}"] += 1
+                answer = await exchange(port, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+                # Pages may have a part of the processor only; on a busy machine one may come too late.
+                self.counts[f"pages {answer[9:12].decode() or 'too late'}"] += 1
             self.counts["played"] += 1
             self.counts["moves"] += peers[0].seq
 
