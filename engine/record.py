@@ -28,7 +28,7 @@ _LAID, _RANDOM = "laid", "random"
 _DRAWN, _CHOSEN = "drawn", "chosen"
 _POINTS: Final = re.compile(r"^ *result +[0-4] +points +(\d{1,3}) ", re.MULTILINE)
 _WINNERS: Final = re.compile(r"^ *winners((?: +[0-4])+) *\r?$", re.MULTILINE)
-_NAMED: Final = re.compile(r"^ *# seat ([0-4]) is (.+?) *\r?$", re.MULTILINE)
+_NAMED: Final = re.compile(r" *# seat ([0-4]) is (.+)")
 
 
 def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
@@ -65,7 +65,10 @@ def outcome_in(text: str) -> RecordedResult | None:
 
 def names_in(text: str) -> dict[int, str]:
     """Return the players' names by seat from the comments in the record `text`: strangers wrote them."""
-    return {int(seat): name for seat, name in _NAMED.findall(text)}
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    # No line of a record is longer. The end is stripped apart: in a pattern, it takes quadratic time to find.
+    found = (_NAMED.fullmatch(line.rstrip(" ")) for line in lines if len(line) <= LINE_LENGTH)
+    return {int(named[1]): named[2] for named in found if named is not None}
 
 
 def replayed(text: str) -> Game:
