@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from salvage.page_scan import Value, rows_in
 from server.errors import JournalError
@@ -44,6 +44,20 @@ from server.storage.stored_tables import (
     set_aside_from,
 )
 
+# Of rows with the ends of chains; a table that was shortened hundreds of times needs half as many. In a file
+# made so that everything fits everything, they would have no end.
+_MOST_COMPARISONS: Final = 20_000_000
+
+_Chain: TypeAlias = "tuple[_Chain, Row] | None"  # its last row, and those before it
+
+
+def _rows_of(chain: _Chain) -> list[Row]:
+    rows = []
+    while chain is not None:
+        chain, row = chain
+        rows.append(row)
+    return rows[::-1]
+
 
 @dataclass(slots=True)
 class Traces:
@@ -56,6 +70,7 @@ class Traces:
     set_aside: dict[str, Stored] = field(default_factory=dict)
     records_due: dict[str, int] = field(default_factory=dict)  # when the games ended
     journals: set[str] = field(default_factory=set)
+    comparisons: int = 0  # of rows with the ends of chains
 
     def add_files(self, file: bytes, log: bytes) -> None:
         """Add the rows in the pages of a file and its write-ahead log."""
@@ -97,12 +112,16 @@ class Traces:
         `or_longer` follows that one as far as it leads.
         """
         known = self.rows.get(code, {})
-        chains: dict[bytes, list[Row]] = {first_link(code): []}
-        longest: list[Row] = []
+        chains: dict[bytes, _Chain] = {first_link(code): None}
+        longest: _Chain = None
         for number in range(len(known)):
+            rows = known.get(number, ())
+            self.comparisons += len(rows) * len(chains)
+            if self.comparisons > _MOST_COMPARISONS:
+                break
             chains = {
-                row.link: [*chain, row]
-                for row in known.get(number, ())
+                row.link: (chain, row)
+                for row in rows
                 for link, chain in chains.items()
                 if row.link == next_link(link, number, row.time, row.body)
             }
@@ -110,10 +129,10 @@ class Traces:
                 break
             if wanted is not None and number + 1 == wanted.length and wanted.link in chains:
                 if not or_longer:
-                    return chains[wanted.link]
+                    return _rows_of(chains[wanted.link])
                 chains = {wanted.link: chains[wanted.link]}
             longest = next(iter(chains.values()))
-        return longest
+        return _rows_of(longest)
 
     def _add(self, row: list[Value]) -> None:
         match row:

@@ -69,6 +69,7 @@ def _hash(text: str) -> bytes:
 
 
 _INFLATED_AT_ONCE: Final = 64  # bytes
+_MOST_INFLATED: Final = 16 * 2**20  # bytes of a table; a few hundred entries are far shorter
 
 
 class Row(NamedTuple):
@@ -171,13 +172,18 @@ def unpack(content: bytes) -> list[Row]:
 def inflate(content: bytes) -> tuple[str, bool]:
     """Return the text that `content` packs, up to any damage, and whether it is whole."""
     inflater = zlib.decompressobj()
-    found = b""
+    found = bytearray()
+    whole = False
     try:
         for start in range(0, len(content), _INFLATED_AT_ONCE):  # an error loses what is inflated with it
             found += inflater.decompress(content[start : start + _INFLATED_AT_ONCE])
+            if len(found) > _MOST_INFLATED:
+                break
+        else:
+            whole = inflater.eof
     except zlib.error:
-        return found.decode("utf-8", "surrogateescape"), False
-    return found.decode("utf-8", "surrogateescape"), inflater.eof
+        pass
+    return found.decode("utf-8", "surrogateescape"), whole
 
 
 def check_table(

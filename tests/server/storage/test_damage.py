@@ -7,11 +7,13 @@ import random
 import shutil
 import sqlite3
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 from salvage import repair as salvage
+from salvage.inspection import Traces
 from salvage.page_scan import rows_in
 from server.app import running
 from server.config import Config, Limits
@@ -28,10 +30,12 @@ from server.storage.sqlite.ready import make_ready
 from server.storage.sqlite.rows import write_copy
 from server.storage.stored_tables import (
     Everything,
+    Row,
     Stored,
     StoredState,
     TablePlace,
     first_link,
+    inflate,
     link_rows,
     next_link,
 )
@@ -304,6 +308,65 @@ def test_every_row_is_found_in_the_pages(tmp_path: Path) -> None:
         assert rows <= set(map(tuple, rows_in(path.read_bytes(), log)))
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert rows <= set(map(tuple, rows_in(path.read_bytes(), b"")))
+
+
+def crowded_page(cells: int, pages: int, following: int) -> bytes:
+    """Return a page where many rows begin at the same byte, and go on in other pages."""
+    here = (4096 - 12) * 32 // 255 - 23
+    length = here + 4092 * pages
+    row = varint(length) + b"\x01\x04" + varint(13 + 2 * (length - 4))
+    row = row.ljust(here + 4, b"x") + following.to_bytes(4, "big")
+    head = b"\x0d\0\0" + cells.to_bytes(2, "big") + b"\0\0\0" + b"\x08\0" * cells
+    return (head.ljust(2048, b"\0") + row).ljust(4096, b"\0")
+
+
+def varint(number: int) -> bytes:
+    return bytes([0x80 | number >> 14 & 0x7F, 0x80 | number >> 7 & 0x7F, number & 0x7F])
+
+
+def test_a_page_that_seems_to_continue_many_rows_is_read_a_few_times() -> None:
+    """All rows of a stranger's file may share the same pages: 16 KiB of it held 5,032 rows of a mebibyte."""
+    pages, crowds = 100, 20
+    chain = [(crowds + 3 + number).to_bytes(4, "big") + b"x" * 4092 for number in range(pages)]
+    leaves = [crowded_page(256, pages, crowds + 2) for _ in range(crowds)]
+    file = b"".join([bytes(4096), *leaves, *chain])
+    (text,) = {value for row in rows_in(file, b"") for value in row}
+    assert isinstance(text, str)
+    assert set(text) == {"x"}
+    found = sum(len(str(value)) for row in rows_in(file, b"") for value in row)
+    assert found < 20 * len(file)
+    frames = b"".join(
+        number.to_bytes(4, "big") + b"\0\0\0\x01" + bytes(16) + leaves[0] for number in range(100)
+    )
+    log = bytes(32) + frames
+    found = sum(len(str(value)) for row in rows_in(file, log) for value in row)
+    assert found < 20 * (len(file) + len(log))
+
+
+def test_a_packed_table_is_not_longer_than_any_can_be() -> None:
+    text, whole = inflate(zlib.compress(bytes(40 * 2**20)))
+    assert not whole
+    assert len(text) < 20 * 2**20
+    assert inflate(zlib.compress(b"some entries")) == ("some entries", True)
+
+
+def test_a_table_whose_rows_all_fit_each_other_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    traces, compared = Traces(), 0
+    first = [Row(time, "", next_link(first_link("ABCD"), 0, time, "")) for time in range(100)]
+    second = [Row(time, "", next_link(first[time].link, 1, time, "")) for time in range(100)]
+    traces.rows["ABCD"] = {0: set(first), 1: set(second)}
+
+    def compare(previous: bytes, number: int, time: int | None, body: str) -> bytes:
+        nonlocal compared
+        compared += 1
+        return next_link(previous, number, time, body)
+
+    monkeypatch.setattr("salvage.inspection.next_link", compare)
+    assert len(traces.best("ABCD", None)) == 2
+    assert compared == 100 + 100 * 100
+    monkeypatch.setattr("salvage.inspection._MOST_COMPARISONS", traces.comparisons + 200)
+    assert len(traces.best("ABCD", None)) == 1
+    assert compared == 2 * 100 + 100 * 100
 
 
 OPENED = Opened(2, random_layout=True, starting=None)
