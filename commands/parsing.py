@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, prose, yes_letters
 from client.player.terminal import Colours, DesktopNotices, Theme, plain_chosen
@@ -238,17 +238,28 @@ def progress_bar(label: str, total: int) -> "tqdm[Any]":
 
 def print_found(arguments: argparse.Namespace, found: object, lines: Iterable[str]) -> int:
     """Print what a command has found: in lines, or as JSON if that is asked for; return the exit code."""
+    from protocol.text import printable_json
+
     if arguments.json:
         import msgspec
 
-        lines = [msgspec.json.format(msgspec.json.encode(found), indent=1).decode()]
-    print(*lines, sep="\n")
+        print(printable_json(msgspec.json.format(msgspec.json.encode(found), indent=1).decode()))
+    else:
+        print_lines(lines)
     return 0
+
+
+def print_lines(lines: Iterable[str], file: TextIO | None = None) -> None:
+    """Print lines in which there may be texts of strangers: no terminal acts on these."""
+    from protocol.text import printable
+
+    for line in lines:
+        print(printable(line), file=file)
 
 
 def wrong_use(text: str) -> int:
     sys.stdout.flush()  # so that earlier output comes before the error
-    print(f"palatinus: {text}", file=sys.stderr)
+    print_lines(f"palatinus: {text}".split("\n"), sys.stderr)
     return 2
 
 
@@ -294,7 +305,7 @@ def confirm(lines: Iterable[str], question: str) -> bool:
     """Show what it is about and ask; raises WrongUse without a terminal."""
     if not sys.stdin.isatty():
         raise WrongUse(_("cannot ask for confirmation without a terminal: add --yes to remove without it"))
-    print(*lines, sep="\n")
+    print_lines(lines)
     yes = _("y")
     try:
         answer = input(f"{question} [{yes}/N] ")

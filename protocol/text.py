@@ -1,7 +1,9 @@
 """Names and chat come from strangers: only characters that are safe on any terminal pass."""
 
 import enum
+import json
 import unicodedata
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 # Controls, formats (bidirectional overrides among them), surrogates, private use, unassigned, separators.
@@ -56,9 +58,21 @@ def mixes_alphabets(text: str) -> bool:
     return len(_ALPHABETS & {unicodedata.name(letter, "").split(" ", 1)[0] for letter in text}) > 1
 
 
-def printable(text: str) -> str:
+def _escape(character: str) -> str:
+    return f"\\x{ord(character):02x}"
+
+
+def printable(text: str, escape: Callable[[str], str] = _escape) -> str:
     """Return `text` with everything that a terminal might act on escaped."""
     return "".join(
-        character if unicodedata.category(character) not in _UNSAFE else f"\\x{ord(character):02x}"
+        character if unicodedata.category(character) not in _UNSAFE else escape(character)
         for character in text
     )
+
+
+def printable_json(text: str) -> str:
+    """Return JSON that means the same as `text`, with everything that a terminal might act on escaped.
+
+    Line breaks between its parts stay; inside its strings there can be none.
+    """
+    return printable(text, lambda character: character if character == "\n" else json.dumps(character)[1:-1])

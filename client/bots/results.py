@@ -10,6 +10,7 @@ from client.language import _, counted, listed, parted
 from client.tables.draws import NOTES_ON_DRAWS, DrawsCheck, draws_in_a_word
 from engine.events import DecidedBy, GameEnded
 from protocol.messages import TableState
+from protocol.text import printable_json
 
 
 class Results:
@@ -64,7 +65,8 @@ class Results:
         self._print({"games": self._games, "players": players}, *(lines if self._games > 1 else ()))
 
     def _print(self, content: dict[str, Any], *lines: str) -> None:
-        for line in (json.dumps(content, ensure_ascii=False),) if self._as_json else lines:
+        as_json = printable_json(json.dumps(content, ensure_ascii=False))
+        for line in (as_json,) if self._as_json else lines:
             print(line, file=self._out, flush=True)
 
 

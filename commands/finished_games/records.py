@@ -23,6 +23,7 @@ from engine.errors import DamagedRecord
 from engine.fairness import Sources, sources_of
 from engine.game import Game
 from engine.record import names_in, outcome_in, replayed
+from protocol.text import printable_json
 from server.config import Config
 from server.storage.records import MOST_KEPT, EveningRecord, prepare_folder, record_name, write_record
 
@@ -203,7 +204,7 @@ def _print_check(game: Game, names: Sequence[str], sources: Sources) -> None:
         "shares": [] if draws is None else draws.shares,
         "seed": sources.seed,
     }
-    print(json.dumps(told, ensure_ascii=False, indent=2))
+    print(printable_json(json.dumps(told, ensure_ascii=False, indent=2)))
 
 
 def _replay_file(file: str) -> tuple[Game, Recording]:

@@ -26,6 +26,7 @@ from client.network.transport import ConnectFailed, RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
 from commands.parsing import CANNOT_WRITE, progress_bar, using_file
+from protocol.text import printable_json
 
 _INTERRUPTED: Final = 130
 _GAMES: Final = 100
@@ -268,7 +269,7 @@ def _print_table(arguments: argparse.Namespace, ended: _Games) -> None:
         told = standings_json(schedule, played, found, times=arguments.times)
         verdict = ended.verdict
         told["test"] = verdict and {**msgspec.to_builtins(verdict), "better": verdict.better}
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(printable_json(json.dumps(told, ensure_ascii=False, indent=2)))
         return
     for number, (above, rows) in enumerate(tables(schedule, played, found, times=arguments.times)):
         print(*([""] if number else []), *([above] if above else []), *columns(rows, numbers=True), sep="\n")

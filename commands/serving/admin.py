@@ -23,12 +23,13 @@ from client.ui.export.tables import (
 )
 from client.ui.texts.times import clock_time
 from commands.arguments import network, table_code
-from commands.parsing import add_command
+from commands.parsing import add_command, print_lines
 from commands.serving import running_server
 from commands.serving.options import checked_plan, serve_options
 from protocol import admin
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import Evening
+from protocol.text import printable_json
 from server.storage.entries import whole_events
 
 _TABLES: Final = (admin.ListLiveTables(), list[admin.TableReport])  # what is asked for, and its answer
@@ -109,11 +110,10 @@ def _run(act: Act, takes_node: bool, arguments: argparse.Namespace) -> int:
     report, lines = act(running_server.socket_of(arguments), arguments)
     gathered = report if isinstance(report, running_server.Gathered) else running_server.Gathered((), report)
     if arguments.json:
-        lines = [msgspec.json.encode(gathered.reports).decode()]
-    for line in lines:
-        print(line)
-    for reason in gathered.failures:
-        print(f"palatinus admin: {reason}", file=sys.stderr)
+        print(printable_json(msgspec.json.encode(gathered.reports).decode()))
+    else:
+        print_lines(lines)
+    print_lines((f"palatinus admin: {reason}" for reason in gathered.failures), sys.stderr)
     return 1 if gathered.failures else 0
 
 

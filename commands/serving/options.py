@@ -22,6 +22,7 @@ from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, option_helps, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
+from protocol.text import printable
 from server.config import Limits, Network
 from server.refusal import Refusal
 from server.tables.names import check_name
@@ -307,7 +308,8 @@ def _read(file: Path, options: Sequence[Option]) -> list[Setting]:
             setting = Setting(option, _convert_value(option, value, file.absolute().parent), line)
             _check_alone(setting, found)
         except ValueError as error:
-            mistakes.append(labelled(line, str(error) if str(error).endswith("?") else f"{error}."))
+            said = str(error) if str(error).endswith("?") else f"{error}."
+            mistakes.append(printable(labelled(line, said)))
         else:
             found.append(setting)
     if mistakes:
@@ -390,8 +392,12 @@ def _in_toml(value: object) -> str:
             return f"[{', '.join(map(_in_toml, value))}]"
         case dict():
             return f"{{{', '.join(f'{_in_toml(key)} = {_in_toml(each)}' for key, each in value.items())}}}"
-    # JSON's escapes are TOML's; TOML wants one for DEL as well.
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return printable(json.dumps(str(value), ensure_ascii=False), _escape)  # JSON's escapes are TOML's
+
+
+def _escape(character: str) -> str:
+    """Return TOML's escape of a character; it has none for half a pair of surrogates."""
+    return character if "\ud800" <= character <= "\udfff" else f"\\U{ord(character):08x}"
 
 
 def _text_of(file: Path) -> str:

@@ -136,9 +136,8 @@ def _copy_tables(arguments: argparse.Namespace) -> int:
 
 def run_tables(arguments: argparse.Namespace) -> int:
     with _open_tables(arguments) as folder:
-        print(
-            *listing([table for table in folder.tables() if table.code != EVENING or table.damaged]), sep="\n"
-        )
+        found = [table for table in folder.tables() if table.code != EVENING or table.damaged]
+    parsing.print_lines(listing(found))
     return 0
 
 
@@ -146,7 +145,7 @@ def _show_table(arguments: argparse.Namespace) -> int:
     with _open_tables(arguments) as folder:
         table = _find_table(folder, arguments.code)
         events = folder.game(table.code)
-    print(*summary(table), sep="\n")
+    parsing.print_lines(summary(table))
     if events:
         recording = Recording.of(events, dict(enumerate(table.names)))
         eyes = recording.all_eyes if arguments.open or recording.over else SPECTATOR
@@ -182,9 +181,9 @@ def _check_tables(arguments: argparse.Namespace) -> int:
     """Print what is intact and what is damaged; return 1 if anything is."""
     with _open_closely(arguments) as tables:
         found = tables.check()
-    for fault in found.faults:
-        print(_("Damaged: {reason}.").format(reason=parsing.describe_host_error(fault)))
-    print(*_check_lines(found.tables), sep="\n")
+    reasons = map(parsing.describe_host_error, found.faults)
+    parsing.print_lines(_("Damaged: {reason}.").format(reason=reason) for reason in reasons)
+    parsing.print_lines(_check_lines(found.tables))
     return 0 if found.whole else 1
 
 
@@ -212,7 +211,7 @@ def _salvage_tables(arguments: argparse.Namespace) -> int:
             with parsing.using_file(parsing.CANNOT_WRITE, path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 parsing.write_out(str(path), recorded(game.events, game.names), new=True)
-        print(_salvage_line(game, str(path)))
+        parsing.print_lines([_salvage_line(game, str(path))])
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
     return 0 if all(game.condition is Condition.WHOLE for game in found) else 1
 
@@ -226,7 +225,7 @@ def _repair_journal(arguments: argparse.Namespace) -> int:
             text = _("a server is using {folder}. Stop it first, or only write records with --to")
             raise WrongUse(text.format(folder=running_server.data_of(arguments)))
         findings, kept = repair(tables.data)
-    print(*_check_lines(list(map(CheckedTable.of, findings.tables))), sep="\n")
+    parsing.print_lines(_check_lines(list(map(CheckedTable.of, findings.tables))))
     if kept is not None:
         print(_("The journal was written again. The earlier files are kept: {file}.").format(file=kept))
     return 0

@@ -1,5 +1,6 @@
 """`palatinus arena`, `league` and `games`, and recorded games that are played on."""
 
+import argparse
 import asyncio
 import contextlib
 import gc
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from client.player.seats import Seats, kept_seats, seats_folder
 from client.records import Recording
 from client.ui.requests import PlayOn
+from commands.parsing import print_found
 from commands.playing.kept_games import kept_games, new_game
 from commands.playing.played_on import fill
 from engine.events import Event, GameStarted, SeenEvent
@@ -261,6 +263,13 @@ async def test_games_are_listed_with_whose_turn_it_is(
         assert [(each["name"], each["your_turn"]) for each in known] == [("Bob", True), ("Ann", False)]
         assert {each["stage"] for each in known} == {"playing"}
     assert all(each["error"] for each in json.loads((await told("--json", code=1))[0]))
+
+
+def test_no_terminal_acts_on_what_a_server_says(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "\u009b2J\u202e\u200b\x1b[31m"
+    for as_json in (True, False):
+        print_found(argparse.Namespace(json=as_json), [{"error": reason}], [reason, reason])
+        assert all(line.isprintable() for line in capsys.readouterr().out.splitlines())
 
 
 @given(games(), st.data())

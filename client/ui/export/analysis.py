@@ -24,6 +24,7 @@ from client.ui.texts import games
 from client.ui.texts.advice import explain, reasons_of
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, View
+from protocol.text import printable_json
 
 _DIGITS = 3  # of a chance in the JSON: a search knows no more
 
@@ -91,7 +92,7 @@ def analysis_json(recording: Recording, analysis: Analysis) -> str:
         "result": _rounded(analysis.result),
         "deciding": [move.number for move in analysis.deciding],
     }
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    return printable_json(json.dumps(told, ensure_ascii=False, indent=2)) + "\n"
 
 
 def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:

@@ -16,6 +16,7 @@ from client.ui.texts.games import describe_result
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.final import scoring_outcome
 from engine.view import Eyes, View
+from protocol.text import printable_json
 
 _WIDTH: Final = 80  # of text
 
@@ -68,7 +69,7 @@ def as_json(recording: Recording, stop: int, eyes: Eyes) -> str:
         "hands": {str(seat): hand for seat, hand in view.hands.items()},
         "scoring": scoring_outcome(view.scoring) if view.result else None,
     }
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    return printable_json(json.dumps(told, ensure_ascii=False, indent=2)) + "\n"
 
 
 def _marks(view: View, recording: Recording) -> Marks:

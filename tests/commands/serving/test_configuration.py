@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,18 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_mistake_is_told_with_its_line(text: str, mistake: str, tmp_path: Path) -> None:
     """In one sentence that names the key."""
     assert mistakes(text.replace(r"\n", "\n"), tmp_path).startswith(f"FILE, {mistake}")
+
+
+def test_no_terminal_acts_on_what_a_file_says(tmp_path: Path, complain: Complain, run: Run) -> None:
+    """The file may be a stranger's."""
+    file = tmp_path / "strange.toml"
+    for line in (r'"po\u001b[31m\u0007rt" = 1', '"\u202eport" = 1', 'host = ["\u009b2J\u200b"]'):
+        file.write_text(line, encoding="utf-8")
+        assert complain("serve", "--config", file).removesuffix("\n").isprintable()
+    file.write_text('records = "\u202e\U000e0041x"', encoding="utf-8")
+    out, _ = run("serve", "--config", file, "--print-config")
+    assert all(line.isprintable() for line in out.splitlines())
+    assert tomllib.loads(out)["records"] == str(tmp_path / "\u202e\U000e0041x")
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
