@@ -223,6 +223,22 @@ def test_a_program_that_fails_loses_with_its_last_words(run: Run, caplog: pytest
     assert "asyncio" not in {record.name for record in caplog.records}  # it logs what nobody has looked at
 
 
+def test_a_program_gets_no_passwords_and_not_all_memory(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a stranger's, and shows what it has with its last words."""
+    for name in ("PALATINUS_PASSWORD", "PALATINUS_SMTP_PASSWORD", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LC_TIME", "C")
+    told = "import os, sys; print(*os.environ.items(), file=sys.stderr, sep='\\n')"
+    if sys.platform != "win32":
+        told += "; import resource; print(resource.getrlimit(resource.RLIMIT_DATA), file=sys.stderr)"
+    nosy = f"nosy={shlex.join([sys.executable, '-c', told])}"
+    errors = run("league", nosy, "random", "--games", "1", code=1)[1]
+    assert "secret" not in errors
+    assert "('LC_TIME', 'C')" in errors
+    assert "('PATH'," in errors
+    assert sys.platform == "win32" or re.search(r"\n\([0-9]+, [0-9]+\)", errors)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal there")
 async def test_a_league_that_is_stopped_leaves_no_program_behind(tmp_path: Path) -> None:

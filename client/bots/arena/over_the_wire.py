@@ -9,6 +9,7 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from anyio import CapacityLimiter
@@ -29,6 +30,17 @@ _SECONDS_TO_JOIN: Final = 30.0
 _SECONDS_TO_END: Final = 2.0  # after the game, before a player is stopped
 _ERRORS_KEPT: Final = 4096  # bytes of what a program last wrote to stderr
 SERVER, TABLE, SEED = "{server}", "{table}", "{seed}"  # in a program's words
+# What of the environment a program gets, besides LC_*: what most need to run, and no passwords or keys.
+_VARIABLES: Final = frozenset(
+    {
+        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
+        *("APPDATA", "COMSPEC", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP"),
+        *("USERNAME", "USERPROFILE", "WINDIR"),
+        *("JAVA_HOME", "LD_LIBRARY_PATH", "NODE_PATH", "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE"),
+        "VIRTUAL_ENV",
+    }
+)
+_LIMITED: Final = (sys.executable, "-I", str(Path(__file__).with_name("limited_program.py")))
 
 
 class OverTheWire:
@@ -157,10 +169,21 @@ async def _all_joined(seats: Sequence[LentSeat]) -> None:
 
 async def _run_program(seat: LentSeat, words: Sequence[str]) -> None:
     """Run the program of a seat, which forfeits the game if it ends before that."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in _VARIABLES or name.startswith("LC_")
+    }
     try:
         process = await asyncio.create_subprocess_exec(
-            *words, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, start_new_session=True
-        )  # in a session of its own: Ctrl-C is for the league
+            *(() if sys.platform == "win32" else _LIMITED),
+            *words,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the league
+        )
     except OSError as error:
         text = _("{name} cannot be started: {reason}.")
         return seat.forfeit(text.format(name=seat.name, reason=describe_reason(error)), Forfeit.ABSENT)
