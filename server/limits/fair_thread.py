@@ -43,7 +43,7 @@ class FairThread(Generic[T]):
     async def _work(self) -> None:
         """Do what is wanted, until nothing is."""
         loop = asyncio.get_running_loop()
-        while (following := self._turns.next_wanted(lambda each: not each[0].cancelled())) is not None:
+        while (following := self._turns.next(lambda each: not each[0].cancelled())) is not None:
             (wanted, work), seconds = following, 0.0
             try:
                 result, seconds = await loop.run_in_executor(self._thread, _measure, work)

@@ -12,43 +12,55 @@ T = TypeVar("T")
 class Turns(Generic[T]):
     """What waits, in the order in which it is to be done: one piece for each asker, then the next round.
 
-    An asker is named by the groups that it belongs to as well, the largest last; these take turns first.
+    An asker is named by the groups that it belongs to as well, the largest last; these take turns first. Who
+    has had nothing in a round comes before everybody who has: even who always has more waiting is no earlier.
     """
 
     def __init__(self) -> None:
         self._here: deque[T] = deque()
-        self._groups: dict[str, Turns[T]] = {}  # in turn
+        self._now: dict[str, Turns[T]] = {}  # groups that wait for their turn in this round, in order ...
+        self._later: dict[str, Turns[T]] = {}  # ... and for the next one
+        self._served: set[str] = set()  # in this round
 
     def __bool__(self) -> bool:
-        return bool(self._here or self._groups)
+        return bool(self._here or self._now or self._later)
 
     def add(self, asker: Sequence[str], work: T) -> None:
         """Queue a piece of work for the asker's turn."""
         if asker:
-            self._groups.setdefault(asker[-1], Turns()).add(asker[:-1], work)
+            groups = self._later if asker[-1] in self._served else self._now
+            groups.setdefault(asker[-1], Turns()).add(asker[:-1], work)
         else:
             self._here.append(work)
 
-    def next(self) -> T | None:
-        """Return the piece whose turn it is, which waits no longer; None if there is none."""
-        if not self._groups:
-            return self._here.popleft() if self._here else None
-        first = next(iter(self._groups))
-        group = self._groups.pop(first)
-        work = group.next()
-        if group:
-            self._groups[first] = group  # after all others
-        return work
+    def next(self, wanted: Callable[[T], bool] = lambda _work: True) -> T | None:
+        """Return the piece whose turn it is, which waits no longer; None if there is none.
 
-    def next_wanted(self, wanted: Callable[[T], bool]) -> T | None:
-        """Return what `next` does, without what is not wanted any more."""
-        while (work := self.next()) is not None and not wanted(work):
-            pass
-        return work
+        Pieces that are not `wanted` any more are dropped, and are nobody's turn.
+        """
+        while self._now or self._later:
+            if not self._now:
+                self._begin_round()
+            name = next(iter(self._now))
+            group = self._now.pop(name)
+            if (work := group.next(wanted)) is not None:
+                self._served.add(name)
+                if group:
+                    self._later[name] = group
+                return work
+        self._begin_round()
+        while self._here:
+            if wanted(work := self._here.popleft()):
+                return work
+        return None
+
+    def _begin_round(self) -> None:
+        self._now, self._later, self._served = self._later, {}, set()
 
     def clear(self) -> None:
         self._here.clear()
-        self._groups.clear()
+        self._now.clear()
+        self._later.clear()
 
 
 class InTurn:
@@ -61,23 +73,23 @@ class InTurn:
     @contextlib.asynccontextmanager
     async def turn(self, asker: Sequence[str]) -> AsyncIterator[None]:
         """Hold the lock, from the asker's turn to the end of the context."""
-        if self._held:
-            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._turns.add(asker, mine)
-            try:
-                await mine
-            except asyncio.CancelledError:
-                if not mine.cancelled():  # it had just been given
-                    self._give_on()
-                raise
-        self._held = True
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns.add(asker, mine)
+        if not self._held:
+            self._give_on()
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if not mine.cancelled():  # it had just been given
+                self._give_on()
+            raise
         try:
             yield
         finally:
             self._give_on()
 
     def _give_on(self) -> None:
-        if (waiting := self._turns.next_wanted(lambda each: not each.done())) is not None:
+        waiting = self._turns.next(lambda each: not each.done())
+        self._held = waiting is not None
+        if waiting is not None:
             waiting.set_result(None)
-        else:
-            self._held = False

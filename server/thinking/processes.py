@@ -146,7 +146,7 @@ class ThinkingProcesses:
 
     async def _next(self) -> tuple[bytes, asyncio.Future[Thought]] | None:
         """Return the question whose turn it is, None if there are none for so long that a process may end."""
-        while (asked := self._turns.next_wanted(lambda each: not each[1].done())) is None:
+        while (asked := self._turns.next(lambda each: not each[1].done())) is None:
             called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._idle.append(called)
             try:

@@ -69,6 +69,35 @@ async def test_whoever_asks_most_often_holds_the_lock_no_more_often() -> None:
     await hold(HERE, "later")
 
 
+async def test_who_has_just_held_the_lock_lets_others_go_first() -> None:
+    """Guests who asked without end were served twice before anybody else, with one of them still served."""
+    lock, done, ended = InTurn(), list[str](), asyncio.Event()
+
+    async def hold(networks: Networks, name: str) -> None:
+        async with lock.turn(networks):
+            done.append(name)
+            await ended.wait()
+
+    loud = [asyncio.create_task(hold(of_one_48(number), f"loud {number}")) for number in range(3)]
+    await asyncio.sleep(0)
+    quiet = asyncio.create_task(hold(HERE, "quiet"))
+    await asyncio.sleep(0)
+    ended.set()
+    await asyncio.wait([*loud, quiet])
+    assert done == ["loud 0", "quiet", "loud 1", "loud 2"]
+
+
+def test_what_is_wanted_no_more_is_nobodys_turn() -> None:
+    turns: Turns[str] = Turns()
+    for work in ("given up", "given up", "loud"):
+        turns.add(of_one_48(1), work)
+    turns.add(HERE, "quiet")
+    turns.add(HERE, "quiet again")
+    wanted = [turns.next(lambda work: work != "given up") for _ in range(4)]
+    assert wanted == ["loud", "quiet", "quiet again", None]
+    assert not turns
+
+
 def test_games_of_many_networks_do_not_displace_those_of_others() -> None:
     index, origins = ArchiveIndex(share=3), Origins()
     index.add("friends", ArchivedGame(origins.of(HERE), played=False))
