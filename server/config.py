@@ -15,6 +15,7 @@ from engine.view import View
 from protocol.admin import EveningPlan
 from protocol.messages import Evening, NoticeKind, PersonNumber, Refused, TableState, TableSummary
 from protocol.pages import NoPage, OnTelevision, PlayerHand
+from server.limits.networks import Networks
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -153,12 +154,14 @@ class Postman(Protocol):
         """Return the kind of an address that may be left; raises Refusal."""
 
     def receiver(self, address: str) -> str:
-        """Return whom an address may annoy: a mailbox, or what a URL leads to, whatever it asks there."""
+        """Return whom an address may annoy: a mailbox or a host, or what a URL of a named host leads to."""
 
-    async def send(self, address: str, language: str, server: str, notice: PlayerNotice) -> str | None:
+    async def send(
+        self, address: str, language: str, server: str, notice: PlayerNotice, asker: Networks
+    ) -> str | None:
         """Send a notice of the table at `server`; return why it was not delivered, None if it was.
 
-        The reason does not contain the address.
+        The reason does not contain the address. It waits for the turn of who has caused it, the `asker`.
         """
 
 
@@ -198,9 +201,9 @@ class Limits:
     seat_grace_seconds: float = 60.0  # before an absent player's seat is freed; in a game, the host may do so
     host_grace_seconds: float = 60.0  # before somebody who is here becomes host instead of an absent one
     notice_seconds: float = 60.0  # of a turn or after a game, before an absent player is called
-    notice_codes: int = 100  # sent within an hour to confirm addresses ...
+    notice_codes: int = 100  # sent within an hour to confirm addresses; everybody has a part of them ...
     notice_codes_per_address: int = 10  # ... for clients at one address
-    notice_codes_per_receiver: int = 3  # ... to one mailbox or host
+    notice_codes_per_receiver: int = 3  # ... to one mailbox, or to one host for all of one address
     removed_address_seconds: float = 60.0  # before others at the address of somebody removed can come
     removed_seconds: float = 600.0  # before somebody whom the host removed can come back to the table
     wrong_codes_per_address: int = 30  # within a minute; then only tables in the list are found

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -64,32 +64,61 @@ class Turns(Generic[T]):
 
 
 class InTurn:
-    """A lock that those who wait for it have by turns, whoever asks for it more often."""
+    """Places, one unless there are more, that those who wait for one have by turns, whoever asks most often.
 
-    def __init__(self) -> None:
-        self._held = False
+    With `of_each`, no network has more than so many of them at a time, even if nobody else wants one.
+    """
+
+    def __init__(self, places: int = 1, of_each: int | None = None) -> None:
+        self._free = places
+        self._of_each = of_each
         self._turns: Turns[asyncio.Future[None]] = Turns()
+        self._networks: dict[str, InTurn] = {}  # those that have places or wait for one
+        self._users: Counter[str] = Counter()  # of these, by network
 
     @contextlib.asynccontextmanager
     async def turn(self, asker: Sequence[str]) -> AsyncIterator[None]:
-        """Hold the lock, from the asker's turn to the end of the context."""
+        """Hold a place, from the asker's turn to the end of the context."""
+        async with self._turn_of_network(asker):
+            await self._take(asker)
+            try:
+                yield
+            finally:
+                self._give_back()
+
+    @contextlib.asynccontextmanager
+    async def _turn_of_network(self, asker: Sequence[str]) -> AsyncIterator[None]:
+        """Hold one of the places of the asker's network, whose members have them by turns."""
+        if self._of_each is None:
+            yield
+            return
+        *members, network = asker
+        own = self._networks.setdefault(network, InTurn(self._of_each))
+        self._users[network] += 1
+        try:
+            async with own.turn(members):
+                yield
+        finally:
+            self._users[network] -= 1
+            if not self._users[network]:
+                del self._users[network], self._networks[network]
+
+    async def _take(self, asker: Sequence[str]) -> None:
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._turns.add(asker, mine)
-        if not self._held:
-            self._give_on()
+        self._give_next()
         try:
             await mine
         except asyncio.CancelledError:
             if not mine.cancelled():  # it had just been given
-                self._give_on()
+                self._give_back()
             raise
-        try:
-            yield
-        finally:
-            self._give_on()
 
-    def _give_on(self) -> None:
-        waiting = self._turns.next(lambda each: not each.done())
-        self._held = waiting is not None
-        if waiting is not None:
+    def _give_back(self) -> None:
+        self._free += 1
+        self._give_next()
+
+    def _give_next(self) -> None:
+        if self._free and (waiting := self._turns.next(lambda each: not each.done())) is not None:
+            self._free -= 1
             waiting.set_result(None)

@@ -6,6 +6,7 @@ and only the first line of the answer is read.
 """
 
 import asyncio
+import contextlib
 import ipaddress
 import re
 import secrets
@@ -13,13 +14,13 @@ import smtplib
 import socket
 import ssl
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import parseaddr
+from functools import partial
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -27,16 +28,25 @@ from discovery.interfaces import all_interfaces, is_among
 from protocol.codes import Code
 from protocol.messages import NoticeKind
 from server.config import PlayerNotice
+from server.limits.networks import Networks
+from server.limits.own_threads import OwnThreads
+from server.limits.turns import InTurn
 from server.net.addresses import only_here
 from server.refusal import Refusal
 
-_SECONDS: Final = 10.0  # for a notice in all
-_AT_ONCE: Final = 8
+_SECONDS: Final = 10.0  # for each step: resolving a name, and sending
+_SECONDS_WITH_WAITING: Final = 30.0  # in all: then it is tried again later
+# Receivers and names that do not answer delay nobody from elsewhere, only others of the same network.
+_POSTS_AT_ONCE: Final = 32
+_RESOLVED_AT_ONCE: Final = 8
+_OF_EACH: Final = 2
 _MAILS_AT_ONCE: Final = 2
+_MAILS_OF_EACH: Final = 1
 _ADDRESSES_TRIED: Final = 4
 _LINE_BYTES: Final = 1024  # of an answer; no more of it is read
 _PORTS: Final = {"http": 80, "https": 443}
 _PUBLIC_V6: Final = ipaddress.ip_network("2000::/3")
+_DOCUMENTATION_V6: Final = ipaddress.ip_network("3fff::/20")  # Python 3.11 takes it for public (RFC 9637)
 # One mailbox in ASCII, without quotes or comments; domains have a dot, so that none is the operator's own.
 _MAILBOX: Final = re.compile(
     r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63})"
@@ -92,9 +102,10 @@ class NoticePostman:
 
     def __post_init__(self) -> None:
         self._named = {kind.lower() for kind in self.allowed}
-        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._posts = InTurn(_POSTS_AT_ONCE, _OF_EACH)
         self._tls: ssl.SSLContext | None = None
-        self._threads = ThreadPoolExecutor(_MAILS_AT_ONCE, "mail")  # not the loop's: they may hang
+        self._resolving: OwnThreads[list[str]] = OwnThreads("resolving", _RESOLVED_AT_ONCE, _OF_EACH)
+        self._mailing: OwnThreads[None] = OwnThreads("mail", _MAILS_AT_ONCE, _MAILS_OF_EACH)
 
     @property
     def kinds(self) -> Sequence[NoticeKind]:
@@ -112,16 +123,25 @@ class NoticePostman:
         return "url"
 
     def receiver(self, address: str) -> str:
-        return address.casefold().partition("?")[0]
+        if _MAILBOX.fullmatch(address) is not None:
+            return address.casefold()
+        url = _url_of(address)
+        assert url.hostname is not None  # noqa: S101 - as in kind_of
+        if self._is_named(url):  # it is meant for many: each has a path of it
+            return address.casefold().partition("?")[0]
+        return url.hostname.rstrip(".")
 
-    async def send(self, address: str, language: str, server: str, notice: PlayerNotice) -> str | None:
+    async def send(
+        self, address: str, language: str, server: str, notice: PlayerNotice, asker: Networks
+    ) -> str | None:
         subject, text = self.wording(language, server, notice)
         try:
-            async with asyncio.timeout(_SECONDS), self._at_once:
+            async with asyncio.timeout(_SECONDS_WITH_WAITING):
                 if self.kind_of(address) == "mail":
-                    await self._mail(address, subject, text, notice.key)
+                    message = self._message(address, subject, text, notice.key)
+                    await self._mailing.do(message, asker, _SECONDS)
                 else:
-                    await self._post(_url_of(address), text, notice.key)
+                    await self._post(_url_of(address), text, notice.key, asker)
         except _Undelivered as fault:
             return str(fault)
         except Refusal:  # the operator has changed what is allowed
@@ -141,7 +161,8 @@ class NoticePostman:
             f"url:{host}" in self._named and port == _PORTS[url.scheme]
         )
 
-    async def _mail(self, address: str, subject: str, text: str, key: str) -> None:
+    def _message(self, address: str, subject: str, text: str, key: str) -> Callable[[], None]:
+        """Return what sends an e-mail."""
         if self.smtp is None:
             raise _Undelivered("no SMTP server")
         message = EmailMessage(SMTP)
@@ -153,17 +174,28 @@ class NoticePostman:
         domain = parseaddr(self.smtp.sender)[1].rpartition("@")[2]
         message["Message-ID"] = f"<{key or secrets.token_hex(16)}@{domain}>"
         message.set_content(text)
-        await asyncio.get_running_loop().run_in_executor(self._threads, self.smtp.send, message)
+        return partial(self.smtp.send, message)
 
-    async def _post(self, url: SplitResult, text: str, key: str) -> None:
+    async def _post(self, url: SplitResult, text: str, key: str, asker: Networks) -> None:
         assert url.hostname is not None  # noqa: S101 - as in kind_of
-        host, port = url.hostname, _port_of(url)
-        addresses = await _checked_addresses(host, port, anywhere=self._is_named(url))
+        addresses = await self._addresses_of(url.hostname, _port_of(url), asker)
+        if not self._is_named(url) and not all(map(is_public, addresses)):
+            raise _Undelivered("not a public address")
         if url.scheme == "https" and self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)
-        reader, writer = await _connection(
-            addresses, port, self._tls if url.scheme == "https" else None, host
-        )
+        async with self._posts.turn(asker), asyncio.timeout(_SECONDS):
+            await self._post_to(addresses, url, text, key)
+
+    async def _addresses_of(self, host: str, port: int, asker: Networks) -> list[str]:
+        """Return the addresses of a host; raises OSError."""
+        with contextlib.suppress(socket.gaierror):  # it is a name
+            return _addresses(host, port, socket.AI_NUMERICHOST)
+        return await self._resolving.do(partial(_addresses, host, port), asker, _SECONDS)
+
+    async def _post_to(self, addresses: Sequence[str], url: SplitResult, text: str, key: str) -> None:
+        assert url.hostname is not None  # noqa: S101 - as in kind_of
+        tls = self._tls if url.scheme == "https" else None
+        reader, writer = await _connection(addresses, _port_of(url), tls, url.hostname)
         try:
             body = text.encode()
             target = (url.path or "/") + (f"?{url.query}" if url.query else "")
@@ -200,20 +232,20 @@ def _port_of(url: SplitResult) -> int:
     return url.port or _PORTS[url.scheme]
 
 
-async def _checked_addresses(host: str, port: int, *, anywhere: bool) -> list[str]:
-    """Return the addresses of a host; raises _Undelivered unless each is public, or may be `anywhere`."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))[:_ADDRESSES_TRIED]
-    if not anywhere and not all(map(is_public, addresses)):
-        raise _Undelivered("not a public address")
-    return addresses
+def _addresses(host: str, port: int, flags: int = 0) -> list[str]:
+    """Return the first addresses of a host; blocks unless the flags keep it from asking anybody."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))[:_ADDRESSES_TRIED]
 
 
 def is_public(text: str) -> bool:
     """Return whether an address is on the internet, and neither inside another one nor on this network."""
     address = ipaddress.ip_address(text)
     if isinstance(address, ipaddress.IPv6Address) and (
-        address not in _PUBLIC_V6 or address.sixtofour is not None or address.teredo is not None
+        address not in _PUBLIC_V6
+        or address in _DOCUMENTATION_V6
+        or address.sixtofour is not None
+        or address.teredo is not None
     ):
         return False
     return address.is_global and not address.is_multicast and not is_among(address, all_interfaces())

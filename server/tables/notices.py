@@ -18,6 +18,7 @@ from protocol.messages import CallMe, ConfirmCall
 from protocol.messages import Notices as NoticesMessage
 from server.config import PlayerNotice
 from server.errors import JournalError
+from server.limits.networks import Networks, networks_in
 from server.monitoring.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
@@ -52,13 +53,15 @@ async def ask(context: TableContext, session: Session, message: CallMe) -> None:
     postman = context.lobby.config.postman
     if postman is None:
         raise Refusal(Code.NO_NOTICES)
-    postman.kind_of(message.to)
-    context.lobby.rates.count_code_sent(session, postman.receiver(message.to))
+    kind = postman.kind_of(message.to)
+    context.lobby.rates.count_code_sent(session, kind, postman.receiver(message.to))
     digits = f"{secrets.randbelow(10**NOTICE_CODE_LENGTH):0{NOTICE_CODE_LENGTH}}"
     wanted = Unconfirmed(NoticesTo(seat, message.to, message.language), digits)
     context.calls.unconfirmed[player.token_hash] = wanted
     tell(context, session)
-    context.lobby.tasks.start(_send_code(context, player.token_hash, wanted), "sending a code")
+    context.lobby.tasks.start(
+        _send_code(context, player.token_hash, wanted, session.address), "sending a code"
+    )
 
 
 async def confirm(context: TableContext, session: Session, message: ConfirmCall) -> None:
@@ -91,8 +94,9 @@ def tell(context: TableContext, session: Session, *, newcomer: bool = False) -> 
         session.send(said)
 
 
-async def _send_code(context: TableContext, token_hash: str, wanted: Unconfirmed) -> None:
-    fault = await _post(context, wanted.to, PlayerNotice("confirm", context.code, "", digits=wanted.digits))
+async def _send_code(context: TableContext, token_hash: str, wanted: Unconfirmed, asker: Networks) -> None:
+    code = PlayerNotice("confirm", context.code, "", digits=wanted.digits)
+    fault = await _post(context, wanted.to, code, asker)
     if fault is not None:
         log.info("a code was not delivered", extra=about(table=context.code, reason=fault))
         wanted.unreachable = True
@@ -183,14 +187,15 @@ async def fall_due(context: TableContext, seat: Seat, owed: Owed) -> None:
         context.calls.sending[seat] = context.lobby.tasks.start(sending, "a notice")
 
 
-async def _post(context: TableContext, to: NoticesTo, notice: PlayerNotice) -> str | None:
+async def _post(context: TableContext, to: NoticesTo, notice: PlayerNotice, asker: Networks) -> str | None:
     config = context.lobby.config
     assert config.postman is not None  # noqa: S101 - else there are no notices
-    return await config.postman.send(to.address, to.language, config.address, notice)
+    return await config.postman.send(to.address, to.language, config.address, notice, asker)
 
 
 async def _send(context: TableContext, seat: Seat, owed: Owed, to: NoticesTo, notice: PlayerNotice) -> None:
-    fault = await _post(context, to, notice)
+    opener = networks_in(context.state.opened.origin or context.code)  # who is called may be anywhere
+    fault = await _post(context, to, notice, opener)
     await context.deadlines.carry_out(Due.NOTICE_SENT, seat, owed, fault)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from protocol.codes import Code
+from protocol.messages import NoticeKind
 from server.config import Limits
 from server.limits.networks import Networks
 from server.limits.rate_limits import Key, PerMinuteLimit
@@ -68,13 +69,20 @@ class Rates:
     def count_name(self, session: Session) -> None:
         self._count(Code.TOO_MUCH_CHAT, *_uses(self._named, session))
 
-    def count_code_sent(self, session: Session, receiver: str) -> None:
-        """Count a code that the session has sent to somebody who may never have asked for it."""
+    def count_code_sent(self, session: Session, kind: NoticeKind, receiver: str) -> None:
+        """Count a code that the session has sent to somebody who may never have asked for it.
+
+        A mailbox is one person's, and gets no more, whoever asks. A host may be that of many players: one
+        address cannot use it up for the others.
+        """
+        to: _Use = (self._codes_to, receiver)
+        if kind == "url":
+            to = self._codes_to, receiver, session.address
         self._count(
             Code.TOO_MANY_CODES,
-            (self._codes, _LOBBY),
+            (self._codes, _LOBBY, session.address),
             (self._codes_from, session.address),
-            (self._codes_to, receiver),
+            to,
         )
 
     def _check(self, code: Code, *uses: _Use) -> float:

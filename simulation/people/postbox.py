@@ -9,6 +9,7 @@ from typing import Final
 
 from protocol.messages import NoticeKind
 from server.config import PlayerNotice
+from server.limits.networks import Networks
 from simulation.machine.loop import Clock, Process
 
 _FAILS: Final = 0.2
@@ -44,8 +45,10 @@ class Postbox:
     def receiver(self, address: str) -> str:
         return address
 
-    async def send(self, address: str, language: str, server: str, notice: PlayerNotice) -> str | None:
-        del language, server
+    async def send(
+        self, address: str, language: str, server: str, notice: PlayerNotice, asker: Networks
+    ) -> str | None:
+        del language, server, asker
         sender = asyncio.get_running_loop()
         assert isinstance(sender, Process)
         await asyncio.sleep(self._rng.uniform(0, _LONGEST))

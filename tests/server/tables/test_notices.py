@@ -3,13 +3,17 @@
 import asyncio
 import contextlib
 import ipaddress
+import itertools
 import logging
 import random
 import re
+import socket
 import sqlite3
 import ssl
+import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +26,15 @@ from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import WAIT, Absence, MoveClock
 from protocol.codes import Code
+from protocol.messages import NoticeKind
 from server.app import Running, running
 from server.config import Config, Limits, PlayerNotice
+from server.limits.networks import Networks, networks_of
 from server.net.postman import NoticePostman, SmtpServer, is_public
 from server.refusal import Refusal
 from server.storage.entries import NoticesTo
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.tables.rates import Rates
 from server.tables.state.persistent_state import Player
 from tests.cases import cases
 from tests.server.manual_clock import ManualClock
@@ -427,6 +434,50 @@ async def test_codes_are_sent_at_a_limited_rate() -> None:
         assert await peers[1].refusal(messages.CallMe, f"{called.url}/other") == Code.TOO_MANY_CODES
 
 
+@dataclass
+class Asker:
+    """A session as far as rates know it."""
+
+    address: Networks
+
+
+def codes_sent(rates: Rates, address: str, receivers: Iterator[str], kind: NoticeKind = "mail") -> int:
+    """Return how many codes an address may have sent to these receivers."""
+    sent = 0
+    with contextlib.suppress(Refusal):
+        for receiver in receivers:
+            rates.count_code_sent(Asker(networks_of(address)), kind, receiver)  # type: ignore[arg-type]
+            sent += 1
+    return sent
+
+
+def test_a_few_addresses_do_not_use_up_the_codes_of_all() -> None:
+    """89 codes from nine addresses were as many as a server sends in an hour."""
+    rates, receivers = Rates(Limits(), lambda: 0.0), (f"{number}@example.org" for number in itertools.count())
+    crowd = [codes_sent(rates, f"198.51.100.{number}", receivers) for number in range(100)]
+    assert crowd[:9] == [10] * 9
+    assert sum(crowd) < 400
+    assert codes_sent(rates, "192.0.2.1", receivers) > 0
+
+
+def test_a_mailbox_gets_few_codes_and_a_host_few_from_each_address() -> None:
+    rates = Rates(Limits(), lambda: 0.0)
+    assert codes_sent(rates, "192.0.2.1", itertools.repeat("ann@example.org")) == 3
+    assert codes_sent(rates, "192.0.2.2", itertools.repeat("ann@example.org")) == 0
+    assert codes_sent(rates, "192.0.2.1", itertools.repeat("ntfy.sh"), "url") == 3
+    assert 1 <= codes_sent(rates, "192.0.2.2", itertools.repeat("ntfy.sh"), "url") < 3
+
+
+def test_a_receiver_is_a_mailbox_or_a_host() -> None:
+    """Whatever it is asked there; one that the operator has named may have a topic for each player."""
+    sender = postman("mail", "url", "url:ntfy.lan:8080")
+    urls = "http://example.org/a", "https://EXAMPLE.org/b?c", "http://example.org./"
+    assert {sender.receiver(url) for url in urls} == {"example.org"}
+    assert sender.receiver("Ann@Example.org") == sender.receiver("ann@example.org")
+    topics = {sender.receiver(f"http://ntfy.lan:8080/{topic}") for topic in ("ann?a", "ann?b", "bob")}
+    assert len(topics) == 2
+
+
 async def test_a_server_that_calls_nobody_says_so() -> None:
     async with running(Config()) as server, full_table(server.port, 2) as peers:
         assert await peers[0].refusal(messages.CallMe, "ann@example.org") == Code.NO_NOTICES
@@ -455,6 +506,7 @@ async def test_a_player_is_called_by_e_mail() -> None:
 
 
 NOTICE = PlayerNotice("turn", "ABCD", "key")
+HERE, ELSEWHERE = networks_of("127.0.0.1"), networks_of("127.0.0.2")
 
 
 def postman(*allowed: str) -> NoticePostman:
@@ -477,14 +529,58 @@ def test_addresses_on_the_internet(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_name_is_resolved_once_and_every_address_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    async def getaddrinfo(host: str, port: int, **_options: object) -> list[Any]:
+    def getaddrinfo(host: str, port: int, *, flags: int, **_options: object) -> list[Any]:
+        if flags:
+            raise socket.gaierror
         asked.append(host)
         return [(2, 1, 6, "", (address, port)) for address in ("8.8.8.8", "127.0.0.1")]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
-    fault = await postman("url").send("http://example.org/", "en", "ws://here", NOTICE)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    fault = await postman("url").send("http://example.org/", "en", "ws://here", NOTICE, HERE)
     assert fault == "not a public address"
     assert asked == ["example.org"]
+
+
+async def test_receivers_that_say_nothing_delay_no_others() -> None:
+    """Two addresses with nine of them each had all places, and a friend's code came ten seconds late."""
+    async with http_receiver() as silent, http_receiver() as receiver:
+        silent.may_answer.clear()
+        sender = postman(f"url:127.0.0.1:{silent.port}", f"url:127.0.0.1:{receiver.port}")
+        askers = [networks_of(f"198.51.100.{number % 2}") for number in range(18)]
+        url = f"http://127.0.0.1:{silent.port}/"
+        sending = [asyncio.create_task(sender.send(url, "en", "ws://here", NOTICE, each)) for each in askers]
+        for _ in range(4):
+            await silent.next()
+        assert await sender.send(f"http://127.0.0.1:{receiver.port}", "en", "ws://here", NOTICE, HERE) is None
+        assert silent.arrived.empty()
+        silent.may_answer.set()
+        assert await asyncio.gather(*sending) == [None] * 18
+
+
+async def test_names_that_are_slow_to_resolve_delay_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither others' names nor what the event loop's threads do for everybody, such as writing records."""
+    let_go = threading.Event()
+    resolve = socket.getaddrinfo
+
+    def getaddrinfo(host: str, port: int, *, flags: int, **options: Any) -> list[Any]:
+        if host == "slow.example.org" and not flags:
+            let_go.wait()
+        return resolve(
+            "127.0.0.1" if host.endswith(".org") and not flags else host, port, flags=flags, **options
+        )
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    async with http_receiver() as receiver:
+        slow, quick = (f"{name}.example.org:{receiver.port}" for name in ("slow", "quick"))
+        sender = postman(f"url:{slow}", f"url:{quick}")
+        sends = [sender.send(f"http://{slow}", "en", "ws://here", NOTICE, ELSEWHERE) for _ in range(10)]
+        sending = asyncio.gather(*sends)
+        assert await sender.send(f"http://{quick}", "en", "ws://here", NOTICE, HERE) is None
+        assert await asyncio.to_thread(lambda: "a record") == "a record"
+        assert not sending.done()
+        let_go.set()
+        assert await sending == [None] * 10
 
 
 @pytest.mark.parametrize("name", ["localhost", "elsewhere.example.org"])
@@ -496,7 +592,9 @@ async def test_certificates_are_checked(name: str, tmp_path: Path, monkeypatch: 
     authority.issue_cert(name).configure_cert(tls)
     async with http_receiver(tls) as receiver:
         sender = postman(f"url:localhost:{receiver.port}")
-        fault = await sender.send(f"https://localhost:{receiver.port}/ann?a=1", "en", "ws://here", NOTICE)
+        fault = await sender.send(
+            f"https://localhost:{receiver.port}/ann?a=1", "en", "ws://here", NOTICE, HERE
+        )
         if name == "localhost":
             assert fault is None
             assert receiver.heads[0].startswith("POST /ann?a=1 HTTP/1.1\r\nHost: localhost:")
@@ -506,7 +604,7 @@ async def test_certificates_are_checked(name: str, tmp_path: Path, monkeypatch: 
 
 async def test_nothing_is_sent_to_this_computer() -> None:
     for (url,) in cases(__file__, "own_urls"):
-        fault = await postman("url").send(url, "en", "ws://here", NOTICE)
+        fault = await postman("url").send(url, "en", "ws://here", NOTICE, HERE)
         assert fault in {"not a public address", "gaierror"}, url
 
 
