@@ -422,20 +422,37 @@ def _lines_of_keys(text: str) -> dict[str, int]:
     import tomllib
 
     lines: dict[str, int] = {}
-    statement, began, in_section = "", 1, False
-    for number, line in enumerate(text.split("\n"), start=1):
-        statement += f"{line}\n"
-        try:
-            keys = tomllib.loads(statement)
-        except ValueError:  # it goes on in the next line
-            continue
+    in_section = False
+    for began, statement in _statements(text):
         heading = statement.lstrip().startswith("[")
         if heading or not in_section:
-            for key in keys:
+            for key in tomllib.loads(statement):
                 lines.setdefault(key, began)
         in_section |= heading
-        statement, began = "", number + 1
     return lines
+
+
+# Strings, comments, brackets, ends of lines, and what is between them.
+_TOKEN: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}|'
+    r"'''.*?'{3,5}|"
+    r'"(?:\\.|[^"\\\n])*"|'
+    r"'[^'\n]*'|"
+    r"#[^\n]*|[\[\]{}\n]|[^\"'#\[\]{}\n]+",
+    re.DOTALL,
+)
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line of valid TOML, or several that belong together, with the number of the first."""
+    began, number, start, depth = 1, 1, 0, 0
+    for token in _TOKEN.finditer(text):
+        number += token[0].count("\n")
+        depth += (token[0] in "[{") - (token[0] in "]}")
+        if token[0] == "\n" and not depth:
+            yield began, text[start : token.end()]
+            began, start = number, token.end()
+    yield began, text[start:]
 
 
 def checked_plan(plan: EveningPlan) -> EveningPlan:
