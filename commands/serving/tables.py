@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
+from urllib.parse import quote
 
 from client.language import N_, WrongUse, _, counted
 from client.records import Recording
@@ -206,7 +207,8 @@ def _salvage_tables(arguments: argparse.Namespace) -> int:
         print(_("No game was found."))
         return 1
     for game in found:
-        path = arguments.to / f"{game.code}.txt"
+        # A stranger's journal may have any code, such as one that leads out of the folder.
+        path = arguments.to / f"{quote(game.code, safe='', errors='replace')}.txt"
         if game.events:
             with parsing.using_file(parsing.CANNOT_WRITE, path):
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -23,7 +24,7 @@ from server.storage import stored_tables
 from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import lease
 from server.storage.postgresql.database_tables import DatabaseTables, fill_database
-from server.storage.sqlite.data_folder import DataFolder
+from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.client.ui.pty_terminal import Terminal
 from tests.conftest import Complain, Run
@@ -241,6 +242,22 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
         state = server.lobby.tables[code].state
         assert state.game is not None
         assert not state.game.over
+
+
+def test_a_strangers_journal_leads_nowhere_else(tables: Tables, tmp_path: Path, run: Run) -> None:
+    """Its tables may be called anything: no terminal acts on that, and no record is written elsewhere."""
+    with DataFolder(tmp_path / "data") as folder:
+        known = {table.code: table for table in folder.everything().tables}
+    table, strange = known[tables["playing"][0].code], "../\x1b[2J"
+    rows = stored_tables.link_rows(strange, [(row.time, row.body) for row in table.rows])
+    content = stored_tables.Everything([replace(table, code=strange, rows=rows)])
+    make_folder(tmp_path / "strange", content)
+    salvaging = "salvage", "--to", tmp_path / "out" / "records"
+    for code, *words in (0, "list"), (1, "check"), (0, *salvaging):  # the commit list does not fit
+        out, _ = run("tables", "--data", tmp_path / "strange", *words, code=code)
+        assert all(line.isprintable() for line in out.splitlines())
+    assert len(list((tmp_path / "out" / "records").iterdir())) == 1
+    assert len(list((tmp_path / "out").iterdir())) == 1
 
 
 async def test_a_malformed_journal_is_written_again(tables: Tables, tmp_path: Path, told: Run) -> None:
