@@ -154,14 +154,14 @@ class Postman(Protocol):
         """Return the kind of an address that may be left; raises Refusal."""
 
     def receiver(self, address: str) -> str:
-        """Return whom an address may annoy: a mailbox or a host, or what a URL of a named host leads to."""
+        """Return whom an address may annoy: a mailbox, a host, or what a URL leads to at a named host."""
 
     async def send(
         self, address: str, language: str, server: str, notice: PlayerNotice, asker: Networks
     ) -> str | None:
         """Send a notice of the table at `server`; return why it was not delivered, None if it was.
 
-        The reason does not contain the address. It waits for the turn of who has caused it, the `asker`.
+        The reason does not contain the address. Notices take turns by their askers, who have caused them.
         """
 
 

@@ -65,8 +65,9 @@ class Results:
         self._print({"games": self._games, "players": players}, *(lines if self._games > 1 else ()))
 
     def _print(self, content: dict[str, Any], *lines: str) -> None:
-        as_json = printable_json(json.dumps(content, ensure_ascii=False))
-        for line in (as_json,) if self._as_json else lines:
+        if self._as_json:
+            lines = (printable_json(json.dumps(content, ensure_ascii=False)),)
+        for line in lines:
             print(line, file=self._out, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Threads for work that strangers can make hang: not those that the event loop has for everybody's work."""
+"""Threads for work that strangers can make hang, apart from those that the event loop has for everybody."""
 
 import asyncio
 import contextlib

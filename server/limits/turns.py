@@ -12,8 +12,9 @@ T = TypeVar("T")
 class Turns(Generic[T]):
     """What waits, in the order in which it is to be done: one piece for each asker, then the next round.
 
-    An asker is named by the groups that it belongs to as well, the largest last; these take turns first. Who
-    has had nothing in a round comes before everybody who has: even who always has more waiting is no earlier.
+    An asker is named by the groups that it belongs to as well, the largest last; these take turns first.
+    Askers who have had nothing in a round come first, even if they come late: so to keep pieces in the queue
+    gains nothing.
     """
 
     def __init__(self) -> None:
@@ -64,9 +65,9 @@ class Turns(Generic[T]):
 
 
 class InTurn:
-    """Places, one unless there are more, that those who wait for one have by turns, whoever asks most often.
+    """Places, or just one, that are given to those who wait for one by turns, however often each asks.
 
-    With `of_each`, no network has more than so many of them at a time, even if nobody else wants one.
+    With `of_each`, no network holds more than so many at a time, even if nobody else wants one.
     """
 
     def __init__(self, places: int = 1, of_each: int | None = None) -> None:

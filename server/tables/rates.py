@@ -72,8 +72,8 @@ class Rates:
     def count_code_sent(self, session: Session, kind: NoticeKind, receiver: str) -> None:
         """Count a code that the session has sent to somebody who may never have asked for it.
 
-        A mailbox is one person's, and gets no more, whoever asks. A host may be that of many players: one
-        address cannot use it up for the others.
+        A mailbox belongs to one person, so its limit holds whoever asks. A host may receive for many players,
+        so one address cannot use up its limit for the others.
         """
         to: _Use = (self._codes_to, receiver)
         if kind == "url":

@@ -1,8 +1,7 @@
-"""Starts a program, whose words are the arguments, with limits on what it may use up.
+"""Sets limits on memory and files, and becomes the program whose words are the arguments.
 
-It is run as a file of its own, where the platform has such limits, and imports nothing else of Palatinus.
-They are set after the program's process was started and before it is the program: in between, code of a
-process with threads must not run.
+It runs as a program of its own, on platforms that have such limits, and imports nothing else of Palatinus.
+The league has threads, so no code of its own may run in a child before that becomes another program.
 """
 
 import os
@@ -10,7 +9,7 @@ import resource
 import sys
 from typing import Final
 
-# Each process that the program starts has the same.
+# Processes that the program starts inherit them.
 MOST: Final = {
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_DATA: 4 * 2**30,  # bytes of memory
