@@ -74,13 +74,13 @@ class Departure:
         self._addresses[term] = self._addresses.pop(term)
         return address
 
-    async def give(self, code: str) -> str | None:
+    async def give(self, code: str, to: str | None = None) -> str | None:
         """Give a table away, and return where it is now; None if nobody takes it, and it is still here.
 
-        Raises TableLost if nobody can tell.
+        If it is to go `to` an address, it goes nowhere else. Raises TableLost if nobody can tell where it is.
         """
         try:
-            address = await self._find_taker(code)
+            address = await self._find_taker(code, to)
         except BaseException as error:  # also if it is cancelled: another server may have the table, or will
             self._gone(code, False)
             if isinstance(error, FAILED):
@@ -90,10 +90,10 @@ class Departure:
             self._gone(code, True)
         return address
 
-    async def _find_taker(self, code: str) -> str | None:
+    async def _find_taker(self, code: str, to: str | None) -> str | None:
         """Return where a table is now, as `give` does; raises TableLost, or one of FAILED."""
-        while self._addresses:
-            successor = min(self._addresses, key=self._tables.__getitem__)
+        while fit := [term for term, address in self._addresses.items() if to in {None, address}]:
+            successor = min(fit, key=self._tables.__getitem__)
             address = self._addresses[successor]
             self._tables[successor] += 1
             if await self._offer(code, successor):

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from server.errors import JournalError, NotStoredNow
 from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import about
-from server.storage.entries import Entry
+from server.storage.entries import EVENING, Entry
 from server.storage.journal import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
@@ -231,8 +231,8 @@ class HeldLease(NodeState):
 
     async def _take_up(self, connection: Connection) -> dict[str, list[Entry]]:
         codes = await lease.take_up(connection, self.term, _TAKEN_AT_ONCE, self._wanted)
-        if len(codes) == _TAKEN_AT_ONCE:
-            self._wake.set()  # there may be more
+        if len(codes) == _TAKEN_AT_ONCE or EVENING in codes:
+            self._wake.set()  # there may be more, such as the evening's tables
         self.taken_up += len(codes)
         return await self._tables.take_in(connection, codes) if codes else {}
 

@@ -10,9 +10,28 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
+from server.storage.entries import EVENING, OfEvening, entry_text
 from server.storage.postgresql.database import Connection, Signal, notify, transaction
 
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
+
+# Whether the server with this term may take a table up. The tables of an evening follow the evening, which
+# knows when their games begin and what came of them.
+_MAY_TAKE: Final = f"""
+place = '=' AND (offered = $1 OR term IS NULL AND NOT (
+    EXISTS (SELECT FROM entry WHERE entry.code = game_table.code AND number = 1
+        AND body = '{entry_text(OfEvening())}')
+    AND EXISTS (SELECT FROM game_table AS held WHERE held.code = '{EVENING}' AND held.place = '='
+        AND held.term IS DISTINCT FROM $1)
+))
+"""  # noqa: S608 - constants
+_TAKE_UP: Final = f"""
+UPDATE game_table SET term = $1, offered = NULL WHERE code IN (
+    SELECT code FROM game_table WHERE {_MAY_TAKE}
+        ORDER BY code = ANY ($3) DESC, offered IS NULL, code <> '{EVENING}', opened
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+) RETURNING code
+"""  # noqa: S608 - constants
 
 
 @contextlib.asynccontextmanager
@@ -119,7 +138,7 @@ async def opened_with(connection: Connection, token_hash: str) -> str | None:
 
 async def tables_wait(connection: Connection, term: int) -> bool:
     """Return whether there is anything to `take_up`."""
-    query = "SELECT EXISTS (SELECT FROM game_table WHERE (term IS NULL OR offered = $1) AND place = '=')"
+    query = f"SELECT EXISTS (SELECT FROM game_table WHERE {_MAY_TAKE})"  # noqa: S608 - a constant
     return bool(await connection.fetchval(query, term))
 
 
@@ -128,13 +147,10 @@ async def take_up(
 ) -> list[str]:
     """Give the server tables in use that are nobody's, or offered to it, and return which.
 
-    So many at `most`: first those that are `wanted`, then those that are offered.
+    So many at `most`: first those that are `wanted`, then those that are offered, then an evening.
     """
     rows = await connection.fetch(
-        "UPDATE game_table SET term = $1, offered = NULL WHERE code IN (SELECT code FROM game_table"
-        " WHERE (term IS NULL OR offered = $1) AND place = '='"
-        " ORDER BY code = ANY ($3) DESC, offered IS NULL, opened LIMIT $2 FOR UPDATE SKIP LOCKED)"
-        " RETURNING code",
+        _TAKE_UP,
         term,
         most,
         list(wanted),
