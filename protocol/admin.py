@@ -113,6 +113,12 @@ class CloseEvening(_HostRequest, frozen=True, tag="evening-close"):
     """Draw no more tables in the evening; answered by nil."""
 
 
+class RemovePerson(_HostRequest, frozen=True, tag="evening-remove"):
+    """Remove the person of this name from the evening, who is told; answered by nil."""
+
+    name: str
+
+
 class ShowEvening(_HostRequest, frozen=True, tag="evening"):
     """Ask for the evening; answered by Evening, as everybody sees it."""
 
@@ -184,6 +190,7 @@ Request: TypeAlias = (
     | OpenEvening
     | DrawRound
     | CloseEvening
+    | RemovePerson
     | ShowEvening
 )
 

@@ -56,6 +56,7 @@ class Code(CodeWithText):
     NO_EVENING = Template("There is no evening on this server.")
     EVENING_FULL = Template("So many people have signed up that there is no room for more.")
     NOT_SIGNED_UP = Template("You have not signed up for the evening. Do that first.")
+    REMOVED_FROM_EVENING = Template("The host of the server removed you from the evening.")
     EVENING_RUNS = Template(
         "Games of the evening {name} are still running. Open another evening when they are over."
     )
@@ -151,6 +152,9 @@ SENT_AWAY: Final = frozenset(
         Code.SPECTATORS_FULL,
     }
 )
+
+# Without the id of a request, these codes mean that the client's person is no longer in the evening.
+SENT_FROM_EVENING: Final = frozenset({Code.EVENING_FULL, Code.NOT_SIGNED_UP, Code.REMOVED_FROM_EVENING})
 
 
 class CloseCode(enum.IntEnum):

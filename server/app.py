@@ -81,7 +81,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 
             endpoint = ends.enter_context(listen_at(config.admin))
         fresh = config.chances or chances(config.seed)
-        kept, evening = await kept_tables(journal, fresh)
+        kept, evening = await kept_tables(journal, await journal.tables(), fresh)
         tasks = await ends.enter_async_context(Tasks())
         server = Running(config, access, journal, tasks, fresh, port=port, ends=ends, stop=stop)
         await server.lobby.registry.restore(kept)

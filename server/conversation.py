@@ -97,7 +97,7 @@ class Conversation:
                 server.lobby.chat.is_open,
                 server.other_addresses(),
                 turns=True,
-                evening=server.lobby.evening is not None,
+                evening=server.lobby.has_evening,
                 notices=server.lobby.notice_kinds,
                 own_tokens=True,
             )

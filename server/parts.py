@@ -6,12 +6,13 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from engine.game import Game, RandomChance
 from protocol.messages import Stopping
 from server.config import Config, Timer
-from server.errors import JournalError, TableDamaged
+from server.errors import JournalError
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
@@ -24,7 +25,7 @@ from server.storage.journal import Journal
 from server.storage.records import Records
 from server.tables.bans import Bans
 from server.tables.lobby import Lobby
-from server.tables.registry.table_registry import fold_or_set_aside
+from server.tables.registry.table_registry import kept_tables
 from server.tables.table import Table
 
 if TYPE_CHECKING:
@@ -273,13 +274,11 @@ class SharedTables:
             self.lobby.send_on()
 
     async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
-        """Go on with tables that are this server's now, with their clocks as after a restart."""
-        kept = {}
-        for code, entries in tables.items():
-            with contextlib.suppress(TableDamaged):
-                kept[code] = await fold_or_set_aside(self.journal, code, entries, next(self.server.fresh))
-            await asyncio.sleep(0)  # the tables that are here already go on, and the lease
+        """Go on with tables that are this server's now, as after a restart; an evening may be among them."""
+        kept, evening = await kept_tables(self.journal, tables, self.server.fresh)
         await self.lobby.registry.restore(kept)
+        if evening and (taken_up := await self.lobby.take_up_evening(evening)) is not None:
+            self.server.clients.broadcast(taken_up.message())
         if any(state.stage == "over" for state in kept.values()):
             self.server.write_missing_records()
 
@@ -300,10 +299,11 @@ class SharedTables:
         try:
             async with asyncio.timeout(_MOST_SECONDS):
                 self._departure = departure = await self.journal.leave()
+                where = await self.lobby.hand_over_evening(departure.give)
                 tried: set[Table] = set()
                 async with Tasks() as tasks:
                     for _ in range(_TABLES_AT_ONCE):
-                        tasks.start(self._give_tables(departure, tried), "handing tables over")
+                        tasks.start(self._give_tables(departure, tried, where), "handing tables over")
         except (TimeoutError, JournalError) as error:
             reason = error.reason if isinstance(error, JournalError) else "too slow"
             log.warning("not all tables could be handed over", extra=about(reason=reason))
@@ -314,12 +314,16 @@ class SharedTables:
                     session.move_from_lobby(self._departure.address())
                 self._departure.close()
 
-    async def _give_tables(self, departure: "Departure", tried: set[Table]) -> None:
-        """Give tables away as long as anybody takes them."""
+    async def _give_tables(self, departure: "Departure", tried: set[Table], evening: str | None) -> None:
+        """Give tables away as long as anybody takes them; the evening's to the server at its address."""
         while departure.address() is not None:
             left = (each for each in self.lobby.tables.values() if each not in tried)
             table = next((each for each in left if each.unattended_since is None), None)
             if table is None:
                 return
             tried.add(table)
-            await table.hand_over(departure.give)
+            # Without the evening, its tables stay too: they are taken up with it when the lease has ended.
+            if not table.state.of_evening:
+                await table.hand_over(departure.give)
+            elif evening is not None:
+                await table.hand_over(partial(departure.give, to=evening))

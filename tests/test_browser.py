@@ -422,6 +422,23 @@ async def test_a_phone_whose_sign_up_was_not_answered_takes_part(chromium: str, 
 
 
 @pytest.mark.slow
+async def test_a_phone_that_was_removed_from_an_evening_can_sign_up_as_somebody_else(chromium: str) -> None:
+    """It says who did that, and shows the form again."""
+    config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
+    async with running(config) as server, tab(chromium) as page:
+        evening = server.lobby.evening
+        assert evening is not None
+        await sign_up(page, server.port, "Bruno")
+        assert await evening.remove("Bruno")
+        await page.until("!document.querySelector('#join').hidden")
+        told = "The host of the server removed you from the evening."
+        await page.until(f"document.body.innerText.includes({json.dumps(told)})")
+        await sign_up(page, server.port, "Anna")
+        assert [each.name for each in evening.message().people] == ["Anna"]
+        assert page.complaints == []
+
+
+@pytest.mark.slow
 async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> None:
     """Where the result of a game stands, the call to the next one comes."""
     chooser = random.Random(5)

@@ -22,7 +22,7 @@ from engine.pieces import People, Piece, Seat, Wolf
 from engine.view import SPECTATOR, Phase, View, eyes_of, folded, seat_of
 from protocol import messages
 from protocol.codec import BadMessage, readable
-from protocol.codes import SENT_AWAY
+from protocol.codes import SENT_AWAY, SENT_FROM_EVENING
 from protocol.events import event_of, legal_of, view_of
 from protocol.text import printable
 
@@ -425,13 +425,26 @@ class Closed(Struct, frozen=True):
     reason: str
 
 
+class SentFromEvening(Struct, frozen=True):
+    """The player is no longer in the evening, for the reason in `refused`."""
+
+    refused: messages.Refused
+
+
 # What a server tells that is not about a table; names and texts are safe to show.
 NewsOfServer: TypeAlias = (
-    messages.Announced | messages.Stopping | messages.Online | messages.SaidInLobby | messages.Evening
+    messages.Announced
+    | messages.Stopping
+    | messages.Online
+    | messages.SaidInLobby
+    | messages.Evening
+    | SentFromEvening
 )
 Update: TypeAlias = TableUpdate | ConnectionLost | Back | Closed | NewsOfServer
 
 
 def news_of_server(message: messages.ServerMessage) -> NewsOfServer | None:
     """Return the message if it is not about a table, safe to show."""
+    if isinstance(message, messages.Refused) and message.id is None and message.code in SENT_FROM_EVENING:
+        return SentFromEvening(message)
     return safe_to_show(message) if isinstance(message, NewsOfServer) else None

@@ -35,7 +35,7 @@ from server.storage.entries import whole_events
 _TABLES: Final = (admin.ListLiveTables(), list[admin.TableReport])  # what is asked for, and its answer
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _OFF: Final = "off"
-_EVENING: Final = ("show", "open", "draw", "close")
+_EVENING: Final = ("show", "open", "draw", "remove", "close")
 _OF_EVENING: Final = "evening-"  # the options of palatinus serve
 
 Answer: TypeAlias = tuple[Any, Sequence[str]]  # for programs, and for people
@@ -79,7 +79,9 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     running_server.add_record(add("export", _export, _("write a game's record"), code=True))
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
     drain.add_argument("time", nargs="?", type=_time, default="10m", metavar="TIME")
-    evening = add("evening", _evening, _("show, open, draw a round of, or close the evening"))
+    evening = add(
+        "evening", _evening, _("show, open, draw a round of, or close the evening, or remove a person")
+    )
     evening.add_argument("act", nargs="?", choices=_EVENING, default="show")
     evening.add_argument("name", nargs="?", metavar="NAME")
     for option in serve_options():
@@ -249,8 +251,10 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Answer:
 
 
 def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
-    if (arguments.act == "open") != (arguments.name is not None):
-        raise WrongUse(_("open takes the name of the evening, and nothing else does"))
+    if (arguments.act in {"open", "remove"}) != (arguments.name is not None):
+        raise WrongUse(
+            _("open takes the name of the evening, remove that of a person, and nothing else does")
+        )
     match arguments.act:
         case "open":
             chosen = {"rounds": arguments.rounds, "minutes": arguments.minutes, "bots": arguments.bots}
@@ -259,6 +263,8 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
             _send(admin.OpenEvening(checked_plan(plan)), path)
         case "draw":
             _send(admin.DrawRound(), path)
+        case "remove":
+            _send(admin.RemovePerson(arguments.name), path)
         case "close":
             _send(admin.CloseEvening(), path)
     report = running_server.ask_server(path, admin.ShowEvening(), Evening)

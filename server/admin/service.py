@@ -22,9 +22,9 @@ from server.monitoring.logs import about
 from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
+from server.storage.entries import EVENING
 from server.storage.owner import replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.tables.evening.evening import RunningEvening
 from server.tables.names import check_text
 from server.tables.table import Table
 from server.version import SERVER_NAME
@@ -72,7 +72,7 @@ class AdminService:
             case admin.ShowGame(code):
                 return await self._game(code), None
             case admin.ShowEvening():
-                return self._evening().message(), None
+                return self._lobby.evening_here().message(), None
             case admin.AskNodes(asked, None):
                 report, _ = await self.do(asked)
                 return [admin.NodeAnswer("", "", report)], None
@@ -94,11 +94,14 @@ class AdminService:
                 return await self._restore(code), None
             case admin.OpenEvening(plan):
                 await self._lobby.begin_evening(plan)
-                self.server.clients.broadcast(self._evening().message())
+                self.server.clients.broadcast(self._lobby.evening_here().message())
             case admin.DrawRound():
-                self._evening().draw_now()
+                self._lobby.evening_here().draw_now()
+            case admin.RemovePerson(name):
+                if not await self._lobby.evening_here().remove(name):
+                    raise failure(FailureCode.NO_SUCH_PERSON, name=name)
             case admin.CloseEvening():
-                await self._evening().close()
+                await self._lobby.evening_here().close()
             case admin.SetDrain(seconds):
                 if seconds is None:
                     self.server.drain.cancel()
@@ -186,11 +189,6 @@ class AdminService:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return admin.GameReport(reports[0], list(map(event_map, replayed_game(entries))))
 
-    def _evening(self) -> RunningEvening:
-        if self._lobby.evening is None:
-            raise Refusal(Code.NO_EVENING)
-        return self._lobby.evening
-
     # -- changing -----------------------------------------------------------------------------------
 
     async def _remove(self, code: str, seat: int) -> None:
@@ -220,6 +218,10 @@ class AdminService:
             raise failure(FailureCode.NO_SUCH_BAN, what=what)
 
     async def _restore(self, code: str) -> admin.StoredReport:
+        if code == EVENING:
+            if not await self._lobby.restore_evening_set_aside():
+                raise failure(FailureCode.NOTHING_LEFT, table=code)
+            return (await self._journal.reports([code]))[0]
         table = await self._lobby.registry.restore_damaged(code)
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)

@@ -59,6 +59,10 @@ class Draining(Struct, frozen=True, tag_field="t", tag="draining"):
     """The server takes no new tables: it is going to stop."""
 
 
+class EveningHere(Struct, frozen=True, tag_field="t", tag="evening"):
+    """The server has the evening."""
+
+
 class NodeQuestion(Struct, frozen=True, tag_field="t", tag="question"):
     """What the host of one server asks others, as long as it waits: a request of the admin socket.
 
@@ -81,7 +85,9 @@ class AnswerPart(Struct, frozen=True, tag_field="t", tag="answer"):
     line: Annotated[bytes, Meta(max_length=ANSWER_BYTES)]
 
 
-Message: TypeAlias = PublicTable | PersonElsewhere | RemarkElsewhere | Draining | NodeQuestion | AnswerPart
+Message: TypeAlias = (
+    PublicTable | PersonElsewhere | RemarkElsewhere | Draining | EveningHere | NodeQuestion | AnswerPart
+)
 
 MOST_BYTES: Final = 65_536
 
@@ -127,5 +133,5 @@ def _texts(message: Message) -> tuple[str, ...]:
             return (name,)
         case RemarkElsewhere(_, name, text):
             return name, text
-        case Draining() | NodeQuestion() | AnswerPart():
+        case Draining() | EveningHere() | NodeQuestion() | AnswerPart():
             return ()  # what servers answer, the admin command makes fit to be shown

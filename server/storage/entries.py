@@ -271,13 +271,19 @@ class EveningBegun(Entry, frozen=True, tag="evening", omit_defaults=True):
     opened: int = 0  # in seconds since 1970
 
 
-class PersonEntered(Entry, frozen=True, tag="person"):
-    """Somebody signed up for the evening, or said how they take part from now on."""
+class PersonEntered(Entry, frozen=True, tag="person", omit_defaults=True):
+    """Somebody signed up for the evening, or said how they take part from now on.
+
+    `origin` is a pseudonym of the address they signed up from; the host may have `removed` them. Without a
+    `name`, they are forgotten: they had not played, and somebody else needed the place or the name.
+    """
 
     person: int
     name: str
     token_hash: str
     takes_part: TakesPart
+    origin: str = ""
+    removed: bool = False
 
 
 class RoundDrawn(Entry, frozen=True, tag="drawn", omit_defaults=True):

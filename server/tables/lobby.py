@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
@@ -21,6 +21,7 @@ from protocol.absence import WAIT
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Starting
+from server.cluster.messages import EveningHere
 from server.config import Config
 from server.errors import JournalError, NotStoredNow, TableLost
 from server.limits.networks import Networks
@@ -35,6 +36,7 @@ from server.storage.entries import EVENING, Entry, played_so_far
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.evening.evening import RunningEvening, new_seed
+from server.tables.evening.state import EveningState, fold_as_far_as_possible
 from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
@@ -51,6 +53,7 @@ log = logging.getLogger(__name__)
 
 # Refusals that say whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
+_EVENING: Final = "evening"  # a key of what this server tells the others
 _NO_TOKEN: Final = token_hash("")
 _MOST_SECONDS_TO_REFUSE: Final = 0.05  # a code after too many wrong ones
 
@@ -84,6 +87,8 @@ class Lobby:
         self.evening: RunningEvening | None = None
         self._here: dict[str, frozenset[str]] = {}  # the players at each table, by its code, for `attendance`
         self._address_elsewhere: Callable[[], str | None] = lambda: None
+        self._channel: Channel | None = None
+        self._evening_elsewhere = False  # some server of the cluster has it, or had it
         self.stopped = False
         # By hashes of tokens: a request may come again while it is still being carried out.
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -95,11 +100,17 @@ class Lobby:
         `address` returns where one of them takes newcomers, None if none does.
         """
         self._address_elsewhere = address
+        self._channel = channel
+        channel.on_change(EveningHere, self._hear_of_evening)
+        self._tell_of_evening()
         self.public.share(channel)
         self.chat.share(channel)
 
     def give_up(self) -> None:
-        """End all tables without sending anything: another server may have them."""
+        """End all tables, and the evening, without sending anything: another server may have them."""
+        if (evening := self.evening) is not None:
+            self._set_evening(None)
+            evening.give_up()
         for table in list(self.tables.values()):
             table.give_up()
 
@@ -215,9 +226,8 @@ class Lobby:
 
     async def take_part(self, session: Session, message: messages.InEvening) -> None:
         """Do what a session asks in the evening, and answer it; raises Refusal or JournalError."""
-        if self.evening is None:
-            raise Refusal(Code.NO_EVENING)
-        await self.evening.answer(session, message)
+        self._check_lease()
+        await self.evening_here().answer(session, message)
 
     def disconnect(self, session: Session) -> None:
         self.chat.leave(session)
@@ -232,7 +242,7 @@ class Lobby:
         Raises JournalError.
         """
         if entries:
-            self._set_evening(entries)
+            await self.take_up_evening(entries)
         plan, earlier = self.config.evening, self.evening
         if plan is None or (earlier and earlier.plan.name == plan.name and not earlier.is_long_over):
             return
@@ -240,6 +250,52 @@ class Lobby:
             await self.begin_evening(plan)
         except Refusal as refusal:  # its earlier one goes on
             log.warning("the evening is not begun", extra=about(reason=refusal.code))
+
+    async def take_up_evening(self, entries: Sequence[Entry]) -> RunningEvening | None:
+        """Go on with an evening of another process, and return it; None if it is damaged, and was set aside.
+
+        Raises JournalError.
+        """
+        state, whole = fold_as_far_as_possible(entries, self.timers.time())
+        if state is None or whole < len(entries):
+            await self.journal.set_aside(EVENING, whole, f"entry {whole} does not fit the evening")
+            return None
+        evening = RunningEvening(self, self.registry, state)
+        self._set_evening(evening)
+        return evening
+
+    async def restore_evening_set_aside(self) -> bool:
+        """Go on with a damaged evening after its last intact entry; return False if nothing of it is left.
+
+        Raises Refusal if none is damaged, or JournalError, and changes nothing.
+        """
+        stored_evening = await self.journal.tables_set_aside([EVENING])
+        if not stored_evening:
+            raise Refusal(Code.NO_SUCH_TABLE, table=EVENING)
+        if self.evening is not None:
+            raise Refusal(Code.EVENING_RUNS, name=self.evening.plan.name)
+        state, whole = fold_as_far_as_possible(stored_evening[0].entries, self.timers.time())
+        if state is None:
+            return False
+        await self.journal.restore(EVENING, whole)
+        log.warning("damaged table restored by the host", extra=about(table=EVENING, entries=whole))
+        self._set_evening(RunningEvening(self, self.registry, state))
+        return True
+
+    async def hand_over_evening(self, give: Callable[[str], Awaitable[str | None]]) -> str | None:
+        """Hand the evening to another server with `give`; return the address, None if it is at none."""
+        if self.evening is None:
+            return None
+        try:
+            address = await self.evening.hand_over(give)
+        except BaseException as error:  # even if it is cancelled: another server may have it, or will
+            self._set_evening(None)
+            if isinstance(error, TableLost):
+                return None
+            raise
+        if address is not None:
+            self._set_evening(None)
+        return address
 
     async def begin_evening(self, plan: EveningPlan) -> None:
         """Begin an evening in place of the one before, whose tables must be over.
@@ -254,12 +310,42 @@ class Lobby:
         begun = stored.EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
         if self.evening is not None:
             await self.evening.give_way(begun)
+        elif EVENING in self.journal.codes_set_aside:  # which would be lost if it was restored later
+            raise Refusal(Code.TABLE_DAMAGED, table=EVENING)
         else:
             await self.journal.append(EVENING, 0, [begun])
-        self._set_evening([begun])
+        self._set_evening(RunningEvening(self, self.registry, EveningState(begun)))
 
-    def _set_evening(self, entries: Sequence[Entry]) -> None:
-        self.evening = RunningEvening(self, self.registry, entries)
+    def _set_evening(self, evening: RunningEvening | None) -> None:
+        self.evening = evening
+        self._tell_of_evening()
+
+    def _tell_of_evening(self) -> None:
+        if self._channel is not None:
+            self._channel.keep(_EVENING, None if self.evening is None else EveningHere())
+
+    def _hear_of_evening(self) -> None:
+        self._evening_elsewhere = self._evening_elsewhere or self._evening_address() is not None
+
+    def _evening_address(self) -> str | None:
+        """Return where the evening is, if another server of the cluster has it."""
+        held = () if self._channel is None else self._channel.holding(EveningHere)
+        return next((node.address for node, _ in held if node.address), None)
+
+    @property
+    def has_evening(self) -> bool:
+        """Return whether there is an evening, here or at another server, to which it leads."""
+        return self.evening is not None or self._evening_elsewhere
+
+    def evening_here(self) -> RunningEvening:
+        """Return the evening; raises Refusal or JournalError if it is not this server's."""
+        if self.evening is not None:
+            return self.evening
+        if (address := self._evening_address()) is not None:
+            raise Refusal(Code.TABLE_ELSEWHERE, table=EVENING, address=address)
+        if self._evening_elsewhere:
+            raise NotStoredNow("another server is taking the evening up")
+        raise Refusal(Code.NO_EVENING)
 
     def games_run(self) -> bool:
         return any(table.state.stage == "playing" and table.audience.seated for table in self.tables.values())

@@ -18,6 +18,7 @@ from client.tables.table import (
     HeardRemark,
     NoticesChanged,
     Refreshed,
+    SentFromEvening,
     TableChanged,
     TableClosed,
     TableModel,
@@ -121,6 +122,11 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return replace(ui, company=OnlineList(tuple(people), more))
         case Evening():
             return _evening_news(ui, update, model)
+        case SentFromEvening(refused) if refused.code == Code.NOT_SIGNED_UP:  # they had left before
+            return replace(ui, person=None)
+        case SentFromEvening(refused):
+            text = describe_refusal(refused)
+            return with_log(replace(ui, person=None), [text]).with_notice(text, refusal=True)
         case SaidInLobby(remarks):
             reads = isinstance(ui.overlay, TalkPage)
             if ui.talk.table is None:

@@ -3,6 +3,7 @@
 // rules: what is shown, and what can be done, comes from the server as HTML, in text frames.
 const texts = document.body.dataset;
 const part = (id) => document.getElementById(id);
+const dismissed = ["evening-full", "not-signed-up", "removed-from-evening"]; // from the evening
 const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
 const later = ["not-stored", "server-stopping", "too-many-guesses", "too-many-tables", "too-soon"];
 const evening = "EVENING"; // in place of a table's code
@@ -227,12 +228,17 @@ function hear({ number, seat: from, spectator, text, name, missed }) {
   tell(missed ? texts.missed.replace("{news}", () => who) : who, text);
 }
 
-function refused({ id: answered, code, about }) {
+function refused({ id: answered, code, text, about }) {
   const asked = unanswered.get(answered);
   unanswered.delete(answered);
-  if (asked?.back) { // that was another evening
+  if (asked?.back && code !== "table-elsewhere" && code !== "not-stored") { // that was another evening
     ticket = null;
     localStorage.removeItem("evening");
+    part("join").hidden &&= table !== evening;
+    return;
+  }
+  if (answered === undefined && dismissed.includes(code)) {
+    if (code !== "not-signed-up") tell(texts.server, text); // otherwise they had left before
     part("join").hidden &&= table !== evening;
     return;
   }

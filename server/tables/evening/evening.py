@@ -11,8 +11,7 @@ import math
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from random import SystemRandom
 from typing import Final
 
@@ -22,10 +21,9 @@ from engine.draws import Bytes32, commitment_to
 from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import GAME_CLOCK_SECONDS, GameClock
-from protocol.codes import Code
-from protocol.limits import EVENING_PEOPLE
+from protocol.codes import CloseCode, CloseReason, Code
 from protocol.settings import Spectators
-from server.errors import JournalError, TableLost
+from server.errors import JournalError, NotStoredNow, TableLost
 from server.monitoring.logs import about
 from server.net.session import Session, build_frame
 from server.net.tokens import hash_fits, token_hash
@@ -35,21 +33,13 @@ from server.storage.entries import EVENING, Entry
 from server.storage.records import EveningRecord, evening_name, write_evening
 from server.tables.absence.deadlines import RETRY_SECONDS
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
-from server.tables.evening.rounds import (
-    LEAST,
-    PATIENCE,
-    Result,
-    Score,
-    draw_tables,
-    meetings,
-    standings,
-    tables_now,
-)
+from server.tables.evening.people import People
+from server.tables.evening.rounds import LEAST, PATIENCE, draw_tables, meetings, tables_now
+from server.tables.evening.state import EveningState, EveningTable, live_entries
 from server.tables.game.game_start import begin_of_evening
 from server.tables.names import alike, check_name
 from server.tables.owner import TableOwner
 from server.tables.registry.table_registry import TableRegistry
-from server.tables.state.live_entries import live_entries
 from server.tables.table import Table
 
 log = logging.getLogger(__name__)
@@ -64,84 +54,16 @@ _LEAST_PAUSE: Final = 0.5  # seconds between two steps
 _PRESENCE_PAUSE: Final = 10.0  # seconds between two messages that only say who is here
 
 
-@dataclass(slots=True)
-class _Table:
-    """A table of a round, with the people at it by seat; bots sit behind them. `result` once it is over."""
-
-    round: int
-    people: Sequence[int]
-    opened: float
-    result: Result | None = None
-
-
-class EveningState:
-    """The fold of an evening's entries."""
-
-    def __init__(self, begun: stored.EveningBegun) -> None:
-        self.plan = begun.plan
-        self.people: dict[int, stored.PersonEntered] = {}  # as they entered last
-        self.tables: dict[str, _Table] = {}
-        self.round = 0
-        self.seeds = [] if begun.seed is None else [Bytes32(begun.seed)]
-        self.closed = False
-        self.entry_count = 1
-        self._scores: list[Score] = []
-        self._scores_of = 0, 0  # as many people and tables that are over
-
-    def fold(self, entry: Entry, now: float) -> None:
-        self.entry_count += 1
-        match entry:
-            case stored.PersonEntered(number):
-                self.people[number] = entry
-            case stored.RoundDrawn(tables, seed):
-                self.round += 1
-                self.tables |= {code: _Table(self.round, people, now) for code, people in tables}
-                if seed is not None:
-                    self.seeds.append(Bytes32(seed))
-            case stored.TableResult(code, scores):
-                self.tables[code].result = scores
-            case stored.EveningClosed():
-                self.closed = True
-
-    def scores(self) -> list[Score]:
-        """Return the standings, which are slow to compute and often asked for."""
-        based_on = len(self.people), len(self.tables) - len(self.running)
-        if based_on != self._scores_of:
-            results = (table.result for table in self.tables.values() if table.result)
-            self._scores, self._scores_of = standings(self.people, results), based_on
-        return self._scores
-
-    @property
-    def running(self) -> dict[str, _Table]:
-        """Return the tables without a result, by their codes."""
-        return {code: table for code, table in self.tables.items() if table.result is None}
-
-    @property
-    def draws_no_more(self) -> bool:
-        """Return whether no more tables are drawn: this is the last round, or the evening is closed."""
-        return self.closed or 0 < self.plan.rounds <= self.round
-
-    @property
-    def over(self) -> bool:
-        return self.draws_no_more and not self.running
-
-
 class RunningEvening:
-    """An evening of this server; `entries` are those stored so far."""
+    """An evening of this server; `state` is the fold of what is stored so far."""
 
-    def __init__(self, lobby: TableOwner, registry: TableRegistry, entries: Sequence[Entry]) -> None:
-        begun = entries[0]
-        assert isinstance(begun, stored.EveningBegun)  # noqa: S101 - every evening begins so
+    def __init__(self, lobby: TableOwner, registry: TableRegistry, state: EveningState) -> None:
         self._lobby, self._registry, self._timers = lobby, registry, lobby.timers
         records = lobby.config.records
-        self.plan = begun.plan
-        self._record = None if records is None else records / evening_name(begun.opened)
-        self._opened = begun.opened
-        self.state = EveningState(begun)
-        for entry in entries[1:]:
-            self.state.fold(entry, lobby.timers.time())
+        self.state, self.plan = state, state.plan
+        self._record = None if records is None else records / evening_name(state.opened)
+        self._people = People(state, registry.origins, lobby.timers.time)
         self._followers: dict[Session, None] = {}  # in order
-        self._persons: dict[Session, int] = {}
         self._free_since: dict[int, float] = {}  # of those who are here and neither play nor pause
         self._due = math.inf  # when the next round is drawn, if there are rounds
         self._round_since = lobby.timers.time()
@@ -150,7 +72,7 @@ class RunningEvening:
         self._lock = asyncio.Lock()  # held while something is stored
         self._changed = asyncio.Event()
         self._told, self._told_here, self._tell_here_at = b"", frozenset[int](), 0.0
-        self._given_way = False
+        self._ended: Exception | None = None  # what those are told who ask for something
         self._work = lobby.tasks.keep(self._run, "the evening")
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -162,16 +84,12 @@ class RunningEvening:
                 pass
             case messages.SignUp():
                 async with self._lock:
+                    self._check_goes_on()
                     session.send(await self._sign_up(session, message))
             case messages.TakePart(_, how):
-                if (number := self._persons.get(session)) is None:
-                    raise Refusal(Code.NOT_SIGNED_UP)
                 async with self._lock:
-                    person = self.state.people[number]
-                    if person.takes_part != how:
-                        self._lobby.rates.count_name(session)
-                        await self._store(replace(person, takes_part=how))
-                        self.look()
+                    self._check_goes_on()
+                    await self._take_part(session, how)
         self._followers[session] = None
         session.send(self.message())
         if not isinstance(message, messages.SignUp):
@@ -179,7 +97,7 @@ class RunningEvening:
 
     def disconnect(self, session: Session) -> None:
         self._followers.pop(session, None)
-        if self._persons.pop(session, None) is not None:
+        if self._people.unbind(session):
             self.look()
 
     # -- what the lobby asks ------------------------------------------------------------------------
@@ -191,7 +109,7 @@ class RunningEvening:
     @property
     def is_long_over(self) -> bool:
         """Return whether it is over, and was opened so long ago that a new one of its name may begin."""
-        return self.state.over and time.time() > self._opened + _SECONDS_SHOWN
+        return self.state.over and time.time() > self.state.opened + _SECONDS_SHOWN
 
     def draw_now(self) -> None:
         """Draw the next round as soon as possible; raises Refusal if none is to be drawn."""
@@ -218,8 +136,50 @@ class RunningEvening:
                 raise Refusal(Code.EVENING_RUNS, name=self.plan.name)
             end = EVENING, self.state.entry_count, [stored.Forgotten()]
             await self._registry.journal.append_together([end, (EVENING, 0, [begun])])
-            self._given_way = True
+            self._ended = Refusal(Code.NO_EVENING)
         self.stop()
+
+    async def remove(self, name: str) -> bool:
+        """Remove the person of this name, who is told; return False if there is none. Raises JournalError.
+
+        A game that they are playing goes on, with them.
+        """
+        async with self._lock:
+            self._check_goes_on()
+            people = (each for each in self.state.people.values() if not each.removed)
+            if (person := next((each for each in people if alike(name, each.name)), None)) is None:
+                return False
+            await self._store(replace(person, takes_part="leave", removed=True))
+            log.warning("person removed from the evening by the host", extra=about(person=person.person))
+            self._dismiss(person.person, Code.REMOVED_FROM_EVENING)
+        return True
+
+    async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> str | None:
+        """Hand the evening to another server with `give`; return its address, None if it is still here.
+
+        Raises TableLost if nobody can tell where it is.
+        """
+        async with self._lock:
+            self._ended = NotStoredNow("another server takes the evening up")
+            try:
+                address = await give(EVENING)
+            except BaseException:  # even if it is cancelled: another server may have it, or will
+                self.give_up()
+                raise
+            if address is None:
+                self._ended = None
+                return None
+        self.stop()
+        for session in self._followers:
+            session.move_from_lobby(address)
+        return address
+
+    def give_up(self) -> None:
+        """Stop without storing anything more: it was lost. Whoever follows it comes back somewhere."""
+        self._ended = TableLost("the lease is lost")
+        self.stop()
+        for session in self._followers:
+            session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
 
     def stop(self) -> None:
         """Stop: the server stops, or another evening has begun."""
@@ -229,7 +189,7 @@ class RunningEvening:
 
     def message(self) -> messages.Evening:
         state, plan = self.state, self.plan
-        here, scores = set(self._persons.values()), state.scores()
+        here, scores = self._people.here, self._people.listed()
         people = [
             messages.EveningPerson(
                 score.person,
@@ -268,9 +228,9 @@ class RunningEvening:
 
     def person_of(self, session: Session) -> int | None:
         """Return the number of the person who has signed up in a session, None if nobody has."""
-        return self._persons.get(session)
+        return self._people.person_of(session)
 
-    def _describe_table(self, code: str, table: _Table) -> messages.EveningTable:
+    def _describe_table(self, code: str, table: EveningTable) -> messages.EveningTable:
         if (found := self._registry.tables.get(code)) is None:
             return messages.EveningTable(code, table.round, "over", list(table.people))
         bots = [None] * (len(found.state.players) - len(table.people))
@@ -297,9 +257,11 @@ class RunningEvening:
     # -- people -------------------------------------------------------------------------------------
 
     async def _sign_up(self, session: Session, message: messages.SignUp) -> messages.SignedUp:
-        people, given = self.state.people, token_hash(message.token)
-        for number, person in people.items():
+        given = token_hash(message.token)
+        for number, person in self.state.people.items():
             if hash_fits(given, person.token_hash):
+                if person.removed:
+                    raise Refusal(Code.REMOVED_FROM_EVENING)
                 return self._bind(session, message, number)
         if message.back:
             raise Refusal(Code.NOT_SIGNED_UP)
@@ -307,18 +269,40 @@ class RunningEvening:
         self._lobby.rates.count_name(session)
         if self.state.over:
             raise Refusal(Code.NO_EVENING)
-        if len(people) >= EVENING_PEOPLE:
-            raise Refusal(Code.EVENING_FULL)
-        if any(alike(message.name, person.name) for person in people.values()):
-            raise Refusal(Code.NAME_IN_USE)
-        number = max(people, default=0) + 1
-        await self._store(stored.PersonEntered(number, message.name, given, "play"))
+        leaving = self._people.room_for_newcomer(session, message.name)
+        number = self.state.last_person + 1
+        origin = self._people.origin(session)
+        await self._replace(leaving, stored.PersonEntered(number, message.name, given, "play", origin))
         return self._bind(session, message, number)
 
     def _bind(self, session: Session, message: messages.SignUp, number: int) -> messages.SignedUp:
-        self._persons[session] = number
+        self._people.bind(session, number)
         self.look()
         return messages.SignedUp(message.id, number)
+
+    async def _take_part(self, session: Session, how: messages.TakesPart) -> None:
+        if (number := self._people.person_of(session)) is None:
+            raise Refusal(Code.NOT_SIGNED_UP)
+        person = self.state.people[number]
+        if person.takes_part == how:
+            return
+        self._lobby.rates.count_name(session)
+        leaving = self._people.room_for(session) if person.takes_part == "leave" else []
+        await self._replace(leaving, replace(person, takes_part=how))
+        self.look()
+
+    async def _replace(self, leaving: Sequence[stored.PersonEntered], comes: stored.PersonEntered) -> None:
+        """Store who comes and who makes room, and tell the latter; raises Refusal or JournalError."""
+        had_left = {each.person for each in leaving if self.state.people[each.person].takes_part == "leave"}
+        await self._store(*leaving, comes)
+        for each in leaving:
+            self._dismiss(each.person, Code.NOT_SIGNED_UP if each.person in had_left else Code.EVENING_FULL)
+
+    def _dismiss(self, number: int, why: Code) -> None:
+        """Tell somebody that they are no longer in the evening."""
+        for session in self._people.dismiss(number):
+            session.send(Refusal(why).message())
+        self.look()
 
     # -- step by step -------------------------------------------------------------------------------
 
@@ -345,15 +329,17 @@ class RunningEvening:
 
     async def _step(self) -> float:
         """Do what is due; return the seconds until something else may be."""
-        for code in self.state.running:
-            await self._note_result(code)
+        if not all([await self._note_result(code) for code in self.state.running]):
+            return RETRY_SECONDS
         waits = [await self._begin_games(), await self._draw()]
         return max(0.0, min(waits))
 
-    async def _note_result(self, code: str) -> None:
-        """Store what came of a table, if it is over."""
+    async def _note_result(self, code: str) -> bool:
+        """Store what came of a table, if it is over; return False if another server still has it."""
         table = self._registry.tables.get(code)
-        if table is None:  # it was closed, or everybody left it for long
+        if table is None and not await self._is_gone(code):
+            return False
+        if table is None:
             await self._store(stored.TableResult(code, []))
         elif table.state.stage == "over":
             scores = [
@@ -363,6 +349,17 @@ class RunningEvening:
             ]
             await self._store(stored.TableResult(code, scores))
             await self._write_record()
+        return True
+
+    async def _is_gone(self, code: str) -> bool:
+        """Return whether a table that is not here was closed, or everybody left it for long.
+
+        Otherwise it comes from another server, after the evening. Raises JournalError while that is unknown.
+        """
+        journal = self._registry.journal
+        if code in journal.archived or code in journal.codes_set_aside:
+            return True
+        return await journal.whereabouts(code) is None and code not in self._registry.tables
 
     async def _write_record(self) -> None:
         """Write the results so far into the folder of records, for standings over several evenings."""
@@ -371,12 +368,12 @@ class RunningEvening:
         # The hash of a hash: whoever has a token finds its results, and nobody who has these finds the token.
         keys = {number: token_hash(person.token_hash) for number, person in self.state.people.items()}
         results = [
-            [(keys[number], points, items) for number, points, items in table.result]
+            [(keys[number], points, items) for number, points, items in table.result if number in keys]
             for table in self.state.tables.values()
             if table.result
         ]
         names = {keys[number]: person.name for number, person in self.state.people.items()}
-        record = EveningRecord(self.plan.name, self._opened, names, results)
+        record = EveningRecord(self.plan.name, self.state.opened, names, results)
         try:
             await asyncio.to_thread(write_evening, self._record, record)
         except OSError as error:
@@ -403,12 +400,12 @@ class RunningEvening:
                     await self._begin_game(gathering[code], self.state.tables[code])
         return min(waits)
 
-    async def _begin_game(self, table: Table, drawn: _Table) -> None:
+    async def _begin_game(self, table: Table, drawn: EveningTable) -> None:
         seed = self.state.seeds[drawn.round - 1] if self.plan.same_draws else None
         absent = [
             number for seat, number in enumerate(drawn.people) if Seat(seat) not in table.audience.seated
         ]
-        people = [self.state.people[number] for number in absent]
+        people = [self.state.people[number] for number in absent if number in self.state.people]
         pauses = [replace(each, takes_part="pause") for each in people if each.takes_part == "play"]
         if pauses:  # first: if it cannot be stored, both are tried again
             await self._store(*pauses)
@@ -430,8 +427,7 @@ class RunningEvening:
     def _free(self) -> list[int]:
         """Return who waits for a table, the longest first."""
         now = self._timers.time()
-        at_tables = {number for table in self.state.running.values() for number in table.people}
-        here = set(self._persons.values()) - at_tables
+        here = self._people.here - self._people.at_tables
         free = sorted(number for number in here if self.state.people[number].takes_part == "play")
         self._free_since = {number: self._free_since.get(number, now) for number in free}
         return sorted(free, key=self._free_since.__getitem__)
@@ -444,6 +440,7 @@ class RunningEvening:
             self._due = math.inf
             return math.inf
         met = meetings(table.people for table in state.tables.values())
+        origins = self._people.origins(free)
         least = 2 if state.plan.bots is None else 1
         if state.plan.rounds:
             if self._in_round():
@@ -456,16 +453,16 @@ class RunningEvening:
                 self._due = now + (SECONDS_BETWEEN_ROUNDS if state.round else SECONDS_BEFORE_FIRST)
             if self._due > now:
                 return self._due - now
-            tables = draw_tables(free, met, self._rng)
+            tables = draw_tables(free, met, self._rng, origins)
         else:
             waited = now - self._free_since[free[0]] if free else 0.0
             others_play = bool(state.running)
-            tables = tables_now(free, met, self._rng, others_play=others_play, waited=waited)
+            tables = tables_now(free, met, self._rng, origins, others_play=others_play, waited=waited)
             if not tables and waited < PATIENCE:
                 return PATIENCE - waited if free else math.inf
             if not tables and least > 1:
                 return math.inf  # until others are free
-            tables = tables or draw_tables(free, met, self._rng)
+            tables = tables or draw_tables(free, met, self._rng, origins)
         await self._open(tables or [free])
         self._due = math.inf
         return 0.0
@@ -507,9 +504,9 @@ class RunningEvening:
         return entries
 
     def _check_goes_on(self) -> None:
-        """Raise Refusal if another evening has begun in place of this one."""
-        if self._given_way:
-            raise Refusal(Code.NO_EVENING)
+        """Raise Refusal or JournalError if this server does not hold it any more."""
+        if self._ended is not None:
+            raise self._ended
 
     async def _store(self, *entries: stored.EveningEntry) -> None:
         self._check_goes_on()

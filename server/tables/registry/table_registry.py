@@ -50,18 +50,19 @@ def chances(seed: int | None) -> Iterator[RandomChance]:
 
 
 async def kept_tables(
-    journal: Journal, chances: Iterator[RandomChance]
-) -> tuple[dict[str, PersistentState], list[Entry]]:
-    """Return the tables stored by earlier processes, by code, and the entries of an evening, if there is one.
+    journal: Journal, stored: Mapping[str, Sequence[Entry]], chances: Iterator[RandomChance]
+) -> tuple[dict[str, PersistentState], Sequence[Entry]]:
+    """Return the tables that another process has `stored`, by code, and the entries of its evening, if any.
 
     A table that makes no sense is set aside. Raises JournalError if the journal cannot be used.
     """
-    stored, kept = await journal.tables(), {}
-    evening = stored.pop(EVENING, [])
+    kept = {}
     for code, entries in stored.items():
-        with contextlib.suppress(TableDamaged):
-            kept[code] = await fold_or_set_aside(journal, code, entries, next(chances))
-    return kept, evening
+        if code != EVENING:
+            with contextlib.suppress(TableDamaged):
+                kept[code] = await fold_or_set_aside(journal, code, entries, next(chances))
+            await asyncio.sleep(0)  # the tables that are here already go on, and the lease
+    return kept, stored.get(EVENING, ())
 
 
 async def fold_or_set_aside(
@@ -96,7 +97,7 @@ class TableRegistry:
     def __init__(self, lobby: TableOwner) -> None:
         self.lobby, self.journal, self.chances = lobby, lobby.journal, lobby.chances
         self.tables: dict[str, Table] = {}
-        self._origins = Origins()
+        self.origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._moving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
         self._coming: set[str] = set()  # codes of tables that are being stored or brought back
@@ -137,7 +138,7 @@ class TableRegistry:
         self._check_not_stopping(continues=before is not None)
         self.lobby.rates.count_opening(session)
         await self._make_room(session)
-        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
+        entries: list[Entry] = [replace(opened, origin=self.origins.of(session.address)), *others]
         while (code := await self._store(entries, before)) is None:
             pass
         return await self._add(code, PersistentState(entries, next(self.chances)))
@@ -316,7 +317,7 @@ class TableRegistry:
 
         Raises Refusal if none can be archived. The room is there until the caller awaits something else.
         """
-        origin = None if opener is None else self._origins.of(opener.address)
+        origin = None if opener is None else self.origins.of(opener.address)
         here = None if opener is None or opener.table is None else self.tables.get(opener.table.code)
         # It cannot be archived before it has opened the next one.
         busy = set[Table]() if here is None else {here} - self._going

@@ -53,8 +53,6 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 end(seat, type(entry))
                 if says:
                     live[type(entry), seat] = number
-            case stored.PersonEntered(person):  # in an evening
-                live[stored.PersonEntered, person] = number
             case stored.Voted(seat, by, agree):
                 live.pop((stored.Voted, seat, by), None)
                 if agree:

@@ -5,10 +5,11 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from client.player.seats import Seats, kept_seats
-from client.tables.table import TableModel
+from client.tables.table import SentFromEvening, TableModel, news_of_server
 from client.ui.frame import plain
 from client.ui.game import run
 from client.ui.keys import Act
@@ -28,7 +29,8 @@ from client.ui.web.seat_parts import SeatPage
 from client.ui.web.tv_parts import between_games, call
 from engine.pieces import Seat
 from protocol.admin import EveningPlan
-from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePart
+from protocol.codes import REFUSAL_TEXTS, Code
+from protocol.messages import NEW, Evening, EveningPerson, EveningTable, Refused, TakePart
 from protocol.pages import MoveChoice, PlayerHand
 from server.app import running
 from server.config import Config
@@ -36,7 +38,7 @@ from tests.client.ui.keyboard import Keyboard
 from tests.client.ui.seen import after, over, placing, request_after, screen_of, typed
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected
-from tests.server.tables.test_evening import Guest
+from tests.server.tables.evenings import Guest
 
 ANN = EveningPerson(
     1, "Ann", here=True, place=1, average=7500, games=1, wins=1, points=31, against=[(2, 1, 1, 0)]
@@ -107,6 +109,22 @@ def test_what_is_told_of_the_evening() -> None:
     assert isinstance(ui.overlay, EveningPage)
     assert ui.log[-1] == called_to(ui, model) == "Your table KXQT is ready. Enter: go there"
     assert after_update(ui, CALLED, model).log == ui.log
+
+
+@pytest.mark.parametrize("code", [Code.EVENING_FULL, Code.REMOVED_FROM_EVENING])
+def test_whoever_is_no_longer_in_the_evening_is_told(code: Code) -> None:
+    """At a table, too, where nothing else changes; the answer to a request with this code is no such news."""
+    _, model = placing()
+    ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
+    news = news_of_server(Refused(code, "text"))
+    assert news == SentFromEvening(Refused(code, "text"))
+    told = after_update(ui, news, model)
+    assert told.person is None
+    assert told.log[-1] == REFUSAL_TEXTS[code]
+    assert REFUSAL_TEXTS[code][:30] in screen_of(told, model)
+    assert news_of_server(Refused(code, "text", 7)) is None
+    left = after_update(ui, SentFromEvening(Refused(Code.NOT_SIGNED_UP, "text")), model)
+    assert (left.person, left.log) == (None, ui.log)  # they knew
 
 
 def test_an_evening_that_ends_says_so() -> None:

@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 
 from engine.record import replayed
+from protocol.admin import EveningPlan
 from protocol.codes import Code
-from protocol.messages import Announced, OpenTable, Refused, Resume, Stopping
+from protocol.messages import Announced, OpenTable, Refused, Resume, SignUp, Stopping
+from server.storage.entries import EVENING, EveningBegun, TableResult
+from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.commands.serving.test_tables import damage, last_but_one_changed
 from tests.program import ran
 from tests.server.peer import Peer, connected
 from tests.server.playing import full_table, game, play_on
 from tests.server.process import serving
+from tests.server.tables.evenings import Guest
 
 
 @pytest.fixture
@@ -352,3 +356,30 @@ async def test_a_journal_that_is_gone_is_not_made_anew_by_a_check(data: Path, tm
         assert not (data / FILE_NAME).exists()
         (tmp_path / "elsewhere").rename(data / FILE_NAME)
         assert await tables(data, "check") == ("0 tables are intact.\n", "")
+
+
+async def test_the_host_removes_a_person_from_the_evening(data: Path) -> None:
+    """By the name in the list, however it is written; who is told the code, and nobody of another name."""
+    async with serving("--data", str(data), "--evening", "Friday") as server, connected(server.port) as peer:
+        anna = Guest("Anna")
+        await anna.sign_up(peer)
+        assert "Anna" in await told(data, "evening")
+        assert "nobody in the evening is called Ben" in await complaint(data, "evening", "remove", "Ben")
+        assert "remove that of a person" in await complaint(data, "evening", "remove")
+        assert "Anna" not in await told(data, "evening", "remove", "anna")
+        refused = await peer.until(Refused)
+        assert (refused.code, refused.id) == (Code.REMOVED_FROM_EVENING, None)
+        assert await peer.refusal(SignUp, anna.name, anna.token) == Code.REMOVED_FROM_EVENING
+
+
+async def test_the_host_restores_a_damaged_evening(data: Path) -> None:
+    """It is in the list of tables, as it is damaged, and goes on after its last intact entry."""
+    journal = SqliteJournal(data)
+    await journal.append(EVENING, 0, [EveningBegun(EveningPlan("Friday")), TableResult("ZZZZ", [])])
+    await journal.close()
+    async with serving("--data", str(data), "--evening", "Saturday"):
+        assert "There is no evening" in await complaint(data, "evening")
+        listed, _ = await tables(data, "list")
+        assert re.search(rf"^{EVENING} .*damaged", listed, re.MULTILINE)
+        await tables(data, "restore", EVENING)
+        assert (await told(data, "evening")).startswith("Friday")

@@ -1,12 +1,10 @@
 """Evenings: from signing up to the standings over sockets, and what is drawn for each round."""
 
 import asyncio
-import contextlib
 import itertools
 import json
 import random
-import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,13 +17,20 @@ from palatinus import main
 from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
-from server.app import Running, running
-from server.config import Config
+from server.app import running
 from server.errors import JournalError
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.storage.entries import EveningBegun, PersonEntered, RoundDrawn, TableResult
-from server.tables.evening.evening import EveningState
+from server.storage.entries import (
+    EVENING,
+    Entry,
+    EveningBegun,
+    EveningClosed,
+    Opened,
+    PersonEntered,
+    RoundDrawn,
+    TableResult,
+)
 from server.tables.evening.rounds import (
     PATIENCE,
     Pair,
@@ -35,93 +40,24 @@ from server.tables.evening.rounds import (
     table_sizes,
     tables_now,
 )
-from tests.server.manual_clock import FastClock, ManualClock
-from tests.server.match import LIMITS
-from tests.server.peer import Peer, all_connected, connected
-from tests.server.playing import play_on
+from server.tables.evening.state import EveningState
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import connected
+from tests.server.playing import game
 from tests.server.storage.test_journal import full_disk
+from tests.server.tables.evenings import Guest, config, draw, play_round, signed_up
 from tests.server.tables.hosted import begun
 
+FRIDAY = EveningPlan("Friday")
 ROUNDS = EveningPlan("Friday", rounds=2, same_draws=True)
-
-
-def _config(plan: EveningPlan | None, data: Path | None = None) -> Config:
-    records = None if data is None else data / "records"
-    return Config(data=data, records=records, evening=plan, timers=FastClock, limits=LIMITS)
-
-
-class Guest:
-    """Somebody at the evening, in one connection after the other."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.token = secrets.token_urlsafe(32)
-        self.person = 0
-        self.peer: Peer
-
-    async def sign_up(self, peer: Peer) -> None:
-        answer = await peer.answer(messages.SignedUp, messages.SignUp, self.name, self.token)
-        self.peer, self.person = peer, answer.person
-
-    async def evening(self, condition: Callable[[messages.Evening], object]) -> messages.Evening:
-        """Return the evening as soon as it is so."""
-        latest = self.peer.told(messages.Evening)
-        while not latest or not condition(latest[-1]):
-            latest.append(await self.peer.until(messages.Evening))
-        return latest[-1]
-
-    async def called(self, round_number: int) -> messages.EveningTable:
-        """Return the table of this round where this person has a seat."""
-        evening = await self.evening(lambda evening: self._table(evening, round_number))
-        table = self._table(evening, round_number)
-        assert table is not None
-        return table
-
-    def _table(self, evening: messages.Evening, number: int) -> messages.EveningTable | None:
-        return next(
-            (each for each in evening.tables if each.round == number and self.person in each.people), None
-        )
-
-    async def go(self, table: messages.EveningTable) -> None:
-        """Leave the table of before, and take the seat at this one with the evening's token."""
-        peer = self.peer
-        if peer.code:
-            await peer.done(messages.Leave)
-        peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
-        seat = await peer.resume(table.table, self.token)
-        assert table.people[seat.seat] == self.person
-
-
-@contextlib.asynccontextmanager
-async def _signed_up(server: Running, guests: Sequence[Guest]) -> AsyncIterator[None]:
-    async with all_connected(server.port, len(guests)) as peers:
-        for guest, peer in zip(guests, peers, strict=True):
-            await guest.sign_up(peer)
-        yield
-
-
-async def _play_round(guests: Sequence[Guest], number: int, rng: random.Random) -> None:
-    """Bring everybody to their tables, and play all games to their ends."""
-    tables = [await guest.called(number) for guest in guests]
-    for guest, table in zip(guests, tables, strict=True):
-        await guest.go(table)
-    for code in {table.table for table in tables}:
-        peers = [guest.peer for guest, table in zip(guests, tables, strict=True) if table.table == code]
-        await begun(*peers)
-        await play_on(peers, rng)
-
-
-def _draw(server: Running) -> None:
-    assert server.lobby.evening is not None
-    server.lobby.evening.draw_now()
 
 
 async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Seven people play two rounds with the same draws, with a restart in between; nobody meets again."""
     guests, rng = [Guest(f"Guest {number}") for number in range(7)], random.Random(1)
-    async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
-        _draw(server)
-        await _play_round(guests, 1, rng)
+    async with running(config(ROUNDS, tmp_path)) as server, signed_up(server, guests):
+        draw(server)
+        await play_round(guests, 1, rng)
         first = await guests[0].evening(lambda evening: all(each.games == 1 for each in evening.people))
         starts = [
             {type(event): event for event in guest.peer.seen if isinstance(event, LayoutDrawn | LaurelsDealt)}
@@ -132,14 +68,14 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
         begun = [event for guest in guests for event in guest.peer.seen if isinstance(event, GameStarted)]
         assert {commitment_to(Bytes32(end.seed or "")) for end in ends} == {first.commitments[0]}
         assert {start.draws and start.draws.commitment for start in begun} == {first.commitments[0]}
-    async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
+    async with running(config(ROUNDS, tmp_path)) as server, signed_up(server, guests):
         again = await guests[0].evening(lambda evening: sum(each.here for each in evening.people) == 7)
         assert [(each.person, each.place, each.average) for each in again.people] == [
             (each.person, each.place, each.average) for each in first.people
         ]
         assert again.commitments == first.commitments
-        _draw(server)
-        await _play_round(guests, 2, rng)
+        draw(server)
+        await play_round(guests, 2, rng)
         over = await guests[0].evening(lambda evening: evening.over)
         assert [each.games for each in over.people] == [2] * 7
         assert {len(table.people) for table in (*first.tables, *over.tables)} == {3, 4}
@@ -162,7 +98,7 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
     """
     monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
-    async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
+    async with running(config(EveningPlan("Friday", minutes=5))) as server, signed_up(server, guests):
         table = await guests[0].called(1)
         late, left, *here = guests
         await left.peer.done(messages.TakePart, "leave")
@@ -180,8 +116,8 @@ async def test_connections_that_come_and_go_are_no_news() -> None:
     """Everybody would be sent everything each time; who is here is told with the next change, or later."""
     guests = [Guest(f"Guest {number}") for number in range(2)]
     clock = ManualClock()
-    config = replace(_config(ROUNDS), timers=lambda: clock)
-    async with running(config) as server, _signed_up(server, guests):
+    slow = replace(config(ROUNDS), timers=lambda: clock)
+    async with running(slow) as server, signed_up(server, guests):
         reader = guests[0]
 
         async def told(seconds: float) -> list[list[bool]]:
@@ -207,7 +143,7 @@ async def test_connections_that_come_and_go_are_no_news() -> None:
 
 async def test_an_evening_gives_way_in_one_step(tmp_path: Path) -> None:
     """Nothing is lost between the two; what is being stored comes first, and the first stores no more."""
-    async with running(_config(ROUNDS, tmp_path)) as server, connected(server.port) as peer:
+    async with running(config(ROUNDS, tmp_path)) as server, connected(server.port) as peer:
         guest, first = Guest("Anna"), server.lobby.evening
         assert first is not None
         await guest.sign_up(peer)
@@ -225,15 +161,54 @@ async def test_an_evening_gives_way_in_one_step(tmp_path: Path) -> None:
         assert await peer.refusal(messages.SignUp, "Anna", guest.token, back=True) == Code.NOT_SIGNED_UP
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param([EveningClosed()], id="begins with nothing"),
+        pytest.param([EveningBegun(ROUNDS)], id="no seed for the same draws"),
+        pytest.param([EveningBegun(FRIDAY), TableResult("ZZZZ", [])], id="the result of no table"),
+        pytest.param([EveningBegun(FRIDAY), Opened(2, False, None)], id="an entry of a table"),
+        pytest.param(
+            [EveningBegun(FRIDAY), RoundDrawn([("BBBB", [1, 2])]), TableResult("BBBB", [(3, 9, 1)])],
+            id="the result of somebody else",
+        ),
+    ],
+)
+async def test_an_evening_that_makes_no_sense_is_set_aside(tmp_path: Path, odd: Sequence[Entry]) -> None:
+    """Everything else starts; no other evening takes its place until the host has restored or removed it."""
+    async with running(config(None, tmp_path)) as server:
+        async with game(server.port, 2) as (peer, _):
+            code = peer.code
+        await server.lobby.journal.append(EVENING, 0, odd)
+    for _ in range(2):  # it is set aside once, and stays so
+        async with running(config(FRIDAY, tmp_path)) as server:
+            assert server.lobby.tables.keys() == {code}
+            assert server.lobby.evening is None
+            assert server.lobby.journal.codes_set_aside == {EVENING}
+            with pytest.raises(Refusal) as refused:
+                await server.lobby.begin_evening(FRIDAY)
+            assert refused.value.code == Code.TABLE_DAMAGED
+    async with running(config(FRIDAY, tmp_path)) as server:
+        (report,) = await server.lobby.journal.reports([EVENING])
+        restored = await server.lobby.restore_evening_set_aside()
+        assert restored is (len(odd) > 1)  # then its first entry makes sense
+        assert (report.damaged, report.lost) == (True, not restored)
+        if not restored:
+            await server.lobby.registry.close(EVENING, None)
+    async with running(config(FRIDAY, tmp_path)) as server:
+        assert server.lobby.evening is not None
+        assert not server.lobby.journal.codes_set_aside
+
+
 async def test_who_may_not_know_or_do_what() -> None:
     """With the same draws all tables begin together, nobody watches, and nothing can be chosen."""
     guests = [Guest(f"Guest {number}") for number in range(6)]
     async with (
-        running(_config(ROUNDS)) as server,
-        _signed_up(server, guests),
+        running(config(ROUNDS)) as server,
+        signed_up(server, guests),
         connected(server.port) as other,
     ):
-        _draw(server)
+        draw(server)
         tables = [await guest.called(1) for guest in guests]
         mine = [guest for guest in guests if guest.person in tables[0].people]
         others = [guest for guest in guests if guest not in mine]
@@ -260,7 +235,7 @@ async def test_who_may_not_know_or_do_what() -> None:
 
 async def test_refusals() -> None:
     """Names are told apart, only those who have signed up take part, and tokens are one person's."""
-    async with running(_config(None)) as server, connected(server.port) as peer:
+    async with running(config(None)) as server, connected(server.port) as peer:
         for message in (
             messages.AskEvening(peer.next_id()),
             messages.SignUp(peer.next_id(), "Anna", Guest("").token),
@@ -395,6 +370,52 @@ def test_a_table_begins_when_enough_people_wait() -> None:
         assert tables_now(free, met, rng, others_play=True, waited=PATIENCE)
     assert tables_now([1, 2], {}, rng, others_play=True, waited=1000) == []
     assert tables_now([1, 2], {}, rng, others_play=False, waited=1000)
+
+
+def rounds_of(origins: Mapping[int, str], rounds: int) -> list[list[list[int]]]:
+    """Return the tables of so many rounds for people of these origins."""
+    rng, drawn = random.Random(1), list[list[list[int]]]()
+    for _ in range(rounds):
+        met = meetings(table for tables in drawn for table in tables)
+        drawn.append(draw_tables(origins, met, rng, origins))
+    return drawn
+
+
+def strangers_together(tables: Sequence[Sequence[int]], origins: Mapping[int, str]) -> int:
+    """Return how many pairs of one origin sit at tables with somebody of another one."""
+    mixed = [[origins[each] for each in table] for table in tables]
+    pairs = [itertools.combinations(each, 2) for each in mixed if len(set(each)) > 1]
+    return sum(one == other for each in pairs for one, other in each)
+
+
+@pytest.mark.parametrize("strangers", [3, 12, 40, 72])
+def test_one_address_does_not_surround_people_from_elsewhere(strangers: int) -> None:
+    """At first, friends meet at most one of those who have signed up from it; later, few at a time."""
+    origins = {number: "stranger" if number > 8 else f"friend {number}" for number in range(1, 9 + strangers)}
+    first, *later = rounds_of(origins, 3)
+    assert all(
+        sorted(each for table in tables for each in table) == sorted(origins) for tables in (first, *later)
+    )
+    assert strangers_together(first, origins) == 0
+    _, *otherwise = rounds_of(
+        {number: str(number) for number in origins}, 3
+    )  # as if each came from elsewhere
+    with_rule, without = (
+        sum(strangers_together(each, origins) for each in found) for found in (later, otherwise)
+    )
+    assert with_rule <= without / 2
+
+
+def test_a_room_behind_one_address_is_drawn_as_any_other() -> None:
+    """And households are not put together, nor does a room with two addresses stay divided."""
+    drawn = rounds_of(dict.fromkeys(range(1, 41), "room"), 3)
+    assert not any(times > 1 for times in meetings(table for tables in drawn for table in tables).values())
+    couples = {number: f"couple {number // 2}" for number in range(24)}
+    assert not any(strangers_together(tables, couples) for tables in rounds_of(couples, 3))
+    halves = {number: "by IPv4" if number <= 12 else "by IPv6" for number in range(1, 25)}
+    met = meetings(table for tables in rounds_of(halves, 4) for table in tables)
+    assert sum(halves[one] != halves[other] for one, other in met) > len(met) // 4
+    assert sum(times > 1 for times in met.values()) < len(met) // 10
 
 
 def test_standings() -> None:
