@@ -214,7 +214,7 @@ def plan_of(choice: Choice) -> WorldPlan:
         # closed, before the last has come there: who comes opens another one.
         grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
         evening=None
-        if nodes > 1 or choice.letters or choice.needs or people.get("most_tables", 500) < people["games"]
+        if choice.letters or choice.needs or people.get("most_tables", 500) < people["games"]
         else evening_of(choice.seed),
     )
 

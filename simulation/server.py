@@ -12,6 +12,7 @@ from typing import Any, Final
 from server.app import Running, serve_until
 from server.config import Config
 from server.errors import JournalError, StartError
+from server.monitoring.failures import _keep_running
 from server.monitoring.logs import HumanFormatter
 from server.storage.sqlite import checkpoints
 from simulation.machine.disk import Disk, Disks
@@ -121,7 +122,7 @@ class Server:
             return
         if self.running is None and self._failure is None:
             self._failure = "it takes too long"
-        self._usual_tasks = _tasks_of(process)
+        self._usual_tasks = _tasks_of(process) - _of_evening(self.running)
 
     def _begin(self, process: Process) -> None:
         self._stop = asyncio.Event()
@@ -172,7 +173,8 @@ class Server:
         left = [f"connection {number}" for number in process.transports]
         if not left:
             left += ["clients"] if len(running.clients) else []
-            left += [f"task {task}" for task in sorted(_tasks_of(process) - self._usual_tasks)]
+            usual = self._usual_tasks + _of_evening(running)
+            left += [f"task {task}" for task in sorted(_tasks_of(process) - usual)]
         return [f"{self.name} keeps what was somebody's who has gone: {each}" for each in left]
 
     async def stop(self) -> str | None:
@@ -246,6 +248,13 @@ def begin(process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]
 
 def _tasks_of(process: Process) -> Counter[str]:
     return Counter(str(getattr(task.get_coro(), "__qualname__", "")) for task in asyncio.all_tasks(process))
+
+
+def _of_evening(running: Running | None) -> Counter[str]:
+    """Return the task of the evening, if the server has it, which may have come from another one."""
+    return Counter(
+        {_keep_running.__qualname__: int(running is not None and running.lobby.evening is not None)}
+    )
 
 
 def records_in(folder: Path, table: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import hashlib
 import logging
 import random
 import re
@@ -15,12 +16,14 @@ import asyncpg
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from client.ui.web.pages import WebPages
+from protocol.admin import EveningPlan
 from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.entries import EVENING, Entry
-from server.storage.postgresql.rows import carry_out
+from server.storage.entries import EVENING, Entry, EveningBegun, entry_text
+from server.storage.postgresql.rows import carry_out, change
+from server.storage.stored_tables import Everything, Stored, link_rows
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import TablesJudge
@@ -198,6 +201,7 @@ class World:
             data=folder / "data",
             records=folder / "records",
             database="postgresql://database/palatinus",
+            evening=None,  # it comes from a file, as no server of several opens one
             node=f"node{number}",
             address=f"ws://{NAME}:{PORT + number}",
             lease_seconds=self._plan.lease,
@@ -273,12 +277,26 @@ class World:
 
     async def _start(self) -> Route:
         """Start the servers; return the way to them."""
+        if self.database is not None and self._plan.evening is not None:
+            await self._copy_evening(self.database, self._plan.evening)
         async with asyncio.TaskGroup() as starting:
             for server in self.servers:
                 starting.create_task(server.start())
         people = self._plan.people
         scale, url = min(1.0, people.longest_hold), f"ws://{self._host}:{PORT}"
         return Route(url, scale, people.talk, postbox=self.postbox, hold=self._hold)
+
+    async def _copy_evening(self, database: DatabaseServer, plan: EveningPlan) -> None:
+        """Have an evening in the database that was begun elsewhere."""
+        seed = hashlib.sha256(str(self._plan.seed).encode()).hexdigest() if plan.same_draws else None
+        begun = EveningBegun(plan, seed, int(EPOCH))
+        evening = Stored(EVENING, link_rows(EVENING, [(int(EPOCH), entry_text(begun))]), [begun])
+        weather, database.weather = database.weather, Weather(torn=0.0, stalled=0.0)
+        connection = await database.connect("", server_settings={"synchronous_commit": "on"})
+        async with connection.transaction():
+            await change(connection, operations.insert(Everything([evening])))
+        connection.terminate()
+        database.weather = weather
 
     async def _wait_while_moves_come(self, playing: "asyncio.Task[None]") -> None:
         """Return when nobody has moved for as long as the plan has patience, since the last fault."""
@@ -332,6 +350,8 @@ class World:
         if self._games is not None:
             await self._games.wait_for_records(self.records_of, _SECONDS_FOR_RECORDS)
         for server in self.servers:
+            if server.running is not None and EVENING in server.running.lobby.tables:
+                verdict.different.append(f"the evening is a table of {server.name}")
             verdict.unfinished += await server.left_by_guests()
         for server in self.servers:
             if (wrong := await server.stop()) is not None:
@@ -372,6 +392,7 @@ class World:
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes
+            counts["evenings that went to another node"] += ownership.changes_of(EVENING)
         judge = TablesJudge(
             self._plan.people, journal, ownership, self.long_tables, self.records_of, self.outcome
         )

@@ -93,9 +93,11 @@ class Ownership:
     @property
     def changes(self) -> int:
         """Return how often a table has gone from one node to another."""
-        return sum(
-            one.node != other.node for periods in self._periods.values() for one, other in pairwise(periods)
-        )
+        return sum(map(self.changes_of, self._periods))
+
+    def changes_of(self, table: str) -> int:
+        """Return how often this table has gone from one node to another."""
+        return sum(one.node != other.node for one, other in pairwise(self._periods.get(table, ())))
 
     def check(
         self, table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict, *, whole: bool
