@@ -27,7 +27,8 @@ _SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
 _NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|started under the name")
 
-vars(checkpoints)["_ENTRIES_BETWEEN"] = 60  # a simulation's few games would never see one
+# A simulation's few games would never see a checkpoint, nor a log that is cut off.
+vars(checkpoints).update(_ENTRIES_BETWEEN=60, _ENTRY_BYTES=2048, _MOST_BYTES=256 * 1024)
 
 
 class NotStarted(Exception):

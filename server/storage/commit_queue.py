@@ -50,6 +50,11 @@ class Health:
         """Return how many requests could not be stored."""
         return self._failures.count
 
+    @property
+    def failing(self) -> bool:
+        """Return whether the last commit failed."""
+        return self._last_failed
+
     def record_commit(self, *, failed: bool) -> None:
         """Record how a commit has ended."""
         self._last_failed = failed

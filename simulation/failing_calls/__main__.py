@@ -37,7 +37,8 @@ _ENDED: Final = 137  # the exit status of a process that was to end
 _OPENED: Final = Opened(2, random_layout=True, starting=None)
 _GAME: Final = ArchivedGame("home", played=True)
 
-vars(checkpoints)["_ENTRIES_BETWEEN"] = 1000
+# One checkpoint, after which the log is begun anew and cut off.
+vars(checkpoints).update(_ENTRIES_BETWEEN=1000, _ENTRY_BYTES=64, _MOST_BYTES=128 * 1024)
 
 # Where each table is, and how many entries it has.
 State: TypeAlias = dict[str, str]

@@ -23,6 +23,7 @@ _FULL: Final = 13
 _IOERR_WRITE: Final = 10 | 3 << 8
 _IOERR_FSYNC: Final = 10 | 4 << 8
 _IOERR_TRUNCATE: Final = 10 | 6 << 8
+_MUCH_ROOM: Final = 2**40
 _VFS: Final = (b"unix-excl", b"unix")
 
 _Ptr = ctypes.c_void_p
@@ -188,6 +189,11 @@ class Disks:
         """Return the disk of a file, None if it is on none that fails."""
         return next((disk for disk in self._disks if path.startswith(f"{disk.folder}/")), None)
 
+    def free_bytes(self, folder: Path) -> int:
+        """Return how much files in a folder may still grow."""
+        disk = self.of(f"{folder}/")
+        return _MUCH_ROOM if disk is None or disk.room is None else disk.room
+
     # -- SQLite -------------------------------------------------------------------------------------
 
     def replace_vfs(self, library: ctypes.CDLL) -> None:
@@ -240,7 +246,10 @@ class Disks:
                 if disk is not None and disk.dead:
                     return _IOERR_TRUNCATE
                 if disk is not None:
-                    disk.note(path, size, max(0, _size(path) - size))
+                    cut_off = max(0, _size(path) - size)
+                    disk.note(path, size, cut_off)
+                    if disk.room is not None:
+                        disk.room += cut_off
                 return int(truncate(file, size))
 
             def synced(file: int, flags: int) -> int:

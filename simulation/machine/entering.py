@@ -19,7 +19,7 @@ from typing import Any, Final
 from websockets.asyncio.server import ServerConnection
 
 from server.net.connections import connection_limits
-from server.storage.sqlite import commit_list
+from server.storage.sqlite import checkpoints, commit_list
 from simulation.machine.disk import Disks
 from simulation.machine.loop import EPOCH, Clock, Process
 from simulation.machine.network import ListeningSocket, Network
@@ -101,4 +101,5 @@ def enter(clock: Clock, network: Network, disks: Disks, rng: random.Random) -> N
 
     commit_list.os = _System(disks)  # type: ignore[assignment,attr-defined]
     commit_list.replace_file = replace_and_note
+    checkpoints.free_bytes = disks.free_bytes
     connection_limits.give_memory_back = lambda: None

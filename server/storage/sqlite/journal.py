@@ -19,7 +19,7 @@ from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
-from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
+from server.storage.sqlite.checkpoints import Checkpoints, begin_log, checkpoint, lacks_room
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import content_of
 from server.storage.sqlite.journal_file import (
@@ -163,7 +163,15 @@ class SqliteJournal(Journal):
         return await self._queue.do(lambda: self._in_thread(partial(carry_out, self._database, make())))
 
     async def _transact(self, make: Callable[[], Operation[Outcome]]) -> Outcome:
-        return await self._queue.do(lambda: self._in_thread(partial(self._ledger.change, make())))
+        return await self._queue.do(lambda: self._in_thread(partial(self._change_tables, make())))
+
+    def _change_tables(self, operation: Operation[Outcome]) -> Outcome:
+        try:
+            return self._ledger.change(operation)
+        except sqlite3.Error as error:
+            if lacks_room(error):  # it fails, but the next attempt need not
+                self._checkpoints.free_room(self._database)
+            raise
 
     def _begin_commit(self, batch: Batch) -> asyncio.Future[None] | None:
         """Commit what the tables have appended, all together.
@@ -174,14 +182,43 @@ class SqliteJournal(Journal):
         thread; what is asked for meanwhile comes after it.
         """
         self._unchanged = None
-        if self._log_begins or self._durable == "full" or batch.forgotten or not batch.changes:
-            return self._loop.run_in_executor(self._thread, self._commit, batch)
-        self._commit(batch)
+        if (
+            self._log_begins
+            or self._durable == "full"
+            or batch.forgotten
+            or not batch.changes
+            or self._checkpoints.stuck is not None
+        ):
+            return self._loop.run_in_executor(self._thread, self._commit_in_thread, batch)
+        try:
+            self._commit(batch)
+        except sqlite3.Error as error:
+            if not lacks_room(error):
+                raise
+            return self._loop.run_in_executor(self._thread, self._commit_in_thread, batch)
         return None
+
+    def _commit_in_thread(self, batch: Batch) -> None:
+        """Commit a batch; if there is no room for it, free that which the log has, and commit it then.
+
+        A log that could not be freed gets nothing more: the room that it would take is what freeing it needs.
+        """
+        if self._checkpoints.stuck is not None:
+            self._checkpoints.free_room(self._database)
+        if (reason := self._checkpoints.stuck) is not None:
+            raise NotStored("the journal could not be written: {reason}", reason=reason)
+        try:
+            self._commit(batch)
+        except sqlite3.Error as error:
+            if not lacks_room(error) or not self._checkpoints.free_room(self._database):
+                raise
+            self._commit(batch)
 
     def _commit(self, batch: Batch) -> None:
         if batch.changes:
             self._ledger.append(batch)
+        elif self._health.failing:
+            self._ledger.try_moves()
         else:
             mark(self._database)
         self._log_begins = False
@@ -206,7 +243,7 @@ class SqliteJournal(Journal):
                 return
             if wait_for_rest:
                 checkpoint(self._database, self._files)
-            mark(self._database)
+            begin_log(self._database, self._checkpoints.most_bytes)
             self._ledger.shorten_list()
 
         self._log_begins = True

@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 _COPIED: Final = "copy-of-"  # begins the name of a journal that needs no commit list
 _ATTEMPTS_TO_OVERWRITE: Final = 10
+_TRIAL_BYTES: Final = 64 * 1024  # more than the moves of several tables take
 
 _ORDER: Final = {
     "entry": "id",
@@ -173,6 +174,19 @@ class Ledger:
             self._overwrite_commit(error)
             raise
         self._take_note(batch.changes)
+
+    def try_moves(self) -> None:
+        """Store as much as moves take, and remove it in the same transaction, so that nothing changes."""
+        try:
+            with self._database:
+                self._database.execute(
+                    "INSERT INTO entry (code, number, body) VALUES ('', 0, zeroblob(?))", (_TRIAL_BYTES,)
+                )
+                self._database.execute("DELETE FROM entry WHERE code = ''")
+                self._before_commit()
+        except sqlite3.Error as error:
+            self._overwrite_commit(error)
+            raise
 
     def change(self, operation: Operation[Outcome]) -> Outcome:
         """Carry out an operation in a transaction of its own."""
