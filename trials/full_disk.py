@@ -57,6 +57,12 @@ class Games:
         self.tables: list[list[Peer]] = []
         self.accepted = 0
 
+    async def __aenter__(self) -> "Games":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
     async def play(self, port: int, moves: int, after_each: Callable[[], None] = lambda: None) -> None:
         """Make so many moves, at one set of tables after the other; fail if any is refused."""
         while self.accepted < moves:
@@ -136,9 +142,8 @@ async def healthy(server: ServerProcess) -> bool:
 
 async def play_steadily(data: Path, moves: int) -> None:
     """Make so many moves; fail if the log becomes long. Then kill the server, and come back."""
-    games = Games(1)
     sizes: list[int] = []
-    async with ServerProcess("--data", data, *_OPEN_TO_ALL) as server:
+    async with ServerProcess("--data", data, *_OPEN_TO_ALL) as server, Games(1) as games:
         await server.start()
         await games.play(server.port, moves, lambda: sizes.append(size_of_log(data)))
         longest = max(sizes)
@@ -149,13 +154,12 @@ async def play_steadily(data: Path, moves: int) -> None:
         await server.start()
         print(f"started {time.monotonic() - began:.1f} s after a kill", flush=True)
         await games.come_back(server.port)
-        await games.leave()
 
 
 async def fill(disk: Path, moves: int) -> None:
     """Play on a small disk that becomes full, and is free again."""
-    games, other, data = Games(2), OtherProgram(disk / "other"), disk / "data"
-    async with ServerProcess("--data", data, *_OPEN_TO_ALL) as server:
+    other, data = OtherProgram(disk / "other"), disk / "data"
+    async with ServerProcess("--data", data, *_OPEN_TO_ALL) as server, Games(2) as games:
         await server.start()
         await games.play(server.port, moves)
         print(f"{moves} moves on a small disk, none refused", flush=True)
@@ -187,7 +191,6 @@ async def fill(disk: Path, moves: int) -> None:
         await server.start()
         await games.come_back(server.port)
         assert not await games.move_at_each()
-        await games.leave()
 
 
 async def look(server: ServerProcess, games: Games, other: OtherProgram, leave: int) -> None:
@@ -235,7 +238,7 @@ def main() -> int:
     )
     parser.add_argument("--ext4", action="store_true", help="in a file that is mounted, instead of tmpfs")
     parser.add_argument("--mib", type=int, default=24, help="the file system's size (default: %(default)s)")
-    parser.add_argument("--moves", type=int, default=12_000, help="on each disk (default: %(default)s)")
+    parser.add_argument("--moves", type=int, default=18_000, help="on each disk (default: %(default)s)")
     options = parser.parse_args()
     unshare = shutil.which("unshare")
     if sys.platform != "linux" or os.geteuid() or unshare is None:

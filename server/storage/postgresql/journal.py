@@ -195,6 +195,11 @@ class PostgresJournal(Journal):
 
     async def _commit(self, batch: Batch) -> None:
         try:
+            if not batch.changes and self._health.failing:
+                await self._lease.moves.change(
+                    lambda connection, _: stored.try_moves(connection, self._lease.term)
+                )
+                return
             await self._lease.moves.change(
                 lambda connection, again: stored.append(
                     connection, self._lease.term, batch, self._queue.in_use, again=again

@@ -41,6 +41,12 @@ _STORED: Final = """
 SELECT count(*) FROM unnest($1::text[], $2::integer[], $3::bytea[]) AS sent (code, number, chain)
     JOIN entry USING (code, number, chain)
 """
+# More than the moves of several tables take; what repeats would be compressed.
+_TRIAL: Final = """
+INSERT INTO entry (code, number, body, chain)
+    SELECT $1, 0, string_agg(md5(number::text), ''), '' FROM generate_series(1, 2048) AS number
+"""
+_TRIED: Final = "DELETE FROM entry WHERE code = $1"
 _UNIQUE: Final = "23505"
 _CLAIM: Final = """
 SELECT code, place = '=' AND term IS DISTINCT FROM $2 FROM game_table
@@ -111,6 +117,18 @@ async def append(
         elif error.table_name == "entry":
             raise Fenced("the database has what this server does not know") from error
         raise
+
+
+async def try_moves(connection: Connection, term: int) -> None:
+    """Store as much as moves take, and remove it in the same transaction, so that nothing changes.
+
+    Raises Fenced, or asyncpg.PostgresError.
+    """
+    code = f"trial {term}"  # which no table has
+    async with connection.transaction():
+        await prove_term(connection, term)
+        await connection.execute(_TRIAL, code)
+        await connection.execute(_TRIED, code)
 
 
 async def transact(

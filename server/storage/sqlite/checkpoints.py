@@ -78,7 +78,7 @@ class Checkpoints:
                 pages, moved = await self._move()  # so that commits need not wait for all these entries
             if long or pages == moved:
                 await self._begin_log(long)
-            self._failures.log_end(log.warning, "the journal's log could be cleared again")
+            self._failures.log_end(log.warning, "the journal's log can be cleared again")
         except (sqlite3.Error, JournalError) as error:
             self._failures.log(
                 log.warning, "the journal's log cannot be cleared, and grows", reason=reason_of(error)

@@ -22,7 +22,7 @@ from server.errors import CodeTaken, JournalError, NotStored, NotStoredNow, Tabl
 from server.monitoring.logs import HumanFormatter
 from server.net.event_loop import new_loop
 from server.refusal import not_stored as refusal_of
-from server.storage import reasons
+from server.storage import commit_queue, reasons
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened, Played
 from server.storage.journal import Journal
@@ -232,6 +232,22 @@ async def test_a_refusal_does_not_settle_a_commit_in_doubt(database: str, socket
         await appending
         assert await journal.tables() == {"ONCE": ENTRIES}
         assert journal.not_stored == 0
+
+
+async def test_storing_means_that_moves_can_be_stored(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the database has no room for entries, what is smaller than a move proves nothing."""
+    monkeypatch.setattr(commit_queue, "_SECONDS_BETWEEN_PROBES", 0.0)
+    async with journal_at(database) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        store = PostgresStore(database)
+        await store.execute(refusing("RAISE EXCEPTION 'full' USING ERRCODE = '53100'"))
+        with pytest.raises(NotStored):
+            await journal.append("ONCE", 1, [Hosted(0)])
+        for _ in range(3):
+            assert not await journal.storing()
+        await store.execute("DROP TRIGGER refused ON entry")
+        assert await journal.storing()
+        assert await rows(database, "SELECT count(*) FROM entry") == [(1,)]
 
 
 @pytest.mark.usefixtures("short_interruption")
