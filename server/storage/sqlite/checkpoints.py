@@ -1,7 +1,7 @@
 """Checkpoints: what is in the write-ahead log moves to the main file, while commits go on.
 
-The log takes no more than a part of the room on the disk: SQLite moves it to the main file, which may have to
-grow for that, before it can be begun anew.
+The log takes half of the room on the disk at most: before it can be begun anew, the main file may have to
+grow.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Checkpoints:
         self._at_work: asyncio.Future[None] | None = None
         self._failures = RepeatedFailure()
         self._next_attempt = -math.inf
-        self.stuck: str | None = None  # why there is no room, while the log keeps that which it has
+        self.stuck: str | None = None  # why the log could not be freed when there was no room
         self.most_bytes = _MOST_BYTES  # that the log should have
         self._look_at_room()
 
@@ -108,8 +108,9 @@ class Checkpoints:
         """Move all of the log to the main file and cut it off, while nobody else uses the `database`.
 
         Return whether that has freed anything: readers may still need the log. What does not help is tried
-        again only after a while. Raises sqlite3.Error if not even that much can be written, or OSError.
+        again only after a while. Raises NotInPlace, OSError, or sqlite3.Error if even that cannot be written.
         """
+        self._files.check()
         if time.monotonic() < self._next_attempt:
             return False
         self._next_attempt = time.monotonic() + _SECONDS_BETWEEN_ATTEMPTS
@@ -118,7 +119,7 @@ class Checkpoints:
             with self._one_at_a_time:
                 pages, moved = checkpoint(database, self._files)
             if pages == moved:
-                begin_log(database, 0)
+                restart_log(database, 0)
         except sqlite3.Error as error:
             self.stuck = reason_of(error)
             raise
@@ -145,7 +146,7 @@ def checkpoint(database: sqlite3.Connection, files: OpenFiles) -> tuple[int, int
     return pages, moved
 
 
-def begin_log(database: sqlite3.Connection, most_bytes: int) -> None:
+def restart_log(database: sqlite3.Connection, most_bytes: int) -> None:
     """Begin the log anew if all of it is in the main file and nobody reads it, and cut off what is longer.
 
     Raises sqlite3.Error.

@@ -19,7 +19,7 @@ from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
-from server.storage.sqlite.checkpoints import Checkpoints, begin_log, checkpoint, lacks_room
+from server.storage.sqlite.checkpoints import Checkpoints, checkpoint, lacks_room, restart_log
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import content_of
 from server.storage.sqlite.journal_file import (
@@ -243,7 +243,7 @@ class SqliteJournal(Journal):
                 return
             if wait_for_rest:
                 checkpoint(self._database, self._files)
-            begin_log(self._database, self._checkpoints.most_bytes)
+            restart_log(self._database, self._checkpoints.most_bytes)
             self._ledger.shorten_list()
 
         self._log_begins = True
