@@ -49,7 +49,10 @@ class ArchiveIndex:
         return game
 
     def displaced_by(self, code: str, game: ArchivedGame, most: int) -> list[str]:
-        """Return the games to remove for a game that is to be archived, so that there are at most `most`."""
+        """Return the games to remove for a game that is to be archived, so that there are at most `most`.
+
+        That game may be one of them.
+        """
         gone: list[str] = []
         if len(self._games) < most:
             return gone

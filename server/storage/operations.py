@@ -153,10 +153,11 @@ def insert(content: Everything) -> Operation[Outcome]:
 def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Operation[Outcome]:
     """Move a table into the archive, and remove the tables `gone` from it as far as they are there.
 
-    Raises TableLost or Misfit.
+    The table itself may be one of them: it is worth less than all that are there. Raises TableLost or Misfit.
     """
     found = yield from claim(code, *gone)
-    table = replace(_intact(code, found), archived=now, game=game)
+    intact = _intact(code, found)
+    table = None if code in gone else replace(intact, archived=now, game=game)
     gone = [other for (other,) in (yield Select("archived codes", gone))] if gone else []
     if gone:
         yield Delete("archive", gone)

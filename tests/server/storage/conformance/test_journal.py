@@ -165,6 +165,27 @@ async def test_games_that_come_and_go_at_once_make_room_for_each_other(store: St
         assert (set(await journal.tables()), set(journal.archived)) == ({"BACK"}, {"NEXT", "LAST"})
 
 
+async def test_a_game_that_nobody_played_gives_way_to_a_full_archive_of_played_ones(store: Store) -> None:
+    """It is gone, like any game that gives way, and its code can be given to another table."""
+    played = ArchivedGame("", played=True)
+    async with store.opened(most_archived=2) as journal:
+        for code in ("ONCE", "THEN", "LEFT"):
+            await journal.append(code, 0, [OPENED])
+        for code in ("ONCE", "THEN"):
+            await journal.archive(code, played)
+        await journal.archive("LEFT", NOT_PLAYED)
+        assert list(journal.archived) == ["ONCE", "THEN"]
+        assert await everything(journal) == {"ONCE": [OPENED], "THEN": [OPENED]}
+        await journal.append("LEFT", 0, ENTRIES)
+        await journal.archive("LEFT", played)
+        assert list(journal.archived) == ["THEN", "LEFT"]
+        await journal.bring_back("LEFT")
+    for _ in range(2):
+        async with store.opened(most_archived=2) as journal:
+            assert await everything(journal) == {"THEN": [OPENED], "LEFT": ENTRIES}
+            assert not journal.codes_set_aside
+
+
 @pytest.mark.parametrize("archived", [False, True])
 async def test_a_table_set_aside_is_kept_for_its_host(store: Store, archived: bool) -> None:
     async with store.opened() as journal:
