@@ -123,6 +123,7 @@ _SHARES: Final = {  # how often something happens to one server, and to nodes
 _SHARE_WITH_NODES: Final = 0.3
 _MOVES_OF_A_GAME: Final = 30
 _GRACES: Final = (0.1, 0.1, 60.0)
+_ARCHIVES: Final = (1, 2, 10_000, 10_000)  # games that are kept, where tables are few
 
 
 # What a broken server asks for (`Mistake.needs`), in faults of ours.
@@ -139,6 +140,7 @@ _BY_LETTERS: Final[dict[str, Any]] = {
     "games": 2,
     "tables": 2,
     "most_tables": 500,
+    "most_archived": 10_000,
     "policies": LETTERS,
     "by_letters": True,
     "lively": 0.0,
@@ -171,6 +173,8 @@ def plan_of(choice: Choice) -> WorldPlan:
         struck += [kind] * wanted.pop(name, 0)
     at_ends = wanted.pop("at_ends", False)
     people = _people(rng, str(choice.seed)) | wanted
+    if "most_archived" not in wanted and people["most_tables"] < people["games"]:
+        people["most_archived"] = random.Random(f"archive {choice.seed}").choice(_ARCHIVES)
     if choice.letters:
         struck = []  # whatever goes wrong goes wrong on some day
         people |= _BY_LETTERS

@@ -56,16 +56,22 @@ class Outcome:
     failure: str = ""  # why the simulation itself failed
     digest: str = ""
     last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
+    gave_way: set[str] = field(default_factory=set)  # tables that were to leave a full archive
 
     @property
     def failed(self) -> bool:
         return bool(self.verdict or self.failure)
 
 
-async def journal_in(data: Path) -> dict[str, list[Entry]]:
-    """Return the entries of every table in a data folder that no server uses, archived ones too."""
+async def journal_in(data: Path, most_archived: int = 10_000) -> dict[str, list[Entry]]:
+    """Return the entries of every table in a data folder that no server uses, archived ones too.
+
+    Raises JournalError if the archive has more than it should keep.
+    """
     journal = SqliteJournal(data)
     try:
+        if (number := len(journal.archived)) > most_archived:
+            raise JournalError(f"there are {number} games in an archive of {most_archived}")
         tables = await journal.tables()
         for code in list(journal.archived):
             tables[code] = await journal.archived_entries(code)

@@ -21,6 +21,7 @@ from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage import operations
+from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import EVENING, Entry, EveningBegun, entry_text
 from server.storage.postgresql.rows import carry_out, change
 from server.storage.stored_tables import Everything, Stored, link_rows
@@ -97,9 +98,11 @@ class World:
             limits=replace(
                 _LIMITS,
                 tables=plan.people.most_tables + (0 if plan.evening is None else 4),
+                archived_tables=plan.people.most_archived,
                 seat_grace_seconds=plan.grace,
             ),
         )
+        note_what_gives_way(self.outcome.gave_way)
         self.database: DatabaseServer | None = None
         self._host = HOST if plan.nodes == 1 else NAME
         configs = [config]
@@ -361,7 +364,7 @@ class World:
     async def _journal(self) -> dict[str, list[Entry]]:
         """Return the entries of every table; raises JournalError."""
         if self.database is None:
-            return await journal_in(self._folder / "data")
+            return await journal_in(self._folder / "data", self._plan.people.most_archived)
         self.database.weather = Weather(torn=0.0, stalled=0.0)
         connection = await self.database.connect("", server_settings={"synchronous_commit": "on"})
         return stored_in(await carry_out(connection, operations.everything()))
@@ -435,6 +438,18 @@ class World:
                 if NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
                     verdict.leaked.append(f"the {server.name} logged: {line}")
             verdict.different += [f"the {server.name} failed: {error}" for error in server.errors]
+
+
+def note_what_gives_way(tables: set[str]) -> None:
+    """Have the archive add to `tables` which ones it chooses, whether or not they can be removed then."""
+    displaced_by = ArchiveIndex.displaced_by
+
+    def noted(self: ArchiveIndex, code: str, game: ArchivedGame, most: int) -> list[str]:
+        chosen = displaced_by(self, code, game, most)
+        tables.update(chosen)
+        return chosen
+
+    ArchiveIndex.displaced_by = noted  # type: ignore[method-assign]  # a process has one world
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

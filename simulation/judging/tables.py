@@ -59,6 +59,8 @@ class TablesJudge:
         for table in tables:
             if table in self.journal:
                 self._judge_table(table, party, self.journal[table], taps[table])
+            elif table in self.outcome.gave_way:
+                self.outcome.counts["games that gave way after their end"] += 1
             else:
                 self.outcome.verdict.lost.append(f"{table}: no game in the journal")
 

@@ -72,7 +72,7 @@ class Games:
     ) -> None:
         self.parties: list[Party] = []
         self._plan, self._games, self._way = plan, games(plan), way
-        self._counts, self._verdict = outcome.counts, outcome.verdict
+        self._outcome, self._counts, self._verdict = outcome, outcome.counts, outcome.verdict
         self._between_games, self._new_process = between_games, new_process
         self._rng = random.Random(f"{plan.seed} games")
         self._newcomers, self._guests = itertools.count(1), itertools.count(1)
@@ -108,13 +108,16 @@ class Games:
             if party.game.again and party.guest is None:
                 await self._play_again(party)
         except* NeverBegun:
-            if party.has_seen(party.tables[-1]):
+            if self._gave_way(party):
+                pass
+            elif party.has_seen(party.tables[-1]):
                 self._verdict.lost.append(f"{party.tables[-1]}: the table is gone, and its game had begun")
             else:
                 self.parties.remove(party)
                 begun = False
         except* Lost as group:
-            self._verdict.lost += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
+            if not self._gave_way(party):
+                self._verdict.lost += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
         except* Stolen as group:
             self._verdict.stolen += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
         finally:
@@ -123,6 +126,14 @@ class Games:
             if party.guest is not None:
                 party.guest.end()
         return begun
+
+    def _gave_way(self, party: Party) -> bool:
+        """Return whether a party's game was to leave a full archive, and nobody need look for it any more."""
+        if party.tables[-1] not in self._outcome.gave_way:
+            return False
+        self.parties.remove(party)
+        self._counts["games that gave way before their end"] += 1
+        return True
 
     async def _play_here(self, party: Party, newcomers: int = 0) -> None:
         """Play a game at the party's last table, where so many seats are for people who have not come yet."""

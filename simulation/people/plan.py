@@ -37,6 +37,7 @@ class Crowd:
     longest_hold: float = 6.0  # the longest stall or delay in seconds; other times derive from it
     patience: float = 90.0  # seconds without any move, after which some game will not end
     most_tables: int = 500  # if there are fewer than games at once, games that are left are archived
+    most_archived: int = 10_000  # games; if there are fewer than are left, some give way
     policies: tuple[Absence, ...] = POLICIES
     played_again: float = 0.3  # of the games
     talk: float = 0.01  # of the news, on which a client says something
@@ -86,7 +87,10 @@ def _game(rng: random.Random, plan: Crowd) -> PlannedGame:
         guests=guests,
         watched=rng.random() < _WATCHED and not plan.by_letters,
         again=rng.random() < plan.played_again and not crowded,  # whose table would have to make room
-        leaves_at=rng.randrange(4, 24) if crowded and rng.random() < _LEFT else None,
+        # If a small archive is full, it matters whether all of them have moved by then.
+        leaves_at=rng.randrange(4, 24 if plan.most_archived > plan.games else 12)
+        if crowded and rng.random() < _LEFT
+        else None,
         bots=bots,
         lively=lively,
         private=rng.random() < 0.2,
