@@ -195,7 +195,7 @@ def search_files(data: Path, suffix: str = "") -> Remains:
             with reading(path) as (database, version):
                 if version == 0:  # it is missing, or without its log as before its first checkpoint
                     traces.add_files(content_of(path), log)
-                    found_any = traces.rows or known.tables or known.named
+                    found_any = traces.rows or known.tells_of_more
                     return _remains_of_pages(known, traces) if found_any else Remains()
                 view = view_of(database, version)
                 traces.add_shown(database, view)

@@ -89,6 +89,8 @@ class Running:
                 days=config.records_days,
             )
             self.ends.callback(self._records.close)
+            if self.journal.is_new:
+                self._records.warn_if_any()
             self.write_missing_records()
         self._warn_daily()
         self.ends.callback(lambda: self._next_warning.cancel())  # noqa: PLW0108 - the one at that moment

@@ -61,6 +61,7 @@ class Journal(ABC):
     """
 
     keeps_games = True  # whether an archived game can be brought back
+    is_new = False  # whether it was made at this start, for all that is known
     _queue: CommitQueue
     _health: Health
 

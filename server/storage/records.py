@@ -24,6 +24,7 @@ from server.storage.journal import Journal
 log = logging.getLogger(__name__)
 
 MOST_KEPT: Final = 10_000  # records, of some 2 KiB each, where nobody has chosen how many
+_REMEDY: Final = "if games are missing, stop the server, and put their journal or a backup back"
 _NAME: Final = re.compile(r"(\d{8}-\d{6})-[A-Z]{4,8}\.txt")
 _EVENING: Final = re.compile(r"evening-(\d{8}-\d{6})\.json")
 _TIME: Final = "%Y%m%d-%H%M%S"
@@ -106,6 +107,14 @@ class Records:
                 await self._write_from_journal(code, ended)
         except JournalError as error:
             log.warning("missing records cannot be looked up", extra=about(reason=str(error)))
+
+    def warn_if_any(self) -> None:
+        """Warn if there are records beside a new journal: that of their games may be lost."""
+        if number := sum(_NAME.fullmatch(each.name) is not None for each in self._folder.iterdir()):
+            log.warning(
+                "the journal is new, but there are records of games",
+                extra=about(path=str(self._folder), records=number, remedy=_REMEDY),
+            )
 
     def close(self) -> None:
         """Write nothing more after what is being written; the journal knows what is missing."""

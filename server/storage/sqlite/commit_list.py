@@ -54,6 +54,12 @@ class KnownCommits:
     gone: set[str] = field(default_factory=set)
     damaged: bool = False
     named: set[str] = field(default_factory=set)
+    empty: bool = True  # or missing
+
+    @property
+    def tells_of_more(self) -> bool:
+        """Whether there must have been a journal beside it that was not empty."""
+        return bool(self.tables or self.named) or (self.damaged and not self.empty)
 
 
 def known_commits(content: bytes) -> KnownCommits:
@@ -61,7 +67,7 @@ def known_commits(content: bytes) -> KnownCommits:
 
     A last line that is cut off is not damage: its commit was told to nobody.
     """
-    known = KnownCommits()
+    known = KnownCommits(empty=not content)
     *lines, cut_off = content.split(b"\n")
     known.named.update(map(bytes.decode, _NAMED.findall(cut_off)))
     listed = 0

@@ -176,7 +176,7 @@ def inspect_folder(data: Path, *, closely: bool = False) -> Findings:
     path = data / FILE_NAME
     try:
         known = known_commits(content_of(data / LIST_NAME))
-        if not size_of(path) and (size_of(beside(path, "-wal")) or known.tables or known.named):
+        if not size_of(path) and (size_of(beside(path, "-wal")) or known.tells_of_more):
             raise Misfit("it is missing or empty")
         with reading(path) as (database, version):
             view = view_of(database, version)

@@ -61,6 +61,7 @@ class SqliteJournal(Journal):
         with contextlib.ExitStack() as opening:
             opening.enter_context(lock_folder(data))
             found = make_ready(data)
+            self.is_new = not found.version
             self._unchanged: list[Stored] | None = list(found.in_use.values())  # since they were read
             self._database = open_journal(self.path, durable)
             opening.callback(self._database.close)

@@ -120,6 +120,27 @@ async def test_no_damage_to_a_new_journal_passes_in_silence(
     assert not wrong
 
 
+@pytest.mark.parametrize("content", [bytes(4000), b"palatinus-commits-1", b"x\n"])
+async def test_a_journal_that_is_empty_beside_a_spoilt_commit_list_is_not_taken_for_a_new_one(
+    content: bytes, new_case: Case, tmp_path: Path
+) -> None:
+    """Nothing is left of any table, but something was there; a salvage then begins it again."""
+    copy_files(new_case.killed, data := tmp_path / "data")
+    (data / FILE_NAME).write_bytes(b"")
+    (data / LOG_NAME).unlink()
+    (data / LIST_NAME).write_bytes(content)
+    given = contents(data)
+    with pytest.raises(JournalError, match="is malformed: it is missing or empty"):
+        await games_in(data)
+    assert contents(data) == given
+    _, kept = salvage.repair(data)
+    assert kept is not None
+    assert [text for name, text in contents(data).items() if LIST_NAME in name and "salvaged" in name] == [
+        content
+    ]
+    assert await games_in(data) == ({}, set())
+
+
 async def test_a_copy_that_is_put_over_the_journal_alone_is_used(case: Case, tmp_path: Path) -> None:
     """The log and the list that were left beside it are of the journal that it replaced."""
     copy_files(case.earlier, earlier := tmp_path / "earlier")

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import sys
@@ -448,6 +449,25 @@ def test_the_latest_records_are_kept(tmp_path: Path) -> None:
     for day in (1, 3, 2):
         write_record(tmp_path / f"1970010{day}-000000-ONCE.txt", "", 2)
     assert sorted(path.name[7] for path in tmp_path.iterdir()) == ["2", "3"]
+
+
+@pytest.mark.parametrize("kept", ["records", "journal"])
+async def test_records_beside_a_new_journal_deserve_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kept: str
+) -> None:
+    """They are of games that no journal knows, unless they are merely kept there from before."""
+    data, records = tmp_path / "data", tmp_path / "records"
+    config = Config(data=data, records=records)
+    async with running(config):
+        pass
+    (records / "19700101-000000-ONCE.txt").write_text("the record of a game")
+    if kept == "records":
+        shutil.rmtree(data)
+    caplog.clear()
+    async with running(config):
+        pass
+    said = [describe(record) for record in caplog.records if "the journal is new" in record.message]
+    assert [f"path={records} records=1 remedy=" in line for line in said] == [True] * (kept == "records")
 
 
 # As version 1 made it.
