@@ -172,7 +172,10 @@ def _is_code(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What can be had of every table, and whether the journal is `damaged`."""
+    """What can be had of every table, and whether the journal is `damaged`.
+
+    It is also if it holds a table set aside that this version can read as a whole.
+    """
 
     damaged: bool = False
     tables: Sequence[Stored] = ()
@@ -221,7 +224,9 @@ def search_files(data: Path, suffix: str = "") -> Remains:
         if behind and traces.commits <= view.commits:
             known = KnownCommits(view.journal, view.commits)
         return Remains(
-            damaged or traces.commits > view.commits,
+            damaged
+            or traces.commits > view.commits
+            or any(table.readable_again for table in view.set_aside.values()),
             _tables(traces, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
@@ -267,8 +272,12 @@ def _tables(
     }
     found = [_table(code, listed.get(code), traces, view, traced=traced) for code in codes]
     shown = {} if view is None else view.set_aside
-    # What only the pages show of one that was set aside is news.
-    return found + [table if table.code in shown else replace(table, since=None) for table in aside]
+    for table in aside:
+        if table.readable_again:
+            found.append(Stored(table.code, table.rows, table.entries))
+        else:  # what only the pages show of one that was set aside is news
+            found.append(table if table.code in shown else replace(table, since=None))
+    return found
 
 
 def _is_newer(view: ShownJournal | None, code: str, commits: int) -> bool:

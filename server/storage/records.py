@@ -136,6 +136,8 @@ class Records:
             )
 
     async def _write_from_journal(self, code: str, ended: int) -> None:
+        if code in self._journal.codes_set_aside:  # until it is restored or removed
+            return
         entries = await self._journal.entries(code)
         found = contents(entries)
         if found.stage != "over":  # removed; the code may be another table's by now

@@ -7,6 +7,7 @@ not against somebody who writes to the file.
 """
 
 import enum
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -70,6 +71,8 @@ def _hash(text: str) -> bytes:
 
 _INFLATED_AT_ONCE: Final = 64  # bytes
 _MOST_INFLATED: Final = 16 * 2**20  # bytes of a table; a few hundred entries are far shorter
+# What `check_table` says of an entry that is the one that was stored, but that this version cannot read.
+_UNREADABLE: Final = re.compile(r"entry \d+ makes no sense: ")
 
 
 class Row(NamedTuple):
@@ -124,6 +127,12 @@ class Stored:
         if self.damage is not None:
             return Condition.DAMAGED if self.entries else Condition.LOST
         return Condition.SHORTER if self.shorter else Condition.WHOLE
+
+    @property
+    def readable_again(self) -> bool:
+        """Whether it was set aside only because a version could not read it that was not this one."""
+        unreadable = self.since is not None and _UNREADABLE.match(self.damage or "") is not None
+        return unreadable and len(self.entries) == len(self.rows) >= max(1, self.length)
 
     @property
     def whole_entries(self) -> list[Entry]:
@@ -189,9 +198,13 @@ def inflate(content: bytes) -> tuple[str, bool]:
 def check_table(
     code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: int | None = None
 ) -> Stored:
-    """Return the table `code` from rows of number, body, time and link, whatever is in them."""
+    """Return the table `code` from rows of number, body, time and link, whatever is in them.
+
+    Those after an entry that cannot be read are kept if the chain goes on: another version may read it.
+    """
     rows: list[Row] = []
     entries: list[Entry] = []
+    unreadable: str | None = None
     link = first_link(code)
     found = sorted(numbered, key=_by_number)
     for number, body, when, stored_link in found:
@@ -203,16 +216,19 @@ def check_table(
             damage = f"entry {expected} is not text"
         elif (link := next_link(link, expected, when, body)) != stored_link:
             damage = f"entry {expected} is not the one that was stored"
-        else:
+        elif unreadable is None:
             try:
                 entries.append(entry_of(body))
             except (msgspec.DecodeError, ValueError) as error:
-                damage = f"entry {expected} makes no sense: {type(error).__name__}"  # no piece that it names
+                unreadable = (
+                    f"entry {expected} makes no sense: {type(error).__name__}"  # no piece that it names
+                )
         if damage is not None:
             last = max((each[0] for each in found if isinstance(each[0], int)), default=-1)
-            return Stored(code, rows, entries, archived, damage, length=max(len(found), last + 1))
+            length = max(len(found), last + 1)
+            return Stored(code, rows, entries, archived, unreadable or damage, length=length)
         rows.append(Row(when, body, link))
-    return Stored(code, rows, entries, archived, None if rows else "it has no entries")
+    return Stored(code, rows, entries, archived, unreadable or (None if rows else "it has no entries"))
 
 
 def recheck_table(code: str, rows: Iterable[Row], archived: int | None = None) -> Stored:
@@ -316,7 +332,8 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
 
 
 def set_aside_from(row: Sequence[Any]) -> Stored:
+    """Return the table in a row of those that were set aside, with all of it that this version can read."""
     code, since, reason, content, whole, length = row
     rows = unpack(content)
-    entries = recheck_table(code, rows[:whole]).entries
+    entries = recheck_table(code, rows if _UNREADABLE.match(reason) else rows[:whole]).entries
     return Stored(code, rows, entries, damage=reason, since=since, length=length)

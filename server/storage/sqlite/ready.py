@@ -35,7 +35,7 @@ from server.storage.stored_tables import Condition, Everything, Stored
 KEPT: Final = ".damaged-"  # and then the date
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
 _MOST_LINES: Final = 20  # about single tables
-_REMEDY: Final = "palatinus tables salvage, while the server is stopped: the copies may hold more"
+_REMEDY: Final = "palatinus tables salvage, while the server is stopped"
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,10 @@ def make_ready(data: Path) -> ShownJournal:
     findings = inspect_folder(data)
     if findings.unlisted > _COMMITS_OF_A_KILL:
         log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
+    if readable := sum(table.readable_again for table in findings.view.set_aside.values()):
+        log.warning(
+            "tables that another version set aside can be read", extra=about(tables=readable, remedy=_REMEDY)
+        )
     if not findings.faults:
         return findings.view
     kept = keep_copies(data, KEPT)
@@ -130,7 +134,7 @@ def _report(findings: Findings, kept: Path) -> None:
             damaged=counts[Condition.DAMAGED],
             lost=counts[Condition.LOST],
             kept=str(kept),
-            remedy=_REMEDY,
+            remedy=f"{_REMEDY}: the copies may hold more",
         ),
     )
 

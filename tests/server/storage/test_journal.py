@@ -389,6 +389,20 @@ def test_an_archived_game_that_cannot_be_read_costs_one_record(tmp_path: Path) -
     assert [path.name[-8:] for path in tmp_path.glob("*.txt")] == ["GOOD.txt"]
 
 
+async def test_the_record_of_a_game_that_was_set_aside_is_written_once_it_is_restored(tmp_path: Path) -> None:
+    over: list[Entry] = [Opened(2, random_layout=True, starting=None), EndedByHost()]
+    async with sqlite_journal(tmp_path) as journal, Tasks() as tasks:
+        records = Records(tmp_path, None, journal, tasks, ManualClock())
+        await journal.append("ONCE", 0, over, 5)
+        await journal.set_aside("ONCE", 2, "it cannot go on: KeyError")
+        await records.write_missing()
+        assert not list(tmp_path.glob("*.txt"))  # noqa: ASYNC240 - a test alone
+        await journal.restore("ONCE", 2)
+        await records.write_missing()
+        assert [path.name for path in tmp_path.glob("*.txt")] == ["19700101-000005-ONCE.txt"]  # noqa: ASYNC240
+        assert await journal.records_due() == []
+
+
 async def test_a_record_that_fails_keeps_no_other_from_being_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

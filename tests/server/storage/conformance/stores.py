@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 from server.storage.journal import Journal
 from server.storage.postgresql.database import Database
+from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.data_folder import DataFolder
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT
@@ -25,6 +27,9 @@ class Store(Protocol):
     async def execute(self, statement: str) -> None:
         """Change what is stored, as no server does."""
 
+    def restore(self, code: str) -> int:
+        """Put a table that was set aside back into play, as `palatinus tables restore` does."""
+
 
 @contextlib.asynccontextmanager
 async def sqlite_journal(folder: Path, most_archived: int = 10_000) -> AsyncIterator[SqliteJournal]:
@@ -38,12 +43,12 @@ async def sqlite_journal(folder: Path, most_archived: int = 10_000) -> AsyncIter
 
 class SqliteStore:
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._database: sqlite3.Connection | None = None
 
     @contextlib.asynccontextmanager
     async def opened(self, most_archived: int = 10_000) -> AsyncIterator[Journal]:
-        async with sqlite_journal(self._folder, most_archived) as journal:
+        async with sqlite_journal(self.folder, most_archived) as journal:
             self._database = journal._database
             yield journal
             self._database = None
@@ -53,9 +58,13 @@ class SqliteStore:
             with self._database as database:
                 database.execute(statement)
             return
-        with contextlib.closing(sqlite3.connect(self._folder / FILE_NAME)) as database, database:
+        with contextlib.closing(sqlite3.connect(self.folder / FILE_NAME)) as database, database:
             database.execute(statement)
-        (self._folder / LIST_NAME).unlink(missing_ok=True)  # by which the damage would be noticed otherwise
+        (self.folder / LIST_NAME).unlink(missing_ok=True)  # by which the damage would be noticed otherwise
+
+    def restore(self, code: str) -> int:
+        with DataFolder(self.folder) as tables:
+            return tables.restore(code)
 
 
 class PostgresStore:
@@ -70,6 +79,9 @@ class PostgresStore:
     async def execute(self, statement: str) -> None:
         async with Database(self._url).connection() as connection:
             await connection.execute(statement)
+
+    def restore(self, code: str) -> int:
+        return DatabaseTables(self._url).restore(code)
 
     @contextlib.asynccontextmanager
     async def locked(self, table: str) -> AsyncIterator[None]:

@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from salvage.repair import repair
 from server.errors import JournalError, NotStored, TableDamaged
+from server.storage import entries as entries_module
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Continued, Entry, Forgotten, Freed, Hosted, Opened
 from server.storage.journal import Journal, NoJournal
@@ -209,6 +212,70 @@ async def test_a_table_set_aside_is_kept_for_its_host(store: Store, archived: bo
     async with store.opened() as journal:
         assert await everything(journal) == {"PART": ENTRIES}
         assert not journal.codes_set_aside
+
+
+class Invented(msgspec.Struct, tag_field="t", tag="invented"):
+    """A kind of entry that today's version does not know."""
+
+    seat: int
+
+
+OF_NEXT_VERSION: list[Entry] = [OPENED, Invented(1), Hosted(1)]  # type: ignore[list-item]
+
+
+@pytest.fixture
+def next_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Return a context in which a version runs that knows it."""
+
+    @contextlib.contextmanager
+    def run() -> Iterator[None]:
+        known = msgspec.json.Decoder(Opened | Hosted | Invented)
+        with monkeypatch.context() as patch:
+            patch.setattr(entries_module, "_DECODER", known)
+            yield
+
+    return run
+
+
+@pytest.mark.parametrize("how", ["by a server", "by its owner", "by a salvage"])
+async def test_what_one_version_could_not_read_another_one_restores(
+    store: Store,
+    how: str,
+    next_version: Callable[[], contextlib.AbstractContextManager[None]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nothing of a table is lost by being set aside, not even what follows the entry that makes no sense."""
+    if how == "by a salvage" and isinstance(store, PostgresStore):
+        pytest.skip("there is none for a database")
+    async with store.opened() as journal:
+        await journal.append("NEWS", 0, OF_NEXT_VERSION)
+        await journal.append("PART", 0, [*OF_NEXT_VERSION, Freed(1)])
+        await journal.append("ONCE", 0, ENTRIES)
+    async with store.opened() as journal:
+        assert await everything(journal) == {"ONCE": ENTRIES}
+        (known,) = await journal.tables_set_aside(["NEWS"])
+        assert (known.entries, len(known.rows)) == ([OPENED], 3)
+        await journal.set_aside("ONCE", 2, "entry 2 does not fit the game: KeyError")
+    with next_version():
+        if how == "by a salvage":
+            assert isinstance(store, SqliteStore)
+            async with store.opened():
+                assert "tables that another version set aside can be read" in caplog.messages
+            repair(store.folder)
+        elif how == "by its owner":
+            await asyncio.to_thread(store.restore, "NEWS")
+        else:
+            async with store.opened() as journal:
+                (known,) = await journal.tables_set_aside(["NEWS"])
+                await journal.restore("NEWS", len(known.entries))
+        async with store.opened() as journal:
+            assert await everything(journal) == {"NEWS": OF_NEXT_VERSION}
+            aside = await journal.tables_set_aside(["PART", "ONCE"])
+            # One still cannot be read to its end; the other can, but no server could go on with it.
+            assert {table.code: table.entries for table in aside} == {
+                "PART": OF_NEXT_VERSION,
+                "ONCE": ENTRIES[:2],
+            }
 
 
 async def test_the_journal_knows_whose_records_are_due(store: Store) -> None:
