@@ -71,6 +71,7 @@ class Arguments:
             "number": one_of([0, 1, 2, 3]),
             "place": one_of(["=", "~", "!"]),
             "time": one_of([1, 2, 3]),
+            **dict.fromkeys(("version", "needs"), one_of([5, 6])),
             "terms": lambda: [self._term()],
             "lasts": lambda: [chance.randrange(5)],
         }

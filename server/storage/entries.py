@@ -34,6 +34,10 @@ from protocol.settings import Setting
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
 
+# The version of the journal, in a file or in a database. It is raised with whatever an entry can hold that
+# the version before could not, and when the tables of either change: older programs refuse the journal then.
+JOURNAL_VERSION: Final = 5
+
 
 class Entry(Struct, frozen=True, tag_field="t"):
     """A fact about a table or an evening; the journal keeps it as one line of JSON."""

@@ -48,7 +48,10 @@ class Delete(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Keep other servers from changing these tables for now; read which of them they have in use."""
+    """Keep other servers from changing these tables for now; read which of them belong to others.
+
+    That is, those that another server has in use, and those that need a newer one.
+    """
 
     codes: Sequence[str]
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import asyncpg
 
+from server.storage.entries import JOURNAL_VERSION
 from server.storage.postgresql import schema
 
 Row: TypeAlias = dict[str, Any]
@@ -94,7 +95,7 @@ class Rows:
         for pattern, words in _WORDS.items():
             text = re.sub(pattern, words, text, flags=re.DOTALL)
         self.database.executescript(text)
-        run("UPDATE journal SET version = ?", [schema.SCHEMA_VERSION])
+        run("UPDATE journal SET version = ?", [JOURNAL_VERSION])
         run(f"CREATE VIEW pg_class AS SELECT name AS relname, 1 AS relnamespace, 'r' AS relkind {_TABLES}")
         for (name,) in run(f"SELECT name {_TABLES}").fetchall():
             about = run(f"PRAGMA table_info({name})").fetchall()

@@ -32,7 +32,7 @@ from server import parts
 from server.app import running
 from server.config import Config
 from server.errors import TableLost
-from server.storage.entries import Opened
+from server.storage.entries import JOURNAL_VERSION, Opened
 from server.storage.postgresql import hand_over, held_lease, lease
 from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import LONG_LEASE
@@ -268,8 +268,9 @@ async def add_silent_node(database: str) -> None:
     """Have a server seem to run that takes nothing up."""
     await rows(
         database,
-        "INSERT INTO node (name, address, expires)"
-        " VALUES ('silent', 'ws://silent.example', clock_timestamp() + interval '1 h') RETURNING term",
+        "INSERT INTO node (name, address, version, expires) VALUES"  # noqa: S608 - ours
+        f" ('silent', 'ws://silent.example', {JOURNAL_VERSION}, clock_timestamp() + interval '1 h')"
+        " RETURNING term",
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from server.errors import TableLost
+from server.storage.entries import JOURNAL_VERSION
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, reason_of
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ _SECONDS_TO_ANSWER: Final = 3.0  # for the database
 _LEAVE: Final = "UPDATE node SET leaving = true WHERE term = $1"
 _STAYING: Final = """
 SELECT term, address, (SELECT count(*) FROM game_table WHERE game_table.term = node.term) FROM node
-    WHERE expires > clock_timestamp() AND NOT leaving AND address <> ''
+    WHERE expires > clock_timestamp() AND NOT leaving AND address <> '' AND version >= $1
 """
 _OFFER: Final = f"""
 WITH offer AS (
@@ -49,13 +50,13 @@ class Departure:
         self._tables: dict[int, int] = {}  # how many they have
 
     async def begin(self) -> None:
-        """Say that this server leaves, and learn which ones stay; raises one of FAILED."""
+        """Say that this server leaves, and learn which ones can take its tables; raises one of FAILED."""
         self._connection = await self._database.connect()
         try:
             # An offer need not outlive PostgreSQL; taking the table up does, and is logged after the offer.
             await self._connection.execute("SET synchronous_commit = off")
             await self._connection.execute(_LEAVE, self._term)
-            for term, address, tables in await self._connection.fetch(_STAYING):
+            for term, address, tables in await self._connection.fetch(_STAYING, JOURNAL_VERSION):
                 self._addresses[term], self._tables[term] = address, tables
         except BaseException:  # also if the stop has no patience left
             self.close()

@@ -10,26 +10,26 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from server.storage.entries import EVENING, OfEvening, entry_text
+from server.storage.entries import EVENING, JOURNAL_VERSION, OfEvening, entry_text
 from server.storage.postgresql.database import Connection, Signal, notify, transaction
 
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
-
-# Whether the server with this term may take a table up. The tables of an evening follow the evening, which
-# knows when their games begin and what came of them.
+# Whether the server with this term may take a table up: one that it can read. The tables of an evening follow
+# the evening, which knows when their games begin and what came of them.
 _MAY_TAKE: Final = f"""
-place = '=' AND (offered = $1 OR term IS NULL AND NOT (
+place = '=' AND needs <= $2 AND (offered = $1 OR term IS NULL AND NOT (
     EXISTS (SELECT FROM entry WHERE entry.code = game_table.code AND number = 1
         AND body = '{entry_text(OfEvening())}')
     AND EXISTS (SELECT FROM game_table AS held WHERE held.code = '{EVENING}' AND held.place = '='
         AND held.term IS DISTINCT FROM $1)
 ))
 """  # noqa: S608 - constants
+_TABLES_WAIT: Final = f"SELECT EXISTS (SELECT FROM game_table WHERE {_MAY_TAKE})"  # noqa: S608 - a constant
 _TAKE_UP: Final = f"""
-UPDATE game_table SET term = $1, offered = NULL WHERE code IN (
+UPDATE game_table SET term = $1, offered = NULL, needs = $2 WHERE code IN (
     SELECT code FROM game_table WHERE {_MAY_TAKE}
-        ORDER BY code = ANY ($3) DESC, offered IS NULL, code <> '{EVENING}', opened
-        LIMIT $2 FOR UPDATE SKIP LOCKED
+        ORDER BY code = ANY ($4) DESC, offered IS NULL, code <> '{EVENING}', opened
+        LIMIT $3 FOR UPDATE SKIP LOCKED
 ) RETURNING code
 """  # noqa: S608 - constants
 
@@ -45,11 +45,12 @@ async def begin(connection: Connection, name: str, address: str, seconds: float)
         for (term,) in await connection.fetch("SELECT term FROM node WHERE name = $1", name):
             await _end(connection, term)
         term = await connection.fetchval(
-            "INSERT INTO node (name, address, expires) VALUES ($1, $2, clock_timestamp() + $3)"
-            " RETURNING term",
+            "INSERT INTO node (name, address, expires, version)"
+            " VALUES ($1, $2, clock_timestamp() + $3, $4) RETURNING term",
             name,
             address,
             timedelta(seconds=seconds),
+            JOURNAL_VERSION,
         )
         yield int(term)
 
@@ -138,8 +139,7 @@ async def opened_with(connection: Connection, token_hash: str) -> str | None:
 
 async def tables_wait(connection: Connection, term: int) -> bool:
     """Return whether there is anything to `take_up`."""
-    query = f"SELECT EXISTS (SELECT FROM game_table WHERE {_MAY_TAKE})"  # noqa: S608 - a constant
-    return bool(await connection.fetchval(query, term))
+    return bool(await connection.fetchval(_TABLES_WAIT, term, JOURNAL_VERSION))
 
 
 async def take_up(
@@ -147,14 +147,10 @@ async def take_up(
 ) -> list[str]:
     """Give the server tables in use that are nobody's, or offered to it, and return which.
 
-    So many at `most`: first those that are `wanted`, then those that are offered, then an evening.
+    So many at `most`: first those that are `wanted`, then those that are offered, then an evening. From then on,
+    they need a server of this version: those of older ones may not be able to read what this one writes.
     """
-    rows = await connection.fetch(
-        _TAKE_UP,
-        term,
-        most,
-        list(wanted),
-    )
+    rows = await connection.fetch(_TAKE_UP, term, JOURNAL_VERSION, most, list(wanted))
     return [code for (code,) in rows]
 
 

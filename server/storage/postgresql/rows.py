@@ -15,6 +15,7 @@ from server.errors import TableLost
 from server.monitoring.logs import about
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import Batch
+from server.storage.entries import JOURNAL_VERSION
 from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select, is_stored
 from server.storage.postgresql.database import Connection, transaction
 from server.storage.postgresql.schema import FENCING, LOST
@@ -49,12 +50,12 @@ INSERT INTO entry (code, number, body, chain)
 _TRIED: Final = "DELETE FROM entry WHERE code = $1"
 _UNIQUE: Final = "23505"
 _CLAIM: Final = """
-SELECT code, place = '=' AND term IS DISTINCT FROM $2 FROM game_table
+SELECT code, term IS DISTINCT FROM $2 AND (place = '=' OR needs > $3) FROM game_table
     WHERE code = ANY ($1) ORDER BY code FOR UPDATE
 """
 _PLACE: Final = """
-INSERT INTO game_table (code, place, term) VALUES ($1, $2, $3)
-    ON CONFLICT (code) DO UPDATE SET place = EXCLUDED.place, term = EXCLUDED.term
+INSERT INTO game_table (code, place, term, needs) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (code) DO UPDATE SET place = EXCLUDED.place, term = EXCLUDED.term, needs = EXCLUDED.needs
 """
 
 
@@ -168,7 +169,9 @@ async def change(connection: Connection, operation: Operation[Outcome], term: in
     kept = [(code, table.standing.place) for code, table in outcome.items() if table is not None]
     if kept:
         owners = {TablePlace.IN_USE: term}
-        await connection.executemany(_PLACE, [(code, place, owners.get(place)) for code, place in kept])
+        await connection.executemany(
+            _PLACE, [(code, place, owners.get(place), JOURNAL_VERSION) for code, place in kept]
+        )
     if gone := [code for code, table in outcome.items() if table is None]:
         await connection.execute("DELETE FROM game_table WHERE code = ANY ($1)", gone)
     return outcome
@@ -179,8 +182,7 @@ async def _rows(
 ) -> Sequence[Any]:
     match statement:
         case Select(rows, codes):
-            found: list[Any] = await connection.fetch(_SELECTS[rows], codes)
-            return [tuple(row) for row in found]
+            return [tuple(row) for row in await connection.fetch(_SELECTS[rows], codes)]
         case Insert(rows, values):
             columns = COLUMNS[rows]
             marks = ", ".join(f"${number}" for number in range(1, len(columns.split(", ")) + 1))
@@ -188,7 +190,8 @@ async def _rows(
         case Delete(rows, codes):
             await connection.execute(f"DELETE FROM {rows} WHERE code = ANY ($1)", codes)
         case Claim(codes):
-            return [(code,) for code, others in await connection.fetch(_CLAIM, codes, term) if others]
+            found = await connection.fetch(_CLAIM, codes, term, JOURNAL_VERSION)
+            return [(code,) for code, of_others in found if of_others]
     return []
 
 
@@ -208,7 +211,8 @@ async def records_due(connection: Connection, term: int) -> list[tuple[str, int]
     """Return the finished games of the server, and of nobody, whose records are due, and when they ended."""
     rows = await connection.fetch(
         "SELECT code, ended FROM record_due LEFT JOIN game_table USING (code)"
-        " WHERE term IS NULL OR term = $1 ORDER BY ended, code",
+        " WHERE (term IS NULL OR term = $1) AND (needs IS NULL OR needs <= $2) ORDER BY ended, code",
         term,
+        JOURNAL_VERSION,
     )
     return [(code, ended) for code, ended in rows]

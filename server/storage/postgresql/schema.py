@@ -1,15 +1,17 @@
-"""The tables in the database, and the steps from older versions to the newest.
+"""The tables in the database, and the steps from older versions of the journal to the newest.
 
 Several servers may start at once: one of them makes the step, under a lock, and the others find it made.
 Those of the version before go on beside it, so a step removes nothing that they use: the step after it does.
+They leave tables alone that a newer server has had, which may hold entries that they cannot read.
 """
 
 from typing import Final
 
 from server.errors import JournalError
+from server.storage.entries import JOURNAL_VERSION
 from server.storage.postgresql.database import Connection, Database
 
-SCHEMA_VERSION: Final = 4
+_OLDEST_BESIDE: Final = 5  # servers of older versions do not look at which version a table needs
 
 # Errors of `append_entries`, in a class that the SQL standard leaves free, after which the term is given up.
 LOST: Final = "PL003"
@@ -139,9 +141,18 @@ BEGIN
 END
 $function$;
 """
+_VERSION_5: Final = """
+-- The version of the journal that a server reads and writes. Older servers do not state theirs, and so can
+-- begin no lease any more: none of them runs during this step, but one may be asleep.
+DELETE FROM node;
+ALTER TABLE node ADD COLUMN version integer NOT NULL DEFAULT 4 CHECK (version > 4);
+-- The version that a table needs: that of the newest server that has had it, if that is not the default.
+ALTER TABLE game_table ADD COLUMN needs integer NOT NULL DEFAULT 5;
+"""
+_NEEDS: Final = f"ALTER TABLE game_table ALTER COLUMN needs SET DEFAULT {JOURNAL_VERSION}"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
 _IN_USE: Final = "SELECT EXISTS (SELECT FROM node WHERE expires > clock_timestamp())"
-_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
+_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
 
 
 async def prepare(connection: Connection, database: Database) -> None:
@@ -151,15 +162,15 @@ async def prepare(connection: Connection, database: Database) -> None:
         await connection.execute(_LOCK, schema)
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         version = await _version(connection, database)
-        if version > SCHEMA_VERSION:
+        if version > JOURNAL_VERSION:
             raise JournalError(
                 "the database {database} was written by a newer Palatinus (journal {version}; this one reads "
                 "{known}). Update Palatinus, or choose another --database",
                 database=database,
                 version=version,
-                known=SCHEMA_VERSION,
+                known=JOURNAL_VERSION,
             )
-        if 0 < version < SCHEMA_VERSION - 1 and await connection.fetchval(_IN_USE):
+        if 0 < version < max(JOURNAL_VERSION - 1, _OLDEST_BESIDE) and await connection.fetchval(_IN_USE):
             raise JournalError(
                 "servers that are too old to run beside this one are using the database {database} "
                 "(journal {version}). Stop all of them first",
@@ -168,18 +179,19 @@ async def prepare(connection: Connection, database: Database) -> None:
             )
         for step in _STEPS[version:]:
             await connection.execute(step)
-        if version < SCHEMA_VERSION:
-            await connection.execute("UPDATE journal SET version = $1", SCHEMA_VERSION)
+        if version < JOURNAL_VERSION:
+            await connection.execute(_NEEDS)
+            await connection.execute("UPDATE journal SET version = $1", JOURNAL_VERSION)
 
 
 async def check(connection: Connection, database: Database) -> None:
     """Raise JournalError unless there is a journal of the newest version."""
-    if (version := await _version(connection, database)) != SCHEMA_VERSION:
+    if (version := await _version(connection, database)) != JOURNAL_VERSION:
         raise JournalError(
             "the database {database} has no journal of this version ({version}; this one reads {known})",
             database=database,
             version=version,
-            known=SCHEMA_VERSION,
+            known=JOURNAL_VERSION,
         )
 
 

@@ -22,7 +22,7 @@ from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.rows import carry_out, commits, is_copy
-from server.storage.sqlite.schema import SCHEMA_VERSION, check_version, upgrade
+from server.storage.sqlite.schema import TABLES_SINCE, check_version, upgrade
 from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.stored_tables import (
     SET_ASIDE,
@@ -63,7 +63,7 @@ class ShownJournal:
     @property
     def listed(self) -> bool:
         """Whether a commit list belongs to it: a copy has none, nor has an older version."""
-        return not is_copy(self.journal) and self.version in {0, SCHEMA_VERSION}
+        return not is_copy(self.journal) and (not self.version or self.version >= TABLES_SINCE)
 
     @property
     def standings(self) -> dict[str, StoredState]:

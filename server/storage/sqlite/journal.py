@@ -146,7 +146,7 @@ class SqliteJournal(Journal):
         """Save what is in the deleted file, under a name beside it."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            copy = copy_beside(self._database, self.path, "rescued")
+            copy = copy_beside(self._database, self.path, "rescued", listed=True)
         except (OSError, sqlite3.Error) as error:
             log.error(  # noqa: TRY400 - one line says it
                 "the deleted journal is lost", extra=about(path=str(self.path), reason=reason_of(error))

@@ -14,8 +14,10 @@ from typing import Final
 from server.config import Durable
 from server.errors import JournalError, JournalInUse, in_the_way
 from server.monitoring.logs import about
+from server.storage.entries import JOURNAL_VERSION
 from server.storage.reasons import Misfit, reason_of
-from server.storage.sqlite.schema import SCHEMA_VERSION, check_version, number_of, upgrade
+from server.storage.sqlite.rows import need_no_list
+from server.storage.sqlite.schema import TABLES_SINCE, check_version, number_of, upgrade
 
 log = logging.getLogger(__name__)
 
@@ -126,8 +128,8 @@ def in_use(path: Path) -> JournalInUse:
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     version = check_version(database, path)
-    if 0 < version < SCHEMA_VERSION:
-        copy_beside(database, path, f"v{version}")
+    if 0 < version < JOURNAL_VERSION:
+        copy_beside(database, path, f"v{version}", listed=version < TABLES_SINCE)  # which had no list
     database.execute("PRAGMA journal_mode = WAL")
     number_of(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
@@ -135,16 +137,20 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
         database.execute("DELETE FROM entry WHERE false")
 
 
-def copy_beside(database: sqlite3.Connection, path: Path, suffix: str) -> Path:
+def copy_beside(database: sqlite3.Connection, path: Path, suffix: str, *, listed: bool) -> Path:
     """Copy what is in the file to a free name beside it that ends in `suffix`, and return that.
 
-    Raises OSError or sqlite3.Error.
+    A copy that is not `listed` can be put to use beside any log and commit list. Raises OSError or
+    sqlite3.Error.
     """
     unfinished = path.with_name(f"{path.name}.{suffix}.unfinished")
     unfinished.unlink(missing_ok=True)  # from a killed attempt
     unfinished.touch(mode=0o600)
     with closing(sqlite3.connect(unfinished)) as copy:
         database.backup(copy)
+        if not listed:
+            need_no_list(copy)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
     names = (f"{path.name}.{suffix}{f'-{number}' if number > 1 else ''}" for number in itertools.count(1))
     return unfinished.rename(next(free for name in names if not (free := path.with_name(name)).exists()))
 

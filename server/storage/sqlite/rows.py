@@ -101,6 +101,12 @@ def is_copy(journal: str) -> bool:
     return journal.startswith(_COPIED)
 
 
+def need_no_list(copy: sqlite3.Connection) -> None:
+    """Have a copy of a journal need no commit list."""
+    with copy:
+        copy.execute("UPDATE journal SET id = ? || id", (_COPIED,))
+
+
 def write_copy(database: sqlite3.Connection, path: Path, *, exact: bool) -> None:
     """Copy what `database` shows, which is closed then, into the new file `path`.
 
@@ -112,8 +118,7 @@ def write_copy(database: sqlite3.Connection, path: Path, *, exact: bool) -> None
             copy.execute("PRAGMA synchronous = OFF")
             database.backup(copy)
             if not exact:
-                with copy:
-                    copy.execute("UPDATE journal SET id = ? || id", (_COPIED,))
+                need_no_list(copy)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, not three
 
 

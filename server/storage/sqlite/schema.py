@@ -1,4 +1,4 @@
-"""The tables in the journal's file, and the steps from older versions to the newest.
+"""The tables in the journal's file, and how an older journal is brought to the newest version.
 
 A migration has to trust what it finds. What is visibly damaged gets no chain, and so counts as damaged.
 """
@@ -13,13 +13,13 @@ import msgspec
 
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, entry_of
+from server.storage.entries import JOURNAL_VERSION, Entry, entry_of
 from server.storage.operations import insert
 from server.storage.reasons import Misfit
 from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, Row, Stored, inflate, link_rows
 
-SCHEMA_VERSION: Final = 4
+TABLES_SINCE: Final = 4  # the version of the journal that had the tables of now first, and a commit list
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
 
 _SCHEMA: Final = (
@@ -43,7 +43,7 @@ _SCHEMA: Final = (
     "CREATE TABLE journal (id TEXT NOT NULL, commits INTEGER NOT NULL)",
     "INSERT INTO journal VALUES (lower(hex(randomblob(8))), 0)",
 )
-_NEWER: Final = range(SCHEMA_VERSION + 1, 1000)  # versions that may be written one day
+_NEWER: Final = range(JOURNAL_VERSION + 1, 1000)  # versions that may be written one day
 
 
 def check_version(database: sqlite3.Connection, path: Path) -> int:
@@ -54,17 +54,17 @@ def check_version(database: sqlite3.Connection, path: Path) -> int:
     version = number_of(database, "user_version")
     made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     if {"entry", "archive", "set_aside", "journal"} <= made and version not in _NEWER:
-        # It has the newest schema, so only its header can be damaged.
-        if version != SCHEMA_VERSION or number_of(database, "application_id") != _APPLICATION_ID:
+        # It has the newest tables, so only its header can be damaged.
+        if version < TABLES_SINCE or number_of(database, "application_id") != _APPLICATION_ID:
             raise Misfit("the header is damaged")
         return version
-    if version > SCHEMA_VERSION:
+    if version > JOURNAL_VERSION:
         raise JournalError(
             "{file} was written by a newer Palatinus (journal {version}; this one reads {known}). "
             "Update Palatinus, or choose another --data",
             file=path,
             version=version,
-            known=SCHEMA_VERSION,
+            known=JOURNAL_VERSION,
         )
     if version == 0:
         ours = not made
@@ -78,28 +78,36 @@ def check_version(database: sqlite3.Connection, path: Path) -> int:
 
 
 def upgrade(database: sqlite3.Connection, version: int) -> None:
-    """Bring a journal of this version to the newest one: its tables are made anew."""
-    if version == SCHEMA_VERSION:
+    """Bring a journal of this version to the newest one."""
+    if version == JOURNAL_VERSION:
         return
+    with transaction(database):
+        if version < TABLES_SINCE:
+            _make_tables(database, version)
+        # Version 4 could leave a game in the archive that had given way, and give its code to another table.
+        database.execute("DELETE FROM archive WHERE code IN (SELECT code FROM entry)")
+        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {JOURNAL_VERSION}")
+
+
+def _make_tables(database: sqlite3.Connection, version: int) -> None:
+    """Make the tables, and fill them with what is in those of an older version."""
     entries: list[tuple[Any, ...]] = []
     archive: list[tuple[Any, ...]] = []
-    with transaction(database):
-        if version:
-            time = "NULL" if version == 1 else "time"
-            entries = database.execute(
-                f"SELECT id, code, number, body, {time} FROM entry ORDER BY number"  # noqa: S608 - from above
-            ).fetchall()
-            database.execute("DROP TABLE entry")
-        if version > 1:
-            archive = database.execute("SELECT * FROM archive ORDER BY archived, rowid").fetchall()
-            database.execute("DROP TABLE archive")
-        for statement in _SCHEMA:
-            database.execute(statement)
-        _insert_entries(database, entries)
-        for row in archive:
-            _insert_archived(database, row)
-        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    if version:
+        time = "NULL" if version == 1 else "time"
+        entries = database.execute(
+            f"SELECT id, code, number, body, {time} FROM entry ORDER BY number"  # noqa: S608 - from above
+        ).fetchall()
+        database.execute("DROP TABLE entry")
+    if version > 1:
+        archive = database.execute("SELECT * FROM archive ORDER BY archived, rowid").fetchall()
+        database.execute("DROP TABLE archive")
+    for statement in _SCHEMA:
+        database.execute(statement)
+    _insert_entries(database, entries)
+    for row in archive:
+        _insert_archived(database, row)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from engine.record import replayed
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
+from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Durable
 from server.errors import JournalError, TableLost
@@ -29,16 +30,16 @@ from server.monitoring.failures import Tasks
 from server.monitoring.logs import describe
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import CommitQueue, Health
-from server.storage.entries import EndedByHost, Entry, Opened, Played, Taken, entry_text
+from server.storage.entries import JOURNAL_VERSION, EndedByHost, Entry, Opened, Played, Taken, entry_text
 from server.storage.journal import NoJournal
 from server.storage.operations import insert, records_due
 from server.storage.records import RETRY_SECONDS as RECORD_RETRY_SECONDS
 from server.storage.records import Records, evening_name, record_name, remove_older, write_record
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.data_folder import DataFolder
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, connect, open_journal
 from server.storage.sqlite.rows import carry_out
-from server.storage.sqlite.schema import SCHEMA_VERSION
 from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
@@ -541,12 +542,81 @@ async def test_a_file_of_version_1_is_migrated(tmp_path: Path, entries: dict[str
     older.write_text("dear to somebody")
     path = write_version_1(tmp_path, entries)
     assert await stored_entries(tmp_path) == entries
-    assert (version(path), version(copy)) == (SCHEMA_VERSION, 1)
+    assert (version(path), version(copy)) == (JOURNAL_VERSION, 1)
     assert older.read_text() == "dear to somebody"
     assert copy.stat().st_mode & 0o077 == 0
     with contextlib.closing(sqlite3.connect(copy)) as database:
         kept = database.execute("SELECT code, body FROM entry ORDER BY id").fetchall()
     assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
+
+
+def make_older(path: Path) -> None:
+    """Make version 4 of a journal that no server uses, whose tables were those of today."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("PRAGMA user_version = 4")
+
+
+async def test_a_file_of_version_4_is_upgraded_and_its_copy_is_the_way_back(
+    tmp_path: Path, entries: dict[str, list[Entry]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The copy needs no commit list, so the one that the newer version goes on with says nothing of it."""
+    path, copy = tmp_path / FILE_NAME, tmp_path / f"{FILE_NAME}.v4"
+    async with sqlite_journal(tmp_path) as journal:
+        for code, known in entries.items():
+            await journal.append(code, 0, known)
+    make_older(path)
+    first = next(iter(entries))
+    async with sqlite_journal(tmp_path) as journal:
+        assert await journal.tables() == entries
+        await journal.append("ELSE", 0, [Opened(2, random_layout=True, starting=None)])
+        await journal.append(first, len(entries[first]), [EndedByHost()])
+    assert (version(path), version(copy)) == (JOURNAL_VERSION, 4)
+    copy.replace(path)
+    assert await stored_entries(tmp_path) == entries
+    assert not caplog.records
+    assert version(copy) == 4  # it was kept again, by a newer version that came after all
+
+
+async def test_a_code_that_was_given_away_twice_is_that_of_the_table_in_use(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Version 4 left the row of a game that had given way in the archive, and its code counted as free."""
+    path, opened = tmp_path / FILE_NAME, Opened(2, random_layout=True, starting=None)
+    async with sqlite_journal(tmp_path) as journal:
+        await journal.append("ONCE", 0, [opened])
+        await journal.archive("ONCE", ArchivedGame("", played=False))
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        (leftover,) = database.execute("SELECT * FROM archive").fetchall()
+    async with sqlite_journal(tmp_path) as journal:
+        await journal.remove("ONCE")
+        await journal.append("ONCE", 0, [opened, EndedByHost()])
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        marks = ", ".join("?" * len(leftover))
+        database.execute(f"INSERT INTO archive VALUES ({marks})", leftover)  # noqa: S608 - ours
+    make_older(path)
+    async with sqlite_journal(tmp_path) as journal:
+        assert await journal.tables() == {"ONCE": [opened, EndedByHost()]}
+        await journal.archive("ONCE", ArchivedGame("", played=True))
+    assert not caplog.records
+
+
+async def test_a_journal_of_a_newer_version_is_refused_and_not_changed(
+    tmp_path: Path, entries: dict[str, list[Entry]]
+) -> None:
+    async with sqlite_journal(tmp_path) as journal:
+        for code, known in entries.items():
+            await journal.append(code, 0, known)
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        database.execute(f"PRAGMA user_version = {JOURNAL_VERSION + 1}")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}  # noqa: ASYNC240 - a test alone
+    with pytest.raises(JournalError, match="was written by a newer Palatinus"):
+        SqliteJournal(tmp_path)
+    for use in (DataFolder.everything, DataFolder.check, lambda folder: folder.restore("ONCE")):
+        with DataFolder(tmp_path) as folder, pytest.raises(JournalError, match="newer Palatinus"):
+            use(folder)
+    with pytest.raises(JournalError, match="newer Palatinus"):
+        repair(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before  # noqa: ASYNC240
 
 
 KILLED_WHILE_MIGRATING = """
@@ -581,11 +651,11 @@ async def test_a_killed_migration(tmp_path: Path, entries: dict[str, list[Entry]
     )
     assert await process.wait() == -signal.SIGKILL
     assert await stored_entries(tmp_path) == entries
-    assert version(path) == SCHEMA_VERSION
+    assert version(path) == JOURNAL_VERSION
     assert not list(tmp_path.glob("*.unfinished"))  # noqa: ASYNC240
 
 
-@pytest.mark.parametrize("number", [0, 1, SCHEMA_VERSION])
+@pytest.mark.parametrize("number", [0, 1, JOURNAL_VERSION])
 def test_a_foreign_database_is_refused_and_not_changed(tmp_path: Path, number: int) -> None:
     """Its version number makes no difference."""
     path = tmp_path / FILE_NAME

@@ -24,12 +24,14 @@ from server.net.event_loop import new_loop
 from server.refusal import not_stored as refusal_of
 from server.storage import commit_queue, reasons
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, Hosted, Opened, Played
+from server.storage.entries import JOURNAL_VERSION, Entry, Hosted, Opened, Played
 from server.storage.journal import Journal
-from server.storage.postgresql import line
+from server.storage.postgresql import hand_over, lease, line, schema
+from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import Database, fault_in, not_stored, reason_of
+from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.line import DatabaseLine
-from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
+from server.storage.postgresql.schema import _STEPS
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.cases import cases
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
@@ -57,27 +59,94 @@ async def make_schema(database: str, version: int, *others: str) -> None:
         await PostgresStore(database).execute(statement)
 
 
-@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+@pytest.mark.parametrize("version", range(1, JOURNAL_VERSION))
 async def test_an_older_schema_is_brought_to_the_newest_version(database: str, version: int) -> None:
     await make_schema(database, version, "INSERT INTO game_table (code, place) VALUES ('ABCD', '!')")
     async with journal_at(database) as journal:
         await journal.append("EFGH", 0, [OPENED])
-    assert await rows(database, "SELECT version FROM journal") == [(SCHEMA_VERSION,)]
+    assert await rows(database, "SELECT version FROM journal") == [(JOURNAL_VERSION,)]
     assert await rows(database, "SELECT code FROM game_table ORDER BY code") == [("ABCD",), ("EFGH",)]
     assert await rows(database, "SELECT count(*) FROM told") == [(0,)]
 
 
-@pytest.mark.parametrize("version", [SCHEMA_VERSION - 2, SCHEMA_VERSION - 1])
-async def test_only_nodes_of_the_version_before_go_on_beside_this_one(database: str, version: int) -> None:
-    """Where older ones still have a lease, nothing is changed."""
+@pytest.mark.parametrize("version", [JOURNAL_VERSION - 2, JOURNAL_VERSION - 1])
+async def test_no_server_runs_beside_those_that_take_up_what_they_cannot_read(
+    database: str, version: int
+) -> None:
+    """Where such ones have a lease, nothing is changed; and one that was asleep can begin no other."""
     node = "INSERT INTO node (name, address, expires) VALUES ('old', '', now() + interval '1 hour')"
     await make_schema(database, version, node)
-    too_old = version < SCHEMA_VERSION - 1
-    with pytest.raises(JournalError, match="Stop all of them") if too_old else contextlib.nullcontext():
+    with pytest.raises(JournalError, match="Stop all of them"):
         async with journal_at(database):
             pass
-    newest = version if too_old else SCHEMA_VERSION
-    assert await rows(database, "SELECT version FROM journal") == [(newest,)]
+    assert await rows(database, "SELECT version FROM journal") == [(version,)]
+    await PostgresStore(database).execute("UPDATE node SET expires = now() - interval '1 hour'")
+    async with journal_at(database):
+        with pytest.raises(asyncpg.CheckViolationError):
+            await PostgresStore(database).execute(node)
+
+
+@contextlib.contextmanager
+def newer_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have what begins in this context be of the next version of the journal."""
+    with monkeypatch.context() as patch:
+        for module in (schema, lease, stored, hand_over):
+            patch.setattr(module, "JOURNAL_VERSION", JOURNAL_VERSION + 1)
+        patch.setattr(schema, "_NEEDS", schema._NEEDS.replace(str(JOURNAL_VERSION), str(JOURNAL_VERSION + 1)))
+        yield
+
+
+async def test_a_server_leaves_tables_alone_that_a_newer_one_has_had(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on with its own, takes up those of servers of its version, and does not start again."""
+    nothing = Opened(2, random_layout=True, starting=None)
+    async with journal_at(database, "old") as old, Database(database).connection() as connection:
+        await old.append("MINE", 0, ENTRIES)
+        async with journal_at(database, "other") as other:
+            await other.append("OURS", 0, ENTRIES)
+            with newer_version(monkeypatch):
+                async with journal_at(database, "new") as new:
+                    for code in ("NEWS", "PUTA"):
+                        await new.append(code, 0, [nothing])
+                    await new.archive("PUTA", ArchivedGame("", played=True))
+        await PostgresStore(database).execute("""
+            UPDATE entry SET body = replace(body, 'opened', 'invented') WHERE code = 'NEWS';
+            UPDATE archive SET seal = '' WHERE code = 'PUTA';
+        """)
+        assert await lease.take_up(connection, old._lease.term) == ["OURS"]
+        assert not await lease.tables_wait(connection, old._lease.term)
+        await old.look_at_others(connection)
+        for work in (old.archived_entries, old.bring_back, old.remove):
+            with pytest.raises(TableLost):
+                await work("PUTA")
+        with pytest.raises(TableLost):
+            await old.set_aside("NEWS", 0, "it makes no sense")
+        await old.append("LATE", 0, ENTRIES)
+        for code in ("MINE", "LATE"):
+            await old.archive(code, ArchivedGame("", played=True))
+            await old.bring_back(code)
+        with pytest.raises(JournalError, match="was written by a newer Palatinus"):
+            async with journal_at(database, "late"):
+                pass
+        with pytest.raises(JournalError, match="no journal of this version"):
+            await asyncio.to_thread(DatabaseTables(database).tables)
+    places = set(await rows(database, "SELECT code, place FROM game_table"))
+    assert places == {("MINE", "="), ("OURS", "="), ("LATE", "="), ("NEWS", "="), ("PUTA", "~")}
+    with newer_version(monkeypatch):
+        async with journal_at(database, "new") as new:
+            assert {"MINE", "OURS", "LATE"} <= (await new.tables()).keys()
+
+
+async def test_a_server_that_stops_gives_nothing_to_an_older_one(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with journal_at(database, "old", "ws://old"):
+        with newer_version(monkeypatch):
+            async with journal_at(database, "new", "ws://new") as new:
+                departure = await new.leave()
+                assert departure.address() is None
+                departure.close()
 
 
 @pytest.mark.slow
@@ -541,7 +610,8 @@ async def test_two_servers_of_one_name(database: str, monkeypatch: pytest.Monkey
     async def begun(line: DatabaseLine, term: int) -> None:
         await rows(database, "DELETE FROM node RETURNING term")
         later = "clock_timestamp() + interval '1 h'"
-        insert = f"INSERT INTO node (name, address, expires) VALUES ('node', '', {later}) RETURNING term"  # noqa: S608 - ours
+        node = f"('node', '', {later}, {JOURNAL_VERSION})"
+        insert = f"INSERT INTO node (name, address, expires, version) VALUES {node} RETURNING term"  # noqa: S608 - ours
         await rows(database, insert)
         await begin(line, term)
 
