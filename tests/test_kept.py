@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -24,17 +25,19 @@ from protocol.events import event_of
 from protocol.messages import AskPause, StartGame
 from server.app import Running, running
 from server.config import Config, Limits
+from server.storage.entries import JOURNAL_VERSION
 from server.storage.postgresql.database import Database
 from server.tables.table import Table
 from tests.server.peer import connected
 from tests.server.playing import check_views, table_of
 from tests.server.process import TODAY, ServerProcess, output, program
+from trials.downgrade import EARLIER, NEWER, mended, refused, way_back
 from trials.kept import SCHEMA, URL, SeatThen, play
 from trials.upgrade import PREVIOUS, check_records, games, make_moves, source, upgrade
 
 VERSIONS = (
-    "176e03e4",
-    *(pytest.param(each, marks=pytest.mark.slow) for each in ("f0bb0ac", "bb6664d", "3d000aa9")),
+    "9bcc38d2",
+    *(pytest.param(each, marks=pytest.mark.slow) for each in ("f0bb0ac", "bb6664d", "3d000aa9", "176e03e4")),
 )
 
 
@@ -162,33 +165,68 @@ async def test_each_version_plays_on_a_server_of_the_other(
 
 
 @pytest.mark.slow
-async def test_nodes_are_upgraded_one_after_the_other(previous: Path, tmp_path: Path, database: str) -> None:
-    """Tables go from old nodes to new ones and back, and from a killed one; an old one no longer starts."""
+async def test_an_earlier_version_refuses_todays_journal(previous: Path, tmp_path: Path) -> None:
+    await refused(previous, 2, tmp_path)
+
+
+@pytest.mark.slow
+async def test_the_copy_of_before_an_upgrade_is_the_way_back(previous: Path, tmp_path: Path) -> None:
+    await way_back(previous, 2, tmp_path)
+
+
+@pytest.mark.slow
+async def test_games_that_an_earlier_version_could_not_read_come_back(tmp_path: Path) -> None:
+    try:
+        earlier, newer = (source(commit, tmp_path / commit) for commit in (EARLIER, NEWER))
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("the history of the repository is missing")
+    await mended(earlier, newer, 3, tmp_path)
+
+
+@pytest.fixture
+def following(tmp_path: Path) -> Path:
+    """Return the source of a version after today's, which writes what today's cannot read."""
+    tree, left_out = tmp_path / "following", shutil.ignore_patterns(".*", "tests", "docs", "bench", "trials")
+    shutil.copytree(TODAY, tree, ignore=left_out)
+    entries = tree / "server" / "storage" / "entries.py"
+    now, next_one = (f"JOURNAL_VERSION: Final = {JOURNAL_VERSION + more}\n" for more in range(2))
+    text = entries.read_text(encoding="utf-8")
+    assert now in text
+    entries.write_text(text.replace(now, next_one), encoding="utf-8")
+    return tree
+
+
+@pytest.mark.slow
+async def test_nodes_are_upgraded_one_after_the_other(following: Path, tmp_path: Path, database: str) -> None:
+    """Tables go from old nodes to new ones, even from a killed one. None goes back; no old node starts."""
     records = ("--records", tmp_path / "records")
     first, second, late = (
         ServerProcess("--database", database, "--node", name, "--data", tmp_path / name, *records)
         for name in ("first", "second", "late")
     )
     async with first, second, late:
-        await first.start(previous)
-        await second.start(previous)
-        async with games(previous, first.url, 2) as at_first, games(TODAY, second.url, 2) as at_second:
+        await first.start()
+        await second.start()
+        async with games(TODAY, first.url, 2) as at_first, games(TODAY, second.url, 2) as at_second:
             await first.end(signal.SIGTERM)
-            await first.start(TODAY)
+            await first.start(following)
             await make_moves([*at_first, *at_second], 2)
-            async with games(previous, first.url, 2) as at_new:
+            async with games(following, first.url, 2) as at_new:
                 await first.end(signal.SIGTERM)
-                await make_moves(at_new, 2)
+                await make_moves([*at_first, *at_second], 1)
                 with pytest.raises(
                     RuntimeError, match=r"was written by a newer Palatinus .* Update Palatinus"
                 ):
-                    await late.start(previous)
-                await first.start(TODAY)
+                    await late.start()
+                await first.start(following)
+                await make_moves(at_new, 1)
                 await second.end(signal.SIGKILL)
                 await make_moves([*at_first, *at_second, *at_new], 2)
-                await second.start(TODAY)
-                tables = await output(await program(TODAY, "admin", "--data", tmp_path / "second", "tables"))
+                await second.start(following)
+                words = ("admin", "--data", tmp_path / "second", "tables")
+                tables = await output(await program(following, *words))
                 assert tables.count("first") + tables.count("second") == 6
         for node in (first, second):
             await node.end(signal.SIGTERM)
+        assert not [line for node in (first, second) for line in node.logged() if "set aside" in line]
     await check_records(tmp_path / "records", 6)

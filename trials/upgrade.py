@@ -31,7 +31,7 @@ from protocol.events import move_message
 from protocol.messages import NEW, OpenTable, StartGame
 from tests.server.process import TODAY, ServerProcess, output, program
 
-PREVIOUS: Final = "176e03e4"  # the version before today's
+PREVIOUS: Final = "9bcc38d2"  # the version before today's
 _SECONDS: Final = 120.0  # for a start, and for all games after the upgrade
 
 
