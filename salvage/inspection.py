@@ -174,7 +174,7 @@ def _is_code(text: str) -> bool:
 class Remains:
     """What can be had of every table, and whether the journal is `damaged`.
 
-    It is also if it holds a table set aside that this version can read as a whole.
+    A table that was set aside although this version can read all of it counts as damage.
     """
 
     damaged: bool = False

@@ -130,7 +130,7 @@ class Stored:
 
     @property
     def readable_again(self) -> bool:
-        """Whether it was set aside only because a version could not read it that was not this one."""
+        """Whether it was set aside only because another version could not read what this one can."""
         unreadable = self.since is not None and _UNREADABLE.match(self.damage or "") is not None
         return unreadable and len(self.entries) == len(self.rows) >= max(1, self.length)
 

@@ -129,7 +129,7 @@ def in_use(path: Path) -> JournalInUse:
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     version = check_version(database, path)
     if 0 < version < JOURNAL_VERSION:
-        copy_beside(database, path, f"v{version}", listed=version < TABLES_SINCE)  # which had no list
+        copy_beside(database, path, f"v{version}", listed=version < TABLES_SINCE)  # there was no list
     database.execute("PRAGMA journal_mode = WAL")
     number_of(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
