@@ -66,6 +66,12 @@ class ChooseLine(Struct, frozen=True):
     number: int
 
 
+class ChooseUnseen(ChooseLine, frozen=True):
+    """Choose the nearest of so many lines of a list for which there is no room."""
+
+    count: int
+
+
 class GoToStop(Struct, frozen=True):
     """Go to this stop of a record."""
 

@@ -15,6 +15,7 @@ from client.ui.frame import (
     READ_ON,
     Line,
     chips,
+    clickable,
     ends,
     first_rows,
     fitted,
@@ -27,11 +28,17 @@ from client.ui.frame import (
     without,
     wrapped,
 )
-from client.ui.keys import Act, Action, ChooseLine, Way
+from client.ui.keys import Act, Action, ChooseLine, ChooseUnseen, Way
 from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
+from client.ui.texts.tables import (
+    describe_asked,
+    describe_pause,
+    names_at,
+    names_of,
+    table_name,
+)
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
 from engine.legal import LegalPlaces
@@ -249,18 +256,33 @@ def _first_shown(middle: int, room: int, whole: int) -> int:
     return min(max(middle - room // 2, 0), whole - room)
 
 
-def shortened(page: Sequence[Line], width: int, height: int) -> list[Line]:
-    """Return the part of a page around the chosen line, without empty lines."""
+MARK: Final = 4  # columns of a small window for how many lines of a list are left out
+
+
+def shortened(page: Sequence[Line], width: int, height: int, glyphs: GlyphSet) -> list[Line]:
+    """Return the part of a page around the chosen line, without empty lines.
+
+    Where lines of a list are left out above or below, the first or last row ends in their number.
+    """
     kept = [content for content in page if plain(content).strip()]
     chosen = [at for at, content in enumerate(kept) if any("class:chosen" in part[0] for part in content)]
     middle = chosen[0] + len(chosen) // 2 if chosen else 0
     first = _first_shown(middle, height, max(len(kept), height))
-    return [
-        (*fitted(content, width - 3), ("", "...", content[0][2]))
-        if get_cwidth(plain(content).rstrip()) > width
-        else content
-        for content in kept[first : first + height]
-    ]
+    shown = kept[first : first + height]
+    ends_in = [EMPTY] * len(shown)
+    unseen = _unseen(kept[:first], shown, kept[first + height :])
+    for at, sign, each in zip((0, -1), (glyphs.above, glyphs.below), unseen, strict=True):
+        if each is not None:
+            ends_in[at] += clickable(line(f" {sign}{each.count}", "class:faint"), each)
+    return [_cut_short(*each, width) for each in zip(shown, ends_in, strict=True)]
+
+
+def _cut_short(content: Line, mark: Line, width: int) -> Line:
+    """Return a row of exactly so many cells that ends in `mark`, and in dots before it if it is cut."""
+    room = width - width_of(mark)
+    if get_cwidth(plain(content).rstrip()) > room:
+        content = (*fitted(content, room - 3), ("", "...", content[0][2]))
+    return fitted(content, room, content[-1][0]) + mark
 
 
 _PANEL_WIDTH: Final = 30
@@ -328,11 +350,59 @@ def line_chosen(action: Action, chosen: int, lines: int) -> int | None:
             return None
 
 
-def lines_around(chosen: int, lines: int, room: int) -> range:
-    """Return the lines of a list for which there is room, the chosen one among them."""
-    room = max(room, 1)
-    first = min(max(chosen - room + 1, 0), max(lines - room, 0))
-    return range(first, min(first + room, lines))
+_LEAST_ROWS: Final = 3  # of a list: the chosen line, and what is said of those above and below
+
+
+def rows_around(rows: Sequence[Line], chosen: int, room: int, glyphs: GlyphSet) -> list[Line]:
+    """Return the rows of a list for which there is room, those of the line `chosen` among them.
+
+    At an end where lines are left out, a row says how many; a click on it leads to the nearest of them.
+    """
+    room = max(room, _LEAST_ROWS)
+    if len(rows) <= room:
+        return list(rows)
+    mine = [at for at, row in enumerate(rows) if _lines_in([row]) == {chosen: 1}]
+    last = mine[0] if mine else 0
+    while last + 1 in mine:
+        last += 1
+    first = max(min(last + 2, len(rows)) - room, 0)
+    shown = list(rows[first : first + room])
+    start, end = first + (first > 0), first + room - (first + room < len(rows))
+    above, below = _unseen(rows[:start], rows[start:end], rows[end:])
+    if above is not None:
+        shown[0] = _row_of_unseen(glyphs.above, above)
+    if below is not None:
+        shown[-1] = _row_of_unseen(glyphs.below, below)
+    return shown
+
+
+def _row_of_unseen(sign: str, unseen: ChooseUnseen) -> Line:
+    text = _("{sign} {n} more").format(sign=sign, n=unseen.count)
+    return clickable(line(f"  {text}", "class:faint"), unseen)
+
+
+def _unseen(
+    above: Iterable[Line], shown: Iterable[Line], below: Iterable[Line]
+) -> tuple[ChooseUnseen | None, ChooseUnseen | None]:
+    """Return how many lines of a list are above and below the rows shown alone, and which is the nearest."""
+    seen = _lines_in(shown)
+    before = {number: count for number, count in _lines_in(above).items() if number not in seen}
+    seen |= before
+    after = {number: count for number, count in _lines_in(below).items() if number not in seen}
+    return (
+        ChooseUnseen(max(before), sum(before.values())) if before else None,
+        ChooseUnseen(min(after), sum(after.values())) if after else None,
+    )
+
+
+def _lines_in(rows: Iterable[Line]) -> dict[int, int]:
+    """Return the lines of a list that these rows are about, and how many there are at each."""
+    found = {}
+    for row in rows:
+        for *_words, action in row:
+            if isinstance(action, ChooseLine):
+                found[action.number] = action.count if isinstance(action, ChooseUnseen) else 1
+    return found
 
 
 def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str = "") -> Line:
@@ -419,4 +489,4 @@ def short_list(pane: Pane, page: Sequence[Line]) -> list[Line]:
     width, height = pane.width, pane.height
     told = news_lines(pane.ui, width, min(LOG_LINES, height // 3), "")
     told = [content for content in told if plain(content).strip()]
-    return stacked(shortened(page, width, height - len(told)), width, height - len(told)) + told
+    return stacked(shortened(page, width, height - len(told), pane.glyphs), width, height - len(told)) + told

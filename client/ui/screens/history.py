@@ -10,9 +10,9 @@ from client.language import N_, _, labelled
 from client.records import PastGame, player_standings
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
+from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, cut, indented, line, padded
-from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
+from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, ChooseUnseen, Key, Way
 from client.ui.state import Notice, Outcome, Pane, Ui, those
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.times import local_time
@@ -108,9 +108,15 @@ class HistoryPage(ListScreen):
         shown = cut(_row(games[chosen], for_codes, width - 2), width - 2)
         below = [] if points in shown else indented(points, width)
         others = _OTHERS + max(len(best), _LEAST_BEST) + len(own) + len(below)
-        for at in lines_around(chosen, len(games), pane.height - others):
+        first, end = max(chosen - pane.height, 0), min(chosen + pane.height, len(games))  # more are not seen
+        listed = [clickable(EMPTY, ChooseUnseen(first - 1, first), width)] if first else []
+        for at in range(first, end):
             row = choice(_row(games[at], for_codes, width - 2), pane.glyphs, width, chosen=at == chosen)
-            rows += [clickable(row, ChooseLine(at), width), *(below if at == chosen else ())]
+            listed.append(clickable(row, ChooseLine(at), width))
+            listed += (clickable(row, ChooseLine(at)) for row in (below if at == chosen else ()))
+        if end < len(games):
+            listed.append(clickable(EMPTY, ChooseUnseen(end, len(games) - end), width))
+        rows += rows_around(listed, chosen, pane.height - others + len(below), pane.glyphs)
         return [*rows, EMPTY, *best, *own]
 
 

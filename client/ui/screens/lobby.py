@@ -15,8 +15,8 @@ from client.ui.draw.page import (
     ServerScreen,
     choice,
     line_chosen,
-    lines_around,
     lines_wanted,
+    rows_around,
     settings,
     short_list,
     talk_lines,
@@ -242,15 +242,16 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> list[L
     rows = [EMPTY, *others, line(f"  {heading}", "class:heading")]
     details = _details(lobby, width)
     room = height - 14 - len(others) - len(details)
-    for at in lines_around(lobby.chosen, len(lobby.tables), room):
-        table = lobby.tables[at]
+    listed = []
+    for at, table in enumerate(lobby.tables):
         stage, note = (
             padded(tables.describe_listed_stage(table), _STAGE),
             _describe_seat(table, lobby.kept_seats),
         )
         text = f"{table_cells(table)}{stage}{note}"
         row = choice(text, glyphs, width, chosen=at == lobby.chosen)
-        rows.append(clickable(row, ChooseLine(at), width))
+        listed.append(clickable(row, ChooseLine(at), width))
+    rows += rows_around(listed, min(lobby.chosen, len(listed) - 1), room, glyphs)
     if lobby.tables:
         rows += details
     else:

@@ -12,7 +12,7 @@ from client.language import N_, _, labelled
 from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel, open_request
 from client.ui.at_table import holiday_request, request_for, request_to_answer
-from client.ui.draw.page import line_chosen, lines_around, short_list, with_news
+from client.ui.draw.page import MARK, line_chosen, rows_around, short_list, with_news
 from client.ui.frame import EMPTY, Line, chips, clickable, line, padded, paragraphs, width_of, wrapped
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
 from client.ui.requests import Request
@@ -399,8 +399,8 @@ def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
     lines = [*choices(menu.page, ui, model)]
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
-    for at in lines_around(menu.chosen, len(lines), pane.height - 6 - max(len(below), 1)):
-        choice = lines[at]
+    listed = []
+    for at, choice in enumerate(lines):
         sign = EMPTY if choice.people is None else chips([choice.people]) + line(" ")
         if at == menu.chosen:
             said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")
@@ -408,7 +408,8 @@ def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
         else:
             said = line(choice.text, "" if choice.effect is not None else "class:faint")
             text = line("    ") + sign + said
-        rows.append(clickable(text, ChooseLine(at), width))
+        listed.append(clickable(text, ChooseLine(at), width))
+    rows += rows_around(listed, menu.chosen, pane.height - 6 - max(len(below), 1), pane.glyphs)
     if below:
         rows += [EMPTY, *(line(f"  {row}", "class:faint") for row in below)]
     return with_news(rows, pane)
@@ -421,7 +422,7 @@ def _small_menu(menu: TableMenu, pane: Pane) -> list[Line]:
     for at, choice in enumerate(choices(menu.page, ui, model)):
         chosen = at == menu.chosen
         style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
-        for part, words in enumerate(wrapped(choice.text, width - 2)):
+        for part, words in enumerate(wrapped(choice.text, width - 2 - MARK)):
             sign = pane.glyphs.pointer if chosen and not part else " "
             rows.append(clickable(line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
         if chosen:

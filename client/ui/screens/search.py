@@ -9,7 +9,7 @@ from client.language import N_, _, counted, describe_reason, parted
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
+from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, indented, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import table_cells, table_in_words
@@ -101,12 +101,12 @@ class Search(ListScreen):
     def block(self, pane: Pane) -> list[Line]:
         """Return the lines around the chosen one, the line for an address, and the messages."""
         *listed, address = _rows(self)
-        chosen, width = len(listed), pane.width
-        if self.chosen is not None:
-            chosen = [row.number for row in listed].index(self.lines.index(self.chosen))
-        rows = [EMPTY]
-        around = lines_around(chosen, len(listed), pane.height - _OTHERS)
-        rows += [_row(listed[at], pane.glyphs, width, chosen=at == chosen) for at in around]
+        chosen, width = self.lines.index(self.chosen), pane.width
+        numbers = [row.number for row in listed]
+        at_row = numbers.index(chosen) if chosen in numbers else len(listed)  # a kept seat's comes first
+        drawn = [_row(row, pane.glyphs, width, chosen=at == at_row) for at, row in enumerate(listed)]
+        last = max((number for number in numbers if number is not None), default=0)
+        rows = [EMPTY, *rows_around(drawn, min(chosen, last), pane.height - _OTHERS, pane.glyphs)]
         if listed:
             rows.append(EMPTY)
         rows.append(_row(address, pane.glyphs, width, chosen=self.chosen is None))

@@ -15,7 +15,7 @@ from client.player.terminal import DesktopNotices
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
-from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, settings, short_list
+from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings, short_list
 from client.ui.frame import EMPTY, Line, clickable, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
 from client.ui.screens.search import Search
@@ -165,22 +165,23 @@ class Start(ListScreen):
     def block(self, pane: Pane) -> list[Line]:
         """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
         welcome, width = _(_WELCOME).format(name=pane.ui.name), pane.width
-        rows = [EMPTY, line(f"  {welcome}", "class:heading"), EMPTY]
+        above = [EMPTY, line(f"  {welcome}", "class:heading"), EMPTY]
+        listed = []
         for at, line_here in enumerate(self.lines):
             title, words = _describe(line_here, self)
             title = padded(title, _TITLE_WIDTH)
             row = choice(f"{title}{words}", pane.glyphs, width, chosen=True)
             if line_here != self.chosen:
                 row = line(f"  {title}") + line(words, "class:faint")
-            rows.append(clickable(row, ChooseLine(at), width))
-        rows.append(EMPTY)
+            listed.append(clickable(row, ChooseLine(at), width))
         room = pane.height - LOG_LINES
-        set_up = _set_up_lines(self, width, temper=True)
-        if len(rows) + len(set_up) > room:
-            rows = [row for row in rows if row]
-        if len(rows) + len(set_up) > room:
+        set_up = [EMPTY, *_set_up_lines(self, width, temper=True)]
+        if len(above) + len(listed) + len(set_up) > room:
+            above, set_up = [row for row in above if row], set_up[1:]
+        if len(above) + len(listed) + len(set_up) > room:
             set_up = _set_up_lines(self, width, temper=False)
-        return rows + set_up
+        room -= len(above) + len(set_up)
+        return [*above, *rows_around(listed, self.lines.index(self.chosen), room, pane.glyphs), *set_up]
 
     def small_body(self, pane: Pane) -> list[Line]:
         """Return the titles, and below the chosen one what it means and how it is set up."""

@@ -18,6 +18,8 @@ class GlyphSet:
     pointer: str
     times: str
     dot: str
+    above: str
+    below: str
     keys: Mapping[str, str]
 
 
@@ -31,6 +33,8 @@ UNICODE: Final = GlyphSet(
     pointer="►",
     times="×",
     dot="·",
+    above="↑",
+    below="↓",
     keys={"left": "←", "right": "→", "up": "↑", "down": "↓"},
 )
 ASCII: Final = GlyphSet(
@@ -43,6 +47,8 @@ ASCII: Final = GlyphSet(
     pointer=">",
     times="x",
     dot="-",
+    above="^",
+    below="v",
     keys={},
 )
 

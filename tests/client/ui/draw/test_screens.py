@@ -1,7 +1,7 @@
 """Every page as text, kept in `screens`, some with colours, and what holds of any screen in any window."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -12,7 +12,10 @@ from msgspec import structs
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
+from client.finding.found import Found, FoundServer, Listed
 from client.language import LANGUAGES, speaking
+from client.player.preferences import Preferences
+from client.player.seats import KeptSeat
 from client.player.terminal import Colouring, Colours, Theme
 from client.records import PastGame
 from client.tables.table import Back, TableModel
@@ -20,7 +23,7 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
 from client.ui.draw.page import news_lines
 from client.ui.frame import plain
-from client.ui.keys import Act, ChooseLine, Hover, PointAt
+from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, PointAt
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
@@ -30,7 +33,9 @@ from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, hands_table
 from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Capabilities, LinePrompt, Notice, Outage, TypedLine, Ui
+from client.ui.screens.search import Search
+from client.ui.screens.start import LeftGame, Start
+from client.ui.state import Capabilities, LinePrompt, Notice, OnlineList, Outage, TypedLine, Ui
 from client.ui.terminal.painter import style_for
 from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
@@ -43,11 +48,12 @@ from engine.knowledge import Bounds, HillInfluence
 from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
-from protocol.absence import ByVote
+from protocol.absence import ByVote, LongClock, MoveClock
 from protocol.limits import ANNOUNCEMENT_LENGTH
-from protocol.messages import SeatSummary, TableState, TableSummary
+from protocol.messages import PersonOnline, SeatSummary, SpectatorSummary, TableState, TableSummary
 from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import (
+    LEVELS,
     PAGES,
     SIZES,
     TABLES,
@@ -421,8 +427,60 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
     for at, words in enumerate(lines):
         frame = drawn(replace(ui, overlay=TableMenu(chosen=at)), model, UNICODE, *size)
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
-        shown = " ".join(plain(frame.lines[row]).strip("\u25ba ") for row in rows)
-        assert shown == words
+        shown = (re.sub(" [\u2191\u2193]\\d+", "", plain(frame.lines[row])) for row in rows)  # without marks
+        assert " ".join(row.strip("\u25ba ") for row in shown) == words
+
+
+def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
+    """Yield every kind of list at its longest, drawn with each of its lines chosen."""
+    for stage, absence in (("gathering", MoveClock(86_400)), ("playing", LongClock(259_200, 259_200))):
+        ui, model = menu() if stage == "gathering" else placing(3)
+        assert model.state is not None
+        seats = [model.state.seats[0], *(structs.replace(each, here=False) for each in model.state.seats[1:])]
+        watching = [SpectatorSummary(1, "Zoe")]
+        seen.change(model, spectators=1, watching=watching, absence=absence, seats=seats)
+        seen.change(model, may_ask=["take-back", "more-time"])
+        ui = replace(ui, capabilities=Capabilities(levels=LEVELS, notices=("mail",)))
+        for page in MenuPage:
+            many = len([*choices(page, ui, model)])
+            yield (
+                f"{stage} {page}",
+                [(replace(ui, overlay=TableMenu(page, at)), model) for at in range(many)],
+            )
+    listed = tuple(structs.replace(TABLES[0], table=f"AB{number:02}") for number in range(30))
+    hosting = Capabilities(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"))
+    for online in (None, OnlineList((PersonOnline("Bob"), PersonOnline("Cosima")))):
+        ui = Ui("Ann", capabilities=hosting, company=online)
+        pages = [LobbyPage(listed, chosen=at) for at in range(len(listed) + 1)]
+        yield "lobby", [(replace(ui, page=page), TableModel()) for page in pages]
+    servers = tuple(f"ws://192.0.2.{number}:7733" for number in range(5))
+    start = Start(LEVELS, Preferences(servers=servers), left=LeftGame(3, "2026-01-01 10:00"))
+    found = Found(tuple(FoundServer("attic", url, Listed(listed[:4], 3)) for url in servers))
+    search = Search(found, seats=(KeptSeat(servers[1], "AB01", "Ann"),))
+    past = PAGES["history"]()[0].page
+    for name, screen in (("start", start), ("search", search), ("history", past)):
+        many = len(screen.options(Ui("Ann"), TableModel()) or ())
+        yield name, [(Ui("Ann", page=screen.at_option(at)), TableModel()) for at in range(many)]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (79, 23), (40, 12), (20, 8)])
+def test_every_line_of_a_list_is_visible_or_marked(size: tuple[int, int]) -> None:
+    """How many lines are left out above and below stands at the list's ends; a click leads to the nearest."""
+    for name, screens in _lists():
+        for chosen, (ui, model) in enumerate(screens):
+            frame = drawn(ui, model, UNICODE, *size)
+            actions = seen.actions_of(frame)
+            shown = {each.number for each in actions if type(each) is ChooseLine}
+            unseen = {each for each in actions if isinstance(each, ChooseUnseen)}
+            counts = re.findall("[\u2191\u2193] ?(\\d+)", seen.text_of(frame).partition("\n")[2])
+            assert chosen in shown, (name, chosen)
+            assert sorted(map(int, counts)) == sorted(each.count for each in unseen), (name, chosen)
+            assert len(shown) + sum(each.count for each in unseen) == len(screens), (name, chosen)
+            for each in unseen:
+                assert each.number not in shown
+                there, request = updated(ui, each, model)
+                assert request is None
+                assert ChooseLine(each.number) in seen.actions_of(drawn(there, model, UNICODE, *size))
 
 
 def test_a_line_that_is_cut_can_be_clicked_at_its_dots() -> None:
