@@ -167,6 +167,11 @@ def people_style(people: People) -> str:
     return f"class:people-{people.value.lower()}"
 
 
+def curve_style(people: People) -> str:
+    """Return the style of what is drawn in a people's colour, on the terminal's own ground."""
+    return f"class:curve-{people.value.lower()}"
+
+
 def chips(peoples: Iterable[People]) -> Line:
     return tuple((people_style(people), f" {people} ", None) for people in peoples)
 

@@ -18,6 +18,7 @@ from client.ui.frame import (
     READ_ON,
     Line,
     chips,
+    curve_style,
     dotted,
     ends,
     first_rows,
@@ -54,7 +55,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
 from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
 from protocol.messages import NEW, SeatSummary, Show, Study, TableState
 
@@ -462,19 +463,24 @@ _HERE: Final = "|"
 
 
 def curve_lines(
-    chances: Sequence[float], here: int | None, style: str, glyphs: GlyphSet, height: int
+    chances: Sequence[float], here: int | None, people: People, glyphs: GlyphSet, height: int
 ) -> list[Line]:
     """Return one seat's chances in so many lines, a cell for each moment; `here` is the one looked at.
+
+    The bars are in the colour of the seat's people, on the ground of the terminal.
 
     In ASCII it is one line of digits: tens of per cent, rounded down, and 9 for all above 90.
     """
     if glyphs.ascii:
-        return [_row([str(min(int(chance * 10), 9)) for chance in chances], here, style)]
+        return [
+            _row([str(min(int(chance * 10), 9)) for chance in chances], here, people, people_style(people))
+        ]
     rows = []
     for row in reversed(range(height)):
         parts = [max(0, min(8, round(chance * 8 * height) - 8 * row)) for chance in chances]
         # The lowest line shows that there is somebody, however little the chance.
-        rows.append(_row([_EIGHTHS[max(part, not row)] for part in parts], here, style))
+        signs = [_EIGHTHS[max(part, not row)] for part in parts]
+        rows.append(_row(signs, here, people, curve_style(people)))
     return rows
 
 
@@ -500,11 +506,11 @@ def moments_shown(count: int, width: int, keep: Iterable[int]) -> list[int]:
     return cells
 
 
-def _row(signs: Sequence[str], here: int | None, style: str) -> Line:
+def _row(signs: Sequence[str], here: int | None, people: People, style: str) -> Line:
     if here is None:
         return line("".join(signs), style)
     before, at, later = "".join(signs[:here]), signs[here], "".join(signs[here + 1 :])
-    return line(before, style) + line(at, f"{style} reverse") + line(later, style)
+    return line(before, style) + line(at, f"{people_style(people)} reverse") + line(later, style)
 
 
 _TEXT_ROWS: Final = 8  # that higher curves leave for what is told below them
@@ -529,9 +535,8 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> list[Line]:
         moved = move is not None and move.seat == seat
         who = pointer(glyphs, shown=moved) + chips(view.start.peoples[seat])
         rows.append(_player(replay, analysis, seat, who, width))
-        style = people_style(view.start.peoples[seat][0])
         chances = [analysis.curve[moment][seat] for moment in judged]
-        rows += curve_lines(chances, at, style, glyphs, each)
+        rows += curve_lines(chances, at, view.start.peoples[seat][0], glyphs, each)
     marks = [judged.index(moment) for moment in marked if moment in judged]
     rows.append(marks_line(len(judged), at, marks))
     told = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]

@@ -167,7 +167,8 @@ def style_for(colouring: Colouring) -> Style:
 
 
 def _people_styles(pairs: Mapping[People, ColourPair]) -> dict[str, str]:
-    return {
+    curves = {f"curve-{people.lower()}": pair.background for people, pair in pairs.items()}
+    return curves | {
         f"people-{people.lower()}": f"bg:{pairs[people].background} {pairs[people].foreground} bold"
         if people in pairs
         else "bold"

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
+from client.player.terminal import Colouring, Colours, Theme
 from client.records import Recording
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.frame import plain, width_of
+from client.ui.frame import people_style, plain, width_of
 from client.ui.keys import Act, PointAt
 from client.ui.requests import Request
 from client.ui.screens import replay
@@ -22,12 +23,13 @@ from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Ui
+from client.ui.terminal.painter import style_for
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.texts.tables import names_at
 from engine.board import HILLS
 from engine.events import Captured, HillScored, SoldierFled
 from engine.game import Game, GameOptions
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from engine.record import names_in
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
@@ -378,14 +380,28 @@ def test_a_small_window_has_them_in_one_line() -> None:
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40), st.integers(1, 4))
 def test_a_higher_chance_is_drawn_higher(chances: list[float], height: int) -> None:
     """In cells of eight parts, and as a digit in ASCII; nobody vanishes."""
-    rows = [plain(row) for row in replay.curve_lines(chances, 0, "", UNICODE, height)]
+    people = People.ETRUSCANS
+    rows = [plain(row) for row in replay.curve_lines(chances, 0, people, UNICODE, height)]
     assert [len(row) for row in rows] == [len(chances)] * height
     levels = [sum(_LEVELS.index(row[at]) for row in rows) for at in range(len(chances))]
     assert all(levels)
-    (digits,) = (plain(row) for row in replay.curve_lines(chances, None, "", ASCII, height))
+    (digits,) = (plain(row) for row in replay.curve_lines(chances, None, people, ASCII, height))
     for low, high in zip(sorted(range(len(chances)), key=chances.__getitem__), sorted(levels), strict=True):
         assert levels[low] == high
     assert sorted(digits) == [digits[at] for at in sorted(range(len(chances)), key=chances.__getitem__)]
+
+
+@pytest.mark.parametrize("colours", [Colours.SIXTEEN, Colours.MANY, Colours.TRUE])
+@pytest.mark.parametrize("people", People)
+def test_a_chance_is_drawn_in_the_colour_of_the_people(people: People, colours: Colours) -> None:
+    """What a people does not have stays empty, except where a cell marks the moment shown."""
+    style = style_for(Colouring(Theme.DARK, colours))
+    chip = style.get_attrs_for_style_str(people_style(people))
+    for row in replay.curve_lines([0.0, 0.5, 1.0, 0.9], 3, people, UNICODE, 3):
+        (curve, _text, _click), (here, *_rest), *_after = row
+        bar, marked = map(style.get_attrs_for_style_str, (curve, here))
+        assert (bar.color, bar.bgcolor, bar.reverse) == (chip.bgcolor, "", False)
+        assert (marked.color, marked.bgcolor, marked.reverse) == (chip.color, chip.bgcolor, True)
 
 
 @given(st.integers(1, 60), st.integers(8, 60), st.sets(st.integers(0, 59), max_size=4))
