@@ -40,6 +40,13 @@ Answer: TypeAlias = Asking | Listed | Locked | Silent
 SeatAnswer: TypeAlias = Turn | Gone | Locked | Silent
 
 
+def is_turn(answer: SeatAnswer | None) -> bool:
+    """Return whether the player of the seat can move now, as far as its server has said."""
+    if not isinstance(answer, Turn) or answer.paused:
+        return False
+    return answer.turn is not None and answer.turn == answer.seat
+
+
 class FoundServer(Struct, frozen=True):
     """A server on the network; its `name` is empty if it has none that can be shown."""
 

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from typing import Final
 
-from client.finding.found import Gone, SeatAnswer, Silent
+from client.finding.found import Gone, SeatAnswer, Silent, is_turn
 from client.finding.search import follow_seat
 from client.language import _
 from client.network.transport import ServerAccess
@@ -35,7 +35,7 @@ def run_games(arguments: argparse.Namespace) -> int:
     rows = [(seat.table, describe_turn(answer), seat.name, seat.server) for seat, answer in known]
     lines = columns([heading, *rows]) if rows else [_("No seat is kept for you anywhere.")]
     print_found(arguments, [_as_map(seat, answer) for seat, answer in known], lines)
-    return 0 if any(_is_turn(answer) for _seat, answer in known) else _NOT_YOUR_TURN
+    return 0 if any(is_turn(answer) for _seat, answer in known) else _NOT_YOUR_TURN
 
 
 async def _answers(seats: tuple[KeptSeat, ...], access: ServerAccess) -> list[SeatAnswer | None]:
@@ -56,14 +56,8 @@ async def _answers(seats: tuple[KeptSeat, ...], access: ServerAccess) -> list[Se
     return await asyncio.gather(*map(ask, seats))
 
 
-def _is_turn(answer: SeatAnswer | None) -> bool:
-    if not isinstance(answer, Turn) or answer.paused:
-        return False
-    return answer.turn is not None and answer.turn == answer.seat
-
-
 def _as_map(seat: KeptSeat, answer: SeatAnswer | None) -> dict[str, object]:
-    told = {"server": seat.server, "table": seat.table, "name": seat.name, "your_turn": _is_turn(answer)}
+    told = {"server": seat.server, "table": seat.table, "name": seat.name, "your_turn": is_turn(answer)}
     match answer:
         case Turn():
             return told | {

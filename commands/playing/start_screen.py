@@ -23,8 +23,8 @@ from client.player.terminal import prefer_calling
 from client.typed_text import login_name
 from client.ui import requests
 from client.ui.lessons.course import run as run_lessons
-from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
+from client.ui.start import run
 from client.ui.state import Capabilities, Notice, Ui
 from client.ui.texts.times import local_time
 from commands.parsing import need_terminal
@@ -73,7 +73,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
             text = _("A saved game cannot be read, and was left untouched: {folders}")
             told = text.format(folders=listed(map(str, kept.damaged)))
             ui = replace(ui, notice=Notice(told, refusal=True))
-        ui, request = await choose(ui)
+        ui, request = await run(ui, kept_seats(seats_folder())[:_SEATS])
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
         preferences = msgspec.structs.replace(start.preferences, name=ui.name)
@@ -128,10 +128,10 @@ async def choose_server(name: str, access: "ServerAccess", *, home: bool) -> req
 
     With `home` there is a start screen to go back to.
     """
-    from client.ui.search import run
+    from client.ui.search import run as run_search
 
     ui, seats = Ui(name, capabilities=Capabilities(home=home)), kept_seats(seats_folder())[:_SEATS]
-    return await run(ui, access=access, seats=seats)
+    return await run_search(ui, access=access, seats=seats)
 
 
 def practice(record: str) -> Game:

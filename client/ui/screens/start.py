@@ -1,31 +1,33 @@
 """The start screen: where to go, and how a game against bots would be."""
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Self, TypeVar
 
 from msgspec import Struct, structs
 
-from client.finding.found import server_named
+from client.finding.found import SeatAnswer, is_turn, server_named
 from client.language import N_, _, counted, labelled, parted
 from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
+from client.player.seats import KeptSeat
 from client.player.terminal import DesktopNotices
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings, short_list
-from client.ui.frame import EMPTY, Line, clickable, line, padded, paragraphs
+from client.ui.frame import EMPTY, Line, clickable, dotted, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
-from client.ui.screens.search import Search
+from client.ui.screens.search import Search, describe_turn
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import describe_layout
+from client.ui.texts.times import clock_time
 from engine.pieces import People
 from protocol.admin import EveningPlan
 from protocol.limits import TITLE_LENGTH
-from protocol.messages import NEW, ChangeSetting
+from protocol.messages import NEW, ChangeSetting, Turn
 from protocol.settings import Title
 
 T = TypeVar("T")
@@ -77,18 +79,23 @@ class LeftGame(Struct, frozen=True):
 class Start(ListScreen):
     """The start screen: the levels of bots, and what its player prefers; the name is that of the state.
 
-    `left` is the game that can be continued, `chosen` the line that the player is on.
+    `left` is the game that can be continued, `chosen` the line that the player is on. `waiting` are the games
+    under way where the player has a seat, as their servers say; one where it is the player's turn is chosen,
+    unless the player has `moved`.
     """
 
     levels: tuple[str, ...]
     preferences: Preferences
     left: LeftGame | None = None
-    chosen: StartLine | str = StartLine.LEARN
+    chosen: StartLine | str | KeptSeat = StartLine.LEARN
+    waiting: Mapping[KeptSeat, Turn] = field(default_factory=dict)
+    moved: bool = False
 
     @property
-    def lines(self) -> tuple[StartLine | str, ...]:
+    def lines(self) -> tuple[StartLine | str | KeptSeat, ...]:
+        games = sorted(self.waiting, key=lambda seat: not is_turn(self.waiting[seat]))
         every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
-        return (*every, *self.preferences.servers)
+        return (*games, *every, *self.preferences.servers)
 
     asks_to_quit = True
 
@@ -97,11 +104,10 @@ class Start(ListScreen):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines, now = self.lines, self.preferences
         if (there := line_chosen(action, lines.index(self.chosen), len(lines))) is not None:
-            return replace(ui, page=replace(self, chosen=lines[there])), None
+            return replace(ui, page=replace(self, chosen=lines[there], moved=True)), None
         match action:
             case Act.CONFIRM | ChooseLine():
-                chosen = self.chosen
-                return ui, chosen.value[2] if isinstance(chosen, StartLine) else requests.GoTo(chosen)
+                return ui, _where(self.chosen)
             case Pick(number):
                 return self._set(ui, StartLine.PLAY, players=number)
             case Act.LAYOUT:
@@ -140,7 +146,7 @@ class Start(ListScreen):
         return [labelled(*_describe(each, self)) for each in self.lines]
 
     def at_option(self, number: int) -> Self:
-        return replace(self, chosen=self.lines[number])
+        return replace(self, chosen=self.lines[number], moved=True)
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return those((Act.ROUNDS, self.preferences.evening is None))
@@ -151,10 +157,10 @@ class Start(ListScreen):
         evening = structs.replace(plan, name=name) if name else None
         return self._set(ui, StartLine.HOST, evening=evening)[0]
 
-    def _set(self, ui: Ui, line: StartLine | str, **changes: object) -> Outcome:
+    def _set(self, ui: Ui, line: StartLine | str | KeptSeat, **changes: object) -> Outcome:
         """Return the state with changed preferences, at the line that they are about."""
         now = structs.replace(self.preferences, **changes)
-        return replace(ui, page=replace(self, preferences=now, chosen=line)), None
+        return replace(ui, page=replace(self, preferences=now, chosen=line, moved=True)), None
 
     def place(self, pane: Pane) -> str:
         return "Palatinus"
@@ -170,9 +176,11 @@ class Start(ListScreen):
         for at, line_here in enumerate(self.lines):
             title, words = _describe(line_here, self)
             title = padded(title, _TITLE_WIDTH)
+            words = dotted(words, width - 2 - _TITLE_WIDTH)
             row = choice(f"{title}{words}", pane.glyphs, width, chosen=True)
             if line_here != self.chosen:
-                row = line(f"  {title}") + line(words, "class:faint")
+                mine = isinstance(line_here, KeptSeat) and is_turn(self.waiting[line_here])
+                row = line(f"  {title}", "class:mine" if mine else "") + line(words, "class:faint")
             listed.append(clickable(row, ChooseLine(at), width))
         room = pane.height - LOG_LINES
         set_up = [EMPTY, *_set_up_lines(self, width, temper=True)]
@@ -188,11 +196,11 @@ class Start(ListScreen):
         width, welcome = pane.width, _(_WELCOME).format(name=pane.ui.name)
         rows = [line(f"  {welcome}", "class:heading")]
         *of_bots, calls, of_host = _set_up(self, temper=False)
-        set_up: Mapping[StartLine | str, Sequence[tuple[str, str]]]
+        set_up: Mapping[StartLine | str | KeptSeat, Sequence[tuple[str, str]]]
         set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
         for at, each in enumerate(self.lines):
             title, words = _describe(each, self)
-            text, more = (title, words) if isinstance(each, StartLine) else (words, title)
+            text, more = (words, title) if isinstance(each, str) else (title, words)
             row = choice(text, pane.glyphs, width, chosen=each == self.chosen)
             rows.append(clickable(row, ChooseLine(at), width))
             if each == self.chosen:
@@ -200,6 +208,45 @@ class Start(ListScreen):
                 rows += [clickable(line("    ") + row, ChooseLine(at), width) for row in told]
                 rows += settings(set_up.get(each, ()), width)
         return short_list(pane, rows + settings([calls], width))
+
+
+def with_seats(ui: Ui, seats: Collection[KeptSeat]) -> Ui:
+    """Return the state with the games at these seats alone: others are over, or given up."""
+    start = ui.page
+    if not isinstance(start, Start):
+        return ui
+    return _with_waiting(ui, start, {seat: start.waiting[seat] for seat in seats if seat in start.waiting})
+
+
+def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
+    """Return the state with how the game of a seat stands: one that is not under way is not listed."""
+    start = ui.page
+    if not isinstance(start, Start):
+        return ui
+    waiting = {each: turn for each, turn in start.waiting.items() if each != seat}
+    if isinstance(answer, Turn) and answer.stage == "playing" and not answer.archived:
+        waiting[seat] = answer
+    return _with_waiting(ui, start, waiting)
+
+
+def _with_waiting(ui: Ui, start: Start, waiting: Mapping[KeptSeat, Turn]) -> Ui:
+    start = replace(start, waiting=waiting)
+    first = start.lines[0]
+    if not start.moved and isinstance(first, KeptSeat) and is_turn(waiting[first]):
+        start = replace(start, chosen=first)
+    if start.chosen not in start.lines:  # a game that is not there any more
+        start = replace(start, chosen=StartLine.JOIN)
+    return replace(ui, page=start)
+
+
+def _where(chosen: StartLine | str | KeptSeat) -> requests.Request:
+    match chosen:
+        case StartLine():
+            return chosen.value[2]
+        case KeptSeat(server, table):
+            return requests.GoTo(server, table)
+        case server:
+            return requests.GoTo(server)
 
 
 def _after(one: T, every: Sequence[T]) -> T:
@@ -241,7 +288,9 @@ _USUAL_ROUNDS: Final = 4
 _MOST_ROUNDS: Final = 8  # that the key leads to; after them, as many as people like
 
 
-def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
+def _describe(chosen: StartLine | str | KeptSeat, start: Start) -> tuple[str, str]:
+    if isinstance(chosen, KeptSeat):
+        return _describe_game(chosen, start.waiting[chosen])
     if not isinstance(chosen, StartLine):
         return _("Join again"), chosen
     title, words, _errand = chosen.value
@@ -255,6 +304,14 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
             words = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
         return _(title), words.format(name=plan.name, n=plan.rounds)
     return _(title), _(words)
+
+
+def _describe_game(seat: KeptSeat, turn: Turn) -> tuple[str, str]:
+    you = _("you are {name}").format(name=seat.name)
+    if not is_turn(turn):
+        return _("Your game"), parted([seat.table, describe_turn(turn), you, seat.server])
+    time = "" if turn.clock is None else _("{time} left").format(time=clock_time(turn.clock / 1000))
+    return _("Your turn"), parted(filter(None, [seat.table, time, you, seat.server]))
 
 
 _NOTICES: Final = {

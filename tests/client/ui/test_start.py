@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from client.finding.found import Gone, Locked, SeatAnswer, Silent, is_turn
 from client.language import LANGUAGES, _, describe_reason
 from client.player.preferences import Preferences, read_preferences, remember
+from client.player.seats import KeptSeat, Seats, seats_folder
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
@@ -19,7 +21,7 @@ from client.ui.screens.dispatch import updated
 from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search
-from client.ui.screens.start import LeftGame, Start, StartLine
+from client.ui.screens.start import LeftGame, Start, StartLine, seat_stands, with_seats
 from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
 from commands.playing.kept_games import games_folder, hold_game, kept_games, new_game
@@ -27,10 +29,13 @@ from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded
 from protocol.admin import EveningPlan
+from protocol.messages import StartGame, Turn
 from server.storage.sqlite.journal_file import FILE_NAME, lock_folder
 from tests.client.ui import seen
 from tests.client.ui.pty_terminal import Terminal
 from tests.games import played
+from tests.server.peer import connected
+from tests.server.process import serving
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
@@ -143,6 +148,48 @@ def test_a_game_left_can_be_continued() -> None:
     assert seen.request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
     assert seen.request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
     seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
+
+
+def test_games_that_wait_for_the_player_come_first() -> None:
+    """With the one chosen where it is the player's turn, unless a key has been pressed; ended ones vanish."""
+    one, two = KeptSeat(SERVERS[0], "KXQT", "Ann"), KeptSeat(SERVERS[1], "ABCD", "Bob")
+    theirs = Turn(0, "playing", seat=0, turn=1, name="Cosima\x1b", clock=44_000)
+    mine = Turn(0, "playing", seat=1, turn=1, name="Bob", clock=2 * 86_400_000)
+    ui = seat_stands(UI, one, theirs)
+    assert seen.request_after(ui, NOWHERE, "enter") == requests.Errand.LEARN
+    ui = seat_stands(ui, two, mine)
+    for size in ((80, 24), (40, 12)):
+        columns, lines = size
+        seen.assert_screen(f"start-waiting-{columns}x{lines}", seen.screen_of(ui, NOWHERE, *size))
+    assert seen.request_after(ui, NOWHERE, "enter") == requests.GoTo(SERVERS[1], "ABCD")
+    assert seen.request_after(ui, NOWHERE, "down", "enter") == requests.GoTo(SERVERS[0], "KXQT")
+    moved = seat_stands(seen.after(UI, NOWHERE, "down"), two, mine)
+    assert seen.request_after(moved, NOWHERE, "enter") == requests.Errand.PLAY
+    left: tuple[SeatAnswer, ...] = (Gone(), Silent("No."), Locked(), Turn(0, "over"))
+    for answer in (*left, Turn(0, "playing", archived=True)):
+        gone = seat_stands(ui, two, answer)
+        assert "ABCD" not in seen.screen_of(gone, NOWHERE)
+        assert seen.request_after(gone, NOWHERE, "enter") == requests.Errand.SEARCH
+    assert with_seats(ui, [one]) == seat_stands(ui, two, Gone())
+    assert not is_turn(structs.replace(mine, paused=True))
+
+
+async def test_whose_turn_it_is_is_asked_of_the_servers(environment: dict[str, str]) -> None:
+    async with (
+        serving("--memory", "--no-config", imported=False) as server,
+        connected(server.port) as host,
+        connected(server.port) as guest,
+    ):
+        seated = await host.open(2, "Ann", random_layout=True, starting=0)
+        url = f"ws://localhost:{server.port}"
+        Seats(seats_folder(), url).keep(seated.table, seated.seat, "Ann", str(seated.token)).release()
+        with Terminal(environment=environment) as terminal:
+            terminal.shows("Welcome")
+            await guest.join(seated.table, "Bob", 1)
+            await host.done(StartGame)
+            terminal.shows(rf"► Your turn +{seated.table}; you are Ann; {url}")
+            terminal.press("enter", shows="Your turn: place")
+            terminal.quit("y")
 
 
 def test_the_start_screen() -> None:

@@ -50,7 +50,7 @@ from engine.redaction import snapshot
 from engine.view import SPECTATOR
 from protocol.absence import ByVote, LongClock, MoveClock
 from protocol.limits import ANNOUNCEMENT_LENGTH
-from protocol.messages import PersonOnline, SeatSummary, SpectatorSummary, TableState, TableSummary
+from protocol.messages import PersonOnline, SeatSummary, SpectatorSummary, TableState, TableSummary, Turn
 from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import (
     LEVELS,
@@ -455,6 +455,8 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         yield "lobby", [(replace(ui, page=page), TableModel()) for page in pages]
     servers = tuple(f"ws://192.0.2.{number}:7733" for number in range(5))
     start = Start(LEVELS, Preferences(servers=servers), left=LeftGame(3, "2026-01-01 10:00"))
+    games = {KeptSeat(url, "AB01", "Ann"): Turn(0, "playing", seat=0, turn=1, name="Bob") for url in servers}
+    start = replace(start, waiting=games)
     found = Found(tuple(FoundServer("attic", url, Listed(listed[:4], 3)) for url in servers))
     search = Search(found, seats=(KeptSeat(servers[1], "AB01", "Ann"),))
     past = PAGES["history"]()[0].page
