@@ -89,8 +89,7 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
 def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummary) -> float | None:
     view = model.view
     if view is not None and view.turn == seat and model.clock is not None:
-        paused = model.state is not None and model.state.paused is not None
-        stands = paused or summary.holiday_until is not None
+        stands = is_paused(model) or summary.holiday_until is not None
         return model.clock / 1000 - (0 if stands else ui.now - ui.clock_at)
     return None if summary.clock is None else summary.clock / 1000
 
@@ -442,14 +441,14 @@ class ServerScreen(Screen):
     at_server = True
 
     def stage(self, model: TableModel) -> str:
-        return describe_turn(model, names_at(model))
+        return _("the game is paused") if is_paused(model) else describe_turn(model, names_at(model))
 
     def place(self, pane: Pane) -> str:
         return self.stage(pane.model)
 
     def title(self, pane: Pane) -> Line:
         model, dot = pane.model, pane.glyphs.dot
-        style = "class:title-turn" if on_turn(model) else "class:title"
+        style = "class:title-turn" if is_called(model) else "class:title"
         table = "" if model.table is None else f" {dot} {table_name(model.table, model.state)}"
         left = line(f" Palatinus{table} {dot} {self.stage(model)}", style)
         watches = model.table is not None and model.seat is None
@@ -480,8 +479,17 @@ class ListScreen(Screen):
         return short_list(pane, self.block(pane.sized(pane.width, pane.height + _AROUND_A_LIST)))
 
 
+def is_paused(model: TableModel) -> bool:
+    return model.state is not None and model.state.paused is not None
+
+
 def on_turn(model: TableModel) -> bool:
     return model.seat is not None and model.view is not None and model.view.turn == model.seat
+
+
+def is_called(model: TableModel) -> bool:
+    """Return whether the game waits for this player's move."""
+    return on_turn(model) and not is_paused(model)
 
 
 def short_list(pane: Pane, page: Sequence[Line]) -> list[Line]:

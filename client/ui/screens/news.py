@@ -26,7 +26,7 @@ from client.tables.table import (
     open_request,
 )
 from client.ui.at_table import next_vote
-from client.ui.draw.page import on_turn
+from client.ui.draw.page import is_called, on_turn
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
@@ -112,8 +112,10 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
                 return with_log(ui, tables.describe_lead_changes(state, before))
-            if ui.entry is None and _asks_more(state, before):
-                ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
+            paused = before is not None and before.paused is not None
+            if ui.entry is None and (_asks_more(state, before) or (paused and state.paused is None)):
+                # It would hide what is asked, and the keys that answer; or it is about a pause that is over.
+                ui = replace(ui, notice=None)
             return _come_or_gone(ui, tables.describe_changes(state, before, model.view))
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
@@ -390,7 +392,7 @@ def occasions(model: TableModel) -> Iterator[Occasion]:
         yield Occasion(table, "over", _("All pieces are placed: the scoring begins."))
         return
     names = tables.names_at(model)
-    if view.turn == seat:
+    if is_called(model):
         turn = f"turn {sum(tile is not None for tile in view.tiles)} {len(view.placed)}"
         yield Occasion(table, turn, games.describe_turn(model, names))
     if (vote := next_vote(model)) is not None and vote.agree:

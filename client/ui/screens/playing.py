@@ -13,6 +13,7 @@ from client.ui.draw.page import (
     ServerScreen,
     asked_question,
     describe_plan,
+    is_paused,
     request_question,
     small_table_block,
     table_block,
@@ -147,7 +148,7 @@ class Playing(_GameScreen):
             (Act.HINT, not hints_allowed(ui, model) or model.legal is None),
             (Act.UNDO, not undoes),
             (Act.NEXT_PIECE, not places),
-            (Act.CONFIRM, not (places or isinstance(model.legal, LegalLays))),
+            (Act.CONFIRM, model.legal is None),
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -270,6 +271,10 @@ def _place(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
     piece, field = at_table.selected_piece(playing, model), at_table.field_at(model, playing.cursor)
     if model.seat is None:
         return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
+    if is_paused(model):
+        return ui.with_notice(_(Code.PAUSED.text), refusal=True), None
+    if model.view is not None and model.view.phase is Phase.LAYING:
+        return ui.with_notice(_(Fault.NOT_YOUR_TURN.text), refusal=True), None
     if piece is None:
         return ui.with_notice(_("Pick a piece from your hand first: press its number, or Tab.")), None
     if field is None:

@@ -12,7 +12,7 @@ from client.language import N_, _, labelled, prose
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import next_vote, request_for, request_to_answer
-from client.ui.draw.page import scrolled, scrolled_to
+from client.ui.draw.page import is_paused, scrolled, scrolled_to
 from client.ui.frame import EMPTY, WIDE, Line, chips, ends, fitted, line, padded, paragraphs, plain, wrapped
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.evening import EveningPage
@@ -33,6 +33,7 @@ from engine.components import DEALS
 from engine.knowledge import hill_influence, holdings
 from engine.pieces import FACES, People, Piece
 from engine.view import View
+from protocol.codes import Code
 
 _READING: Final = (
     Key(
@@ -196,8 +197,8 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
         why = _("There are no hints at this table. The host can allow them in the table's menu (o).")
     elif model.legal is not None:
         return ui, requests.Errand.HINT
-    elif model.state is not None and model.state.paused is not None:
-        why = _("The game is paused. It goes on when the pause is ended.")
+    elif is_paused(model):
+        why = _(Code.PAUSED.text)
     else:
         why = _("There are hints on your own turn.")
     return ui.with_notice(why), None

@@ -8,7 +8,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.tables.table import TableModel
-from client.ui.draw.page import describe_outage, news_lines, on_turn, words_now
+from client.ui.draw.page import describe_outage, is_called, news_lines, words_now
 from client.ui.frame import (
     EMPTY,
     Frame,
@@ -124,7 +124,7 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
 def window_title(model: TableModel) -> str:
     """Return the title of the terminal's window: whether it is the player's turn, and at which table."""
     place = "Palatinus" if model.table is None else f"Palatinus {table_name(model.table, model.state)}"
-    return f"{describe_turn(model, names_at(model))} - {place}" if on_turn(model) else place
+    return f"{describe_turn(model, names_at(model))} - {place}" if is_called(model) else place
 
 
 def _asks(ui: Ui) -> bool:
@@ -149,7 +149,7 @@ def _page(pane: Pane) -> tuple[list[Line], int]:
         outage = describe_outage(ui.lost, ui.now, width - (1 if small else 2))
         title = fitted(line(f" {outage}", "class:refusal"), width, "class:refusal")
     elif small:
-        style = "class:title-turn" if on_turn(pane.model) else "class:title"
+        style = "class:title-turn" if is_called(pane.model) else "class:title"
         title = fitted(line(dotted(f" {ui.page.place(pane)}", width), style), width, style)
     below = foot(ui, pane.model, pane.glyphs, width, last_top)
     return [title or ui.page.title(pane), *body, below], last_top

@@ -10,19 +10,30 @@ from typing import Literal
 import pytest
 from msgspec import structs
 
-from client.language import speaking
+from client.language import _, speaking
 from client.tables.table import Happened, HeardRemark, TableChanged, TableModel
 from client.typed_text import BadText
 from client.ui import requests
 from client.ui.at_table import next_vote
 from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
+from client.ui.frame import plain
+from client.ui.keys import Act
 from client.ui.screens import typed_commands
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
-from client.ui.screens.news import after_update, at_other_table, at_table_page, occasions, with_name_refusal
+from client.ui.screens.news import (
+    after_update,
+    at_other_table,
+    at_table_page,
+    occasions,
+    with_name_refusal,
+    with_refusal,
+)
 from client.ui.screens.playing import Ended
+from client.ui.screens.screen import drawn
 from client.ui.state import Capabilities, Mute, Outage, TalkLog, Ui
+from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import describe_absence
 from client.ui.texts.times import moment_named
 from engine.events import TakenBack
@@ -30,6 +41,7 @@ from engine.game import GameOptions
 from engine.pieces import People, Seat
 from protocol import messages
 from protocol.absence import ByBot, LongClock, MoveClock
+from protocol.codes import Code
 from protocol.messages import NEW
 from protocol.settings import Holidays, Private, Starting, Title
 from tests.cases import cases
@@ -200,6 +212,33 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert seen.after_change(ui, model, paused=None).log[-1] == "The game goes on."
     model.seat = None
     assert "Only the players" in seen.notice_of(seen.after(ui, model, "p"))
+
+
+@pytest.mark.parametrize("at_turn", [seen.placing, seen.laying])
+def test_a_paused_game_says_so_until_the_pause_is_over(at_turn: Callable[[], tuple[Ui, TableModel]]) -> None:
+    """In the title, which does not call the player; a move is refused with the reason, which then goes."""
+    ui, model = at_turn()
+    legal = model.legal
+    assert "Your turn" in seen.screen_of(ui, model).splitlines()[0]
+    ui = seen.after_change(ui, model, paused=messages.PauseSummary(1, 20, 580))
+    model.legal = None
+    for size in ((80, 24), (40, 12)):
+        frame = drawn(ui, model, UNICODE, *size)
+        title = plain(frame.lines[0])
+        assert "the game is paused" in title
+        assert "turn" not in title + frame.window
+        assert Act.CONFIRM not in seen.actions_of(frame)
+    assert not [each for each in occasions(model) if each.what.startswith("turn")]
+    for refused in (seen.after(ui, model, "enter"), with_refusal(ui, _(Code.PAUSED.text), Code.PAUSED)):
+        assert seen.is_refused(refused)
+        assert "The game is paused." in seen.notice_of(refused)
+        after = seen.after_change(refused, model, paused=None)
+        assert after.notice is None
+        seen.change(model, paused=messages.PauseSummary(1, 20, 580))
+    seen.change(model, paused=None)
+    model.legal = legal
+    assert "Your turn" in seen.screen_of(ui, model).splitlines()[0]
+    assert [each for each in occasions(model) if each.what.startswith("turn")]
 
 
 def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -> None:
