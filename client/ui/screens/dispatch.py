@@ -13,7 +13,6 @@ from client.ui.requests import Errand, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
 from client.ui.screens.news import at_table_page
-from client.ui.screens.overlays import Quitting
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
@@ -276,7 +275,7 @@ def _hovering(ui: Ui, cell: Hex | None) -> Ui:
 def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.entry is not None:
         return edit_line(ui, ui.entry, action, model)
-    if isinstance(ui.overlay, Quitting):
+    if ui.overlay is not None and ui.overlay.question(ui):
         return ui.overlay.act(ui, action, model)
     if (over_it := open_overlay(ui, action, model)) is not None:
         return over_it

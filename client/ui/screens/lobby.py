@@ -23,9 +23,9 @@ from client.ui.draw.page import (
     with_news,
 )
 from client.ui.frame import EMPTY, Line, clickable, first_rows, line, padded, side_by_side, spoken, wrapped
-from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
-from client.ui.requests import Open
-from client.ui.state import LinePrompt, OnlineList, Outcome, Pane, TalkLog, TypedLine, Ui, those
+from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, YES, Act, Action, ChooseLine, Key, Pick, Way
+from client.ui.requests import Open, Request
+from client.ui.state import LinePrompt, OnlineList, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui, those
 from client.ui.texts import tables
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
@@ -103,8 +103,11 @@ class LobbyPage(ServerScreen):
                 if self.chosen >= last:
                     return ui, ui.new_table
                 chosen = self.tables[self.chosen]
-                seat = chosen.stage == "gathering" or chosen.vacant or chosen.table in self.kept_seats
-                return ui, (requests.Join if seat else requests.WatchTable)(chosen.table)
+                if chosen.table in self.kept_seats or chosen.stage == "gathering":
+                    return ui, requests.Join(chosen.table)
+                if chosen.vacant:
+                    return replace(ui, overlay=TakingOver(chosen, requests.Join(chosen.table))), None
+                return ui, requests.WatchTable(chosen.table)
             case Act.WATCH if self.chosen < last:
                 return ui, requests.WatchTable(self.tables[self.chosen].table)
             case Act.WATCH:
@@ -152,6 +155,40 @@ class LobbyPage(ServerScreen):
         here = _("You are in the lobby. Type tables for the list, join and a table's code, or open 3.")
         new = labelled(_("A new table"), parted(words for _keys, words in _describe_set_up(ui.new_table)))
         return [*spoken(_above(ui)), here, new]
+
+
+_TAKING_OVER: Final = (
+    Key((YES,), Act.CONFIRM, N_("take the seat"), N_("yes")),
+    Key(("n", "escape"), Act.CANCEL, N_("choose something else"), N_("no")),
+    Key(("c-c",), Act.QUIT, N_("quit")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TakingOver(Overlay):
+    """The question whether to take a seat that somebody has had in a game under way; `request` takes it."""
+
+    table: TableSummary
+    request: Request
+
+    own_keys = _TAKING_OVER
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if action is Act.QUIT:
+            return ui, requests.Errand.QUIT
+        return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
+
+    def question(self, ui: Ui) -> str:
+        if self.table.study:
+            asks = _("{table} is a study of a game that others have played. Take a seat? {yes}: yes, n: no")
+        else:
+            asks = _("A player has left the game at {table}. Take over the seat? {yes}: yes, n: no")
+        return asks.format(table=self.table.table, yes=_("y"))
+
+
+def has_free_seat(table: TableSummary) -> bool:
+    """Return whether people can sit down before the game; bots make room for them."""
+    return table.stage == "gathering" and table.taken - table.bots < table.players
 
 
 def _at_line(ui: Ui, lobby: LobbyPage, number: int) -> Ui:
@@ -333,4 +370,9 @@ def table_cells(table: TableSummary) -> str:
 
 
 def _describe_seat(table: TableSummary, kept: frozenset[str]) -> str:
-    return _("your seat") if table.table in kept else _("a seat is free") if table.vacant else ""
+    return _("your seat") if table.table in kept else describe_free_seat(table)
+
+
+def describe_free_seat(table: TableSummary) -> str:
+    """Return that a seat of a game under way can be taken over, if one can."""
+    return _("a seat is free") if table.vacant else ""

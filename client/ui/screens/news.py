@@ -30,7 +30,7 @@ from client.ui.draw.page import is_called, on_turn
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.lobby import LobbyPage, TakingOver, has_free_seat
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.scoring import Result, Scoring
@@ -95,7 +95,9 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
         here = page if isinstance(page, Playing) else Playing()
     if here is page:
         return ui
-    return replace(ui, page=here, overlay=None if isinstance(ui.overlay, Quitting) else ui.overlay)
+    return replace(
+        ui, page=here, overlay=None if isinstance(ui.overlay, Quitting | TakingOver) else ui.overlay
+    )
 
 
 def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -203,7 +205,8 @@ def with_tables(
 ) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
-    Games that all their players have left come before those, unless the player has a seat there.
+    Games that all their players have left come before those, unless the player has a seat there, and seats in
+    games under way after those at tables that wait for players.
 
     The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
     else the first.
@@ -212,11 +215,10 @@ def with_tables(
     if not isinstance(lobby := ui.page, LobbyPage):
         return ui
 
-    def place(table: TableSummary) -> tuple[bool, bool, bool]:
-        taken = table.taken - table.bots  # people may take the seats of bots before the game
-        free = bool(table.vacant) or (table.stage == "gathering" and taken < table.players)
+    def place(table: TableSummary) -> tuple[bool, bool, int]:
         seated = table.table in kept
-        return table.stage == "over", table.deserted and not seated, not (seated or free)
+        rank = 0 if seated or has_free_seat(table) else 1 if table.vacant else 2
+        return table.stage == "over", table.deserted and not seated, rank
 
     found = tuple(sorted(summaries, key=place))
     if not lobby.tables:

@@ -12,7 +12,7 @@ from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, indented, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
-from client.ui.screens.lobby import table_cells, table_in_words
+from client.ui.screens.lobby import TakingOver, describe_free_seat, has_free_seat, table_cells, table_in_words
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import brief_day_and_time, clock_time
@@ -37,8 +37,9 @@ Spot: TypeAlias = tuple[str, str]  # the URL of a server that was found, and one
 class Search(ListScreen):
     """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
 
-    What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
-    Before all that come the tables where the player's `seats` are kept, with the `answers` of their servers.
+    The first table that waits for players is chosen, unless the player has `moved`; `waited` if nothing was
+    found for long. Before all that come the tables where the player's `seats` are kept, with the `answers` of
+    their servers.
     """
 
     found: Found = NOTHING
@@ -56,6 +57,17 @@ class Search(ListScreen):
             found += ((server.url, ""), *((server.url, table.table) for table in server.listed.tables))
         return (*dict.fromkeys((*kept, *found)), None)
 
+    def summary_at(self, spot: Spot) -> TableSummary | None:
+        """Return what is known of the table at this line, unless a seat of the player is kept there."""
+        listed = (
+            table
+            for server in self.found.servers
+            if server.url == spot[0]
+            for table in server.listed.tables
+            if table.table == spot[1]
+        )
+        return None if spot in {seat[:2] for seat in self.seats} else next(listed, None)
+
     asks_to_quit = True
 
     own_keys = _KEYS
@@ -72,7 +84,10 @@ class Search(ListScreen):
                 return replace(ui, entry=TypedLine(LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is not None:
                 url, table = self.chosen
-                return ui, requests.GoTo(url, table or None)
+                request, summary = requests.GoTo(url, table or None), self.summary_at(self.chosen)
+                if summary is not None and summary.vacant:
+                    return replace(ui, overlay=TakingOver(summary, request)), None
+                return ui, request
             case Act.WATCH if self.chosen is not None and self.chosen[1]:
                 return ui, requests.GoTo(*self.chosen, watch=True)
             case Act.WATCH:
@@ -132,7 +147,9 @@ def _still_chosen(page: Search) -> Spot | None:
     chosen, there = page.chosen, [spot for spot in page.lines if spot is not None]
     at_table = chosen is not None and chosen[1] and chosen in there
     if not page.moved and not at_table:
-        return next((spot for spot in there if spot[1]), there[0] if there else None)
+        tables = ((spot, page.summary_at(spot)) for spot in there)
+        inviting = (spot for spot, table in tables if table is not None and has_free_seat(table))
+        return next(inviting, there[0] if there else None)
     if chosen is None or chosen in there:
         return chosen
     server = (chosen[0], "")
@@ -267,5 +284,6 @@ def _describe(server: FoundServer) -> str:
 
 
 def _table_text(table: TableSummary) -> str:
-    note = _("a seat is free") if table.vacant else printable(table.title)
-    return table_cells(table) + note
+    study = _("a study") if table.study else ""
+    notes = filter(None, (study, describe_free_seat(table) or printable(table.title)))
+    return table_cells(table) + parted(notes)

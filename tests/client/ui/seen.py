@@ -65,6 +65,7 @@ KEYS = {
     "TALK": overlays._TALK,
     "ANNOUNCEMENT": overlays._ANNOUNCEMENT,
     "QUITTING": overlays._QUITTING,
+    "TAKING OVER": lobby._TAKING_OVER,
     "TYPING": dispatch.KEYS,
 }
 KEY_NAMES = sorted({name for keys in KEYS.values() for key in keys for name in key.names})

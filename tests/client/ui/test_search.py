@@ -95,6 +95,26 @@ def test_one_key_joins_the_first_table() -> None:
     )
 
 
+def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
+    """A study says that it is one; neither it nor a game under way is chosen before a table that waits."""
+    study = TableSummary("RKCW", "Ann", 5, 2, "playing", vacant=3, study=True)
+    left = TableSummary("ZPPS", "Ann", 5, 4, "playing", vacant=1)
+    full = TableSummary("ABCD", "Dario", 3, 3, "gathering")
+    attic = found.FoundServer("attic", ATTIC, found.Listed((study, left, full)))
+    alone = with_found(LOOKING, found.Found((attic,)))
+    assert re.search(r"RKCW +Ann +2 of 5 +a study; a seat is free", screen_of(alone, NOWHERE))
+    assert chosen(alone) == (ATTIC, "")
+    both = with_found(alone, found.Found((attic, found.FoundServer("cellar", CELLAR, TABLES))))
+    assert chosen(both) == (CELLAR, "KXQT")
+    for down, code in (1, "RKCW"), (2, "ZPPS"):
+        asked = after(alone, NOWHERE, *["down"] * down, "enter")
+        assert "y: yes, n: no" in screen_of(asked, NOWHERE)
+        assert request_after(asked, NOWHERE, "y") == requests.GoTo(ATTIC, code)
+        assert after(asked, NOWHERE, "n").overlay is None
+        seat = Search(found.Found((attic,)), seats=(KeptSeat(ATTIC, code, "Anna"),), chosen=(ATTIC, code))
+        assert request_after(Ui("Anna", page=seat), NOWHERE, "enter") == requests.GoTo(ATTIC, code)
+
+
 def test_servers_and_tables_are_chosen() -> None:
     at_server = screen_of(after(SEEN, NOWHERE, "up", "w"), NOWHERE)
     assert "Use the arrow keys" in at_server

@@ -53,9 +53,26 @@ def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     clicked, request = updated(ui, ChooseLine(1), seen.LOBBY)
     assert (seen.lobby_of(clicked).chosen, request) == (1, None)
     assert updated(clicked, ChooseLine(1), seen.LOBBY)[1] == requests.WatchTable("ABCD")
-    vacant = LobbyPage((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
-    assert seen.request_after(replace(ui, page=vacant), seen.LOBBY, "enter") == requests.Join("KXQT")
     assert seen.after(ui, seen.LOBBY, "down", "down", "down", "w").notice is not None
+
+
+def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
+    """In a game under way, or in a study; whoever has a seat there is not asked."""
+    for study in (False, True):
+        vacant = TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1, study=study)
+        ui = Ui("Ann", page=LobbyPage((vacant,)))
+        asked = seen.after(ui, seen.LOBBY, "enter")
+        for size in ((80, 24), (20, 8)):
+            shown = " ".join(seen.screen_of(asked, seen.LOBBY, *size).replace("|", " ").split())
+            assert ("is a study" in shown) is study
+            assert "y: yes, n: no" in shown
+        assert seen.request_after(asked, seen.LOBBY, "y") == requests.Join("KXQT")
+        for key in ("n", "escape"):
+            assert seen.after(asked, seen.LOBBY, key) == ui
+        for key in ("enter", "?", "o", "w", ":"):
+            assert seen.after(asked, seen.LOBBY, key) == asked
+        kept = replace(ui, page=LobbyPage((vacant,), frozenset({"KXQT"})))
+        assert seen.request_after(kept, seen.LOBBY, "enter") == requests.Join("KXQT")
 
 
 def test_the_lobby_chooses_who_starts() -> None:

@@ -353,16 +353,19 @@ def test_tables_that_can_be_joined_come_first() -> None:
 
     Within each group, tables keep the server's order, newest first.
     """
-    over, left, running, full, held, free = (
+    over, study, left, running, full, held, free = (
         TableSummary("AAAA", "Bob", 3, 3, "over"),
+        TableSummary("GGGG", "Bob", 3, 1, "playing", vacant=2, study=True),
         TableSummary("FFFF", "Bob", 3, 3, "playing", vacant=1, deserted=True),
         TableSummary("BBBB", "Bob", 3, 3, "playing"),
         TableSummary("CCCC", "Bob", 2, 2, "gathering"),
         TableSummary("DDDD", "Bob", 3, 3, "playing", deserted=True),
         TableSummary("EEEE", "Bob", 3, 1, "gathering"),
     )
-    ui = with_tables(Ui("Ann"), [over, left, running, full, held, free], TableModel(), frozenset({"DDDD"}))
-    assert seen.lobby_of(ui).tables == (held, free, running, full, left, over)
+    ui = with_tables(
+        Ui("Ann"), [over, study, left, running, full, held, free], TableModel(), frozenset({"DDDD"})
+    )
+    assert seen.lobby_of(ui).tables == (held, free, study, running, full, left, over)
 
 
 def test_the_lobby_keeps_the_chosen_table() -> None:
