@@ -514,7 +514,8 @@ class Client(Activity):
                 if held.asked:
                     self._keep(seated, held.name)
                 self.show(replace(self.ui, name=held.name))
-                self.log(_("You are back in your seat, as {name}.").format(name=held.name))
+                if not self.ui.capabilities.private:  # nobody else has waited
+                    self.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
         seated = await self._take_new_seat(table, name)
         self._keep(seated, name)

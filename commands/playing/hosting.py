@@ -107,7 +107,9 @@ async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
         table = min(game.seat.tables())
         with DataFolder(game.folder) as tables:
             taken_back = tables.take_back(table, visited.request.seat)
-        news = _("Your last move is taken back.") if taken_back else _("There is no move to take back.")
+        news = _("Your last move is taken back, with all that the bots have done since.")
+        if not taken_back:
+            news = _("There is no move to take back.")
         there = replace(there, first=at_table(table), news=(news,))
 
 

@@ -118,7 +118,10 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             if ui.entry is None and (_asks_more(state, before) or (paused and state.paused is None)):
                 # It would hide what is asked, and the keys that answer; or it is about a pause that is over.
                 ui = replace(ui, notice=None)
-            return _come_or_gone(ui, tables.describe_changes(state, before, model.view))
+            changes = tables.describe_changes(state, before, model.view)
+            if ui.capabilities.private:  # bots are always there; they come back when this program has
+                changes = [each for each in changes if not isinstance(each, tables.PresenceLine)]
+            return _come_or_gone(ui, changes)
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))

@@ -332,8 +332,10 @@ def test_left_and_continued(environment: dict[str, str]) -> None:
     assert "palatinus play --continue" in said
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Continue .*against 2 bots")
-        terminal.press("enter", shows="You are back in your seat, as Ann")
+        terminal.press("enter", shows="Your turn: place")
         assert board_of(terminal) == board
+        terminal.shows("-2 places")  # what happened last: nobody else has been away or come back
+        assert not terminal.found(" is back|back in your seat")
         place(terminal, 11)
         terminal.press(":", "leave", "enter", shows="► Continue")
         terminal.press("enter")
