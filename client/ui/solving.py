@@ -80,8 +80,11 @@ def model_of(problem: Problem) -> TableModel:
     return TableModel(_TABLE, seat, state=state, view=view, legal=problem.legal)
 
 
-def open_problem(problem: Problem, number: int, count: int) -> Ui:
-    """Return the UI state when the problem opens: its log says what to do."""
+def open_problem(problem: Problem, number: int, count: int, *, home: bool = False) -> Ui:
+    """Return the UI state when the problem opens: its log says what to do.
+
+    With `home` there is a start screen to go back to.
+    """
     name = problem.recording.names[problem.legal.seat]
     if problem.own:
         text = _("Move {move} of your game {table}: you missed a clearly better move. Find it.")
@@ -91,7 +94,7 @@ def open_problem(problem: Problem, number: int, count: int) -> Ui:
     view = model_of(problem).view
     last = None if view is None else next(reversed(view.placed), None)
     page = ProblemPage(problem, number, count, table=Playing(last=last))
-    return Ui(name, page=page, capabilities=Capabilities(hints=True), log=(task,))
+    return Ui(name, page=page, capabilities=Capabilities(hints=True, home=home), log=(task,))
 
 
 def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:
@@ -140,12 +143,16 @@ def with_solution(
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """The problems there are and those to come, how two moves compare, and who is told of a solved one."""
+    """The problems there are and those to come, how two moves compare, and who is told of a solved one.
+
+    With `home` there is a start screen to go back to.
+    """
 
     known: Sequence[Problem]
     more: AsyncIterator[Problem]
     compare: Callable[[View, Place, Place], Awaitable[Better | None]]
     solved: Callable[[Problem], None]
+    home: bool = False
 
 
 class Solving(Activity):
@@ -155,7 +162,7 @@ class Solving(Activity):
         self._problems, self._every, self._at = problems, list(problems.known), 0
         self._tried: Place | None = None
         self._work: asyncio.Task[None] | None = None
-        super().__init__(open_problem(self._every[0], 1, len(self._every)))
+        super().__init__(open_problem(self._every[0], 1, len(self._every), home=problems.home))
         self.model = model_of(self._every[0])
 
     def start(self, program: Services) -> None:
@@ -193,7 +200,7 @@ class Solving(Activity):
         self._at, self._tried = at, None
         here = self._every[at]
         self.model = model_of(here)
-        self.show(open_problem(here, at + 1, len(self._every)))
+        self.show(open_problem(here, at + 1, len(self._every), home=self._problems.home))
 
     def _ponder(self, work: Coroutine[None, None, None]) -> None:
         self._stop()

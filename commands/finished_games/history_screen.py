@@ -18,15 +18,20 @@ from engine.errors import DamagedRecord
 
 
 async def look_back(
-    folder: Path, looking_back: LookingBack, device: Device | None = None, own: str = ""
+    folder: Path,
+    looking_back: LookingBack,
+    device: Device | None = None,
+    own: str = "",
+    *,
+    home: bool = False,
 ) -> Request:
     """Show the finished games whose records are in `folder`; return what the player chooses otherwise.
 
     That is to quit, to go home, or on this computer to play a game on. `own` says what the player's own moves
-    cost.
+    cost. With `home` there is a start screen to go back to.
     """
     capabilities = Capabilities(
-        analyses=looking_back.analyse is not None, saves=looking_back.folder is not None
+        analyses=looking_back.analyse is not None, saves=looking_back.folder is not None, home=home
     )
     chosen = 0
     notice: Notice | None = None

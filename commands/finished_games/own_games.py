@@ -38,10 +38,13 @@ _MOST_LOOKED_THROUGH: Final = 20  # games at a time
 _LARGEST_FILE: Final = 10_000_000  # bytes
 
 
-async def solve(folder: Path, name: str) -> Request:
-    """Show problems until the player asks for something else, which is returned."""
+async def solve(folder: Path, name: str, *, home: bool = False) -> Request:
+    """Show problems until the player asks for something else, which is returned.
+
+    With `home` there is a start screen to go back to.
+    """
     known = await asyncio.to_thread(problems, folder)
-    return await run(Problems(known, look_through(folder, name), compare, note_solved))
+    return await run(Problems(known, look_through(folder, name), compare, note_solved, home))
 
 
 class OwnGames(Struct, frozen=True):

@@ -110,10 +110,10 @@ async def go_where_chosen(
     """Go where the start screen leads; return how that ended."""
     if request is requests.Errand.LOOK_BACK:
         own = describe_losses(list(known_games().looked.values()))
-        request = await look_back(records_folder(), _looking_back(), own=own)
+        request = await look_back(records_folder(), _looking_back(), own=own, home=True)
     name = preferences.name or login_name()
     if request is requests.Errand.SOLVE:
-        request = await solve(records_folder(), name)
+        request = await solve(records_folder(), name, home=True)
     if request in (requests.Errand.QUIT, requests.Errand.GO_HOME):
         return Visit(request=request)
     options = options_of("", name, arguments)

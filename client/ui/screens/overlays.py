@@ -40,10 +40,11 @@ def hosts_others(ui: Ui) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Quitting(Overlay):
-    """The question whether to quit a running game, or to leave a table before its game, and so the seat."""
+    """The question whether to quit, which may be a running game, or to leave a table and so the seat."""
 
     request: Errand | Leave = Errand.QUIT
     gives_up_seat: bool = False
+    running: bool = False
 
     own_keys = _QUITTING
 
@@ -55,7 +56,7 @@ class Quitting(Overlay):
             asks = _("Leave the table, and give up your seat? {yes}: leave, n: stay")
         elif hosts_others(ui):
             asks = _("The others have to wait until you host again. Quit? {yes}: quit, n: stay")
-        elif ui.page.game is not None:
+        elif self.running:
             asks = _("The game is still running. Quit? {yes}: quit, n: stay")
         else:
             asks = _("Quit Palatinus? {yes}: quit, n: stay")

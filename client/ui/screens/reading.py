@@ -173,10 +173,13 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
             return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
         case Act.QUIT:
-            if (isinstance(ui.page, Playing) and model.seat is not None) or hosts_others(ui):
-                return replace(ui, overlay=Quitting()), None
+            running = isinstance(ui.page, Playing) and model.seat is not None
+            if running or hosts_others(ui):
+                return replace(ui, overlay=Quitting(running=running)), None
             if isinstance(ui.page, Gathering) and loses_seat(ui, model):
                 return replace(ui, overlay=Quitting(gives_up_seat=True)), None
+            if ui.capabilities.home:  # whoever wants to go back there may take q for the key
+                return replace(ui, overlay=Quitting()), None
             return ui, requests.Errand.QUIT
         case _:
             return None

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from client.records import Better, Contest, Problem, Recording
 from client.ui import requests
 from client.ui.activity import Activity, Services
-from client.ui.solving import Problems, Solving
+from client.ui.solving import Problems, Solving, model_of, open_problem
 from engine.board import Tile
 from engine.events import Place
 from engine.game import GameOptions
@@ -14,7 +14,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Piece
 from engine.view import View
 from tests.client.ui.analysed import NAMES
-from tests.client.ui.seen import assert_screen, notice_of, screen_of, typed
+from tests.client.ui.seen import after, assert_screen, notice_of, request_after, screen_of, typed
 from tests.games import played
 from tests.server.peer import eventually
 
@@ -28,6 +28,17 @@ def problem(key: str, table: str = "") -> Problem:
     assert isinstance(legal, LegalPlaces)
     moves = list(legal.commands())
     return Problem(key, Recording.of(game.events, NAMES), MOVES, legal, moves[0], moves[-1], table)
+
+
+def test_quitting_is_asked_where_there_is_a_start_screen_to_go_back_to() -> None:
+    """Escape leads there, and q may be pressed by mistake for it."""
+    shown, model = open_problem(problem("a"), 1, 1, home=True), model_of(problem("a"))
+    asked = after(shown, model, "q")
+    assert "Quit Palatinus? y: quit, n: stay" in screen_of(asked, model)
+    assert request_after(asked, model, "y") is requests.Errand.QUIT
+    assert after(asked, model, "n") == shown
+    assert request_after(shown, model, "escape") is requests.Errand.GO_HOME
+    assert request_after(open_problem(problem("a"), 1, 1), model, "q") is requests.Errand.QUIT
 
 
 class Solver:

@@ -298,8 +298,9 @@ def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
         asked = seen.after(ui, NOWHERE, key)
         assert "have to wait" in shown(asked)
         assert seen.request_after(asked, NOWHERE, "y") == errand
-        alone = replace(ui, company=replace(ui.company, people=ui.company.people[:1]))
-        assert seen.request_after(alone, NOWHERE, key) == errand
+    alone = replace(ui, company=replace(ui.company, people=ui.company.people[:1]))
+    assert seen.request_after(alone, NOWHERE, "escape") == requests.Errand.GO_HOME
+    assert "Quit Palatinus?" in shown(seen.after(alone, NOWHERE, "q"))
 
 
 def test_people_online_are_muted_by_name() -> None:
