@@ -55,6 +55,8 @@ def test_exports_go_to_standard_output(run: Run) -> None:
     assert (told["move"], told["eyes"], told["phase"]) == (42, [1], "placing")
     told = json.loads(exported("--json", "-", "--at", "0", "--eyes", "none"))
     assert (told["eyes"], told["hands"], told["phase"]) == ([], {}, "laying")
+    assert exported("--json") == exported("--json", "-")
+    assert exported("--text") == exported("--text", "-")
     assert exported("--text", "-", "--ascii").isascii()
     assert run("--ascii", "export", RECORD, "--text", "-")[0].isascii()
 

@@ -46,8 +46,8 @@ def add_export(export: argparse.ArgumentParser) -> None:
     _add_view(export)
     form = export.add_mutually_exclusive_group(required=True)
     form.add_argument("--svg", metavar="OUT")
-    form.add_argument("--text", metavar="OUT")
-    form.add_argument("--json", metavar="OUT")
+    form.add_argument("--text", nargs="?", const="-", metavar="OUT")
+    form.add_argument("--json", nargs="?", const="-", metavar="OUT")
     add_ascii(export)
 
 
