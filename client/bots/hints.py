@@ -13,6 +13,7 @@ from client.bots.processes import ProcessesLost, in_process
 from client.bots.search.advice import advise, compare_moves
 from client.language import _, counted
 from client.records import Better, Suggestion
+from engine.board import has_spring
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
@@ -57,6 +58,21 @@ def reason_for(command: Command, view: View, legal: Legal) -> str:
             empty,
         )
         reasons.append(form.format(n=empty))
+    if piece.kind is Kind.SOLDIER and empty:
+        form = counted(
+            "{n} field beside it is empty: it may capture what is placed there.",
+            "{n} fields beside it are empty: it may capture what is placed there.",
+            empty,
+        )
+        reasons.append(form.format(n=empty))
+    springs = sum(map(has_spring, (command.field, *view.layout.adjacent(command.field))))
+    if piece.kind is Kind.FARMER and springs:
+        form = counted(
+            "{n} spring on or beside the field gives it 2, whatever is placed there.",
+            "{n} springs on or beside the field give it 2 each, whatever is placed there.",
+            springs,
+        )
+        reasons.append(form.format(n=springs))
     if piece.wolf and Piece(str(piece).removesuffix("*")) in legal.pieces:
         reasons.append(_("As a wolf it shows nobody what it is until the end."))
     return " ".join(reasons)

@@ -291,7 +291,8 @@ def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
         told = [*describe_suggestion(view, command, suggestion, tables.names_at(model))]
-    return with_game(ui, chosen).with_notice(" ".join(filter(None, told)))
+    hint = " ".join(filter(None, told))
+    return with_game(ui, replace(chosen, hint=hint)).with_notice(hint)
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
@@ -342,6 +343,8 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     caught_up = model.left_at is not None and first <= model.left_at + 1
     left_at = model.left_at if model.left_at is not None and caught_up else math.inf
     ui = with_log(ui, _sentences(seen, first, happened.stood_in, tables.names_at(model), left_at))
+    if isinstance(table := ui.page.game, Playing) and table.hint:
+        ui = with_game(ui, replace(table, hint=""))
     for event in seen:
         match event, ui.page.game:
             case events.TileDrawn(), Playing() as table:

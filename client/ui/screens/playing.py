@@ -134,8 +134,12 @@ class _GameScreen(at_table.Selection, ServerScreen):
 
 @dataclass(frozen=True, slots=True)
 class Playing(_GameScreen):
-    """A running game, with the player's cursor and choices for the next move."""
+    """A running game, with the player's cursor and choices for the next move.
 
+    A `hint` stays below the board until the game goes on.
+    """
+
+    hint: str = ""
     reads_on = True
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
@@ -150,6 +154,9 @@ class Playing(_GameScreen):
             (Act.NEXT_PIECE, not places),
             (Act.CONFIRM, model.legal is None),
         )
+
+    def sentence(self, pane: Pane) -> str:
+        return _GameScreen.sentence(self, pane) or self.hint
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action in {Act.PAGE_UP, Act.PAGE_DOWN}:

@@ -123,7 +123,8 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             over = ui.overlay.over if isinstance(ui.overlay, Reading) else ui.overlay
             return replace(ui, overlay=Reading(action, over=over)), None
         case Act.WHOLE:
-            told = "" if ui.notice is None else ui.notice.text
+            hint = ui.page.game.hint if isinstance(ui.page.game, Playing) else ""
+            told = hint if ui.notice is None else ui.notice.text
             return replace(ui, overlay=Reading(Act.WHOLE, told=told), notice=None), None
         case Act.COMMAND:
             return replace(ui, entry=TypedLine()), None

@@ -1,10 +1,11 @@
 """Moves compared in words: how often they win, what they take from whom, what speaks for the other."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from client.language import _
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
-from client.ui.texts.games import bounds_text, describe_captives, describe_forecast, describe_standing
+from client.ui.texts.games import bounds_text, describe_captives
 from engine.board import tile_of
 from engine.events import Place
 from engine.forecast import forecast
@@ -16,7 +17,10 @@ def describe_placement(move: Place) -> str:
 
 
 def describe_suggestion(view: View, move: Place, found: Suggestion, names: Sequence[str]) -> Iterator[str]:
-    """Yield the move that is suggested, how it compares with the next best, and why."""
+    """Yield the move that is suggested, how it compares with the next best, and why.
+
+    What the move does at once is no reason of a search, which looks at what follows; the panel shows it.
+    """
     if found.better is not None and found.other is not None:
         form = _("Hint: {move}. It wins about {n} of 100 games, {other} about {m}.")
         n, m = in_100(found.better.chance), in_100(found.better.instead_of)
@@ -24,12 +28,9 @@ def describe_suggestion(view: View, move: Place, found: Suggestion, names: Seque
         yield from describe_reasons(view, found.better, found.other, names)
     else:
         yield _("Hint: {move}.").format(move=describe_placement(move))
-        foreseen = forecast(view, move.seat, move.piece, move.field)
-        yield from describe_forecast(foreseen, names)
-        yield describe_standing(foreseen, names)
-        if found.other is not None:
-            yield _("{move} is about as good.").format(move=describe_placement(found.other))
     yield found.reason
+    if found.better is None and found.other is not None:
+        yield _("{move} is about as good.").format(move=describe_placement(found.other))
 
 
 def explain(recording: Recording, judged: JudgedMove) -> list[str]:
@@ -60,7 +61,8 @@ def describe_reasons(view: View, better: Better, other: Place, names: Sequence[s
         form = _("As the board stands, {move} captures {captives}.")
         yield form.format(move=describe_placement(move), captives=describe_captives(gives, names))
     for reason in better.reasons:
-        yield _describe_reason(reason, move, other, names)
+        if _differs(reason):
+            yield _describe_reason(reason, move, other, names)
     if instead.gives is not None and gives.gives is not None and instead.gives.least > gives.gives.most:
         form = _("As the board stands, {other} gives more influence: {m} on hill {hill}, {move} {n}.")
         yield form.format(
@@ -70,6 +72,16 @@ def describe_reasons(view: View, better: Better, other: Place, names: Sequence[s
             m=bounds_text(instead.gives),
             hill=tile_of(other.field),
         )
+
+
+_LEAST_DIFFERENCE: Final = 5  # of 100 games
+
+
+def _differs(reason: Reason) -> bool:
+    """Return whether the difference can be seen in the numbers, and is large enough to be a reason."""
+    if isinstance(reason, Captives):
+        return f"{reason.often:.1f}" != f"{reason.instead:.1f}"
+    return abs(in_100(reason.often) - in_100(reason.instead)) >= _LEAST_DIFFERENCE
 
 
 def _describe_reason(reason: Reason, move: Place, other: Place, names: Sequence[str]) -> str:

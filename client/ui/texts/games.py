@@ -277,15 +277,6 @@ def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
     ]
 
 
-def describe_standing(found: Forecast, names: Sequence[str]) -> str:
-    """Return the influence on the field's hill after the placement; empty if nobody has any."""
-    seats = zip(names, found.hill.seats, strict=False)
-    standing = listed(f"{name} {bounds_text(bounds)}" for name, bounds in seats if bounds.most)
-    if not standing:
-        return ""
-    return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
-
-
 def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
     if found.gives is not None:
         form = _("{piece} here: {amount} influence on {hill}.")
