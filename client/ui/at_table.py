@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -133,6 +134,30 @@ def selected_piece(chosen: Selection, model: TableModel) -> Piece | None:
     if len(left) == 1 and isinstance(model.legal, LegalPlaces):
         return left[0]
     return chosen.piece if chosen.piece in left else None
+
+
+def ready_to_place(chosen: Selection, model: TableModel) -> tuple[Piece | None, Hex]:
+    """Return the piece and the hex to begin the player's turn with.
+
+    That is what was chosen before, as far as it is possible: otherwise the first piece that is, and the
+    nearest empty field if somebody has taken the field since.
+    """
+    view, seat, legal = model.view, model.seat, model.legal
+    if view is None or seat is None or not isinstance(legal, LegalPlaces):
+        return chosen.piece, chosen.cursor
+    piece = chosen.piece if chosen.piece in legal.pieces else next(e.piece for e in hand(model) if e.legal)
+    taken = view.since(seat) or view.placed
+    if view.layout.fields.get(chosen.cursor) not in taken:
+        return piece, chosen.cursor
+    return piece, min(
+        (view.layout.hexes[field] for field in legal.fields), key=partial(_steps, chosen.cursor)
+    )
+
+
+def _steps(one: Hex, other: Hex) -> int:
+    """Return how many steps lead from one hex to the other."""
+    q, r = other[0] - one[0], other[1] - one[1]
+    return max(abs(q), abs(r), abs(q + r))
 
 
 def foreseen(chosen: Selection, model: TableModel) -> Forecast | None:

@@ -25,7 +25,7 @@ from client.tables.table import (
     Update,
     open_request,
 )
-from client.ui.at_table import next_vote
+from client.ui.at_table import next_vote, ready_to_place
 from client.ui.draw.page import is_called, on_turn
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.evening import EveningPage
@@ -360,7 +360,15 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 pass
     if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:
         ui = replace(ui, notice=None)  # it was of what was too early
-    return ui
+    return _ready(ui, model)
+
+
+def _ready(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` with a move that can be made under the keys, if it is the player's turn at a table."""
+    if not isinstance(page := ui.page, Playing):
+        return ui
+    piece, cursor = ready_to_place(page, model)
+    return replace(ui, page=replace(page, piece=piece, cursor=cursor))
 
 
 def _after_snapshot(ui: Ui, model: TableModel) -> Ui:
@@ -368,7 +376,9 @@ def _after_snapshot(ui: Ui, model: TableModel) -> Ui:
         return ui
     match ui.page:
         case Playing() as playing:
-            return replace(ui, page=replace(playing, last=next(reversed(model.view.placed), None)))
+            return _ready(
+                replace(ui, page=replace(playing, last=next(reversed(model.view.placed), None))), model
+            )
         case Scoring(0):
             return replace(ui, page=Result())
         case _:

@@ -207,7 +207,7 @@ def test_the_only_kind_left_is_chosen() -> None:
     ui = seen.with_cursor(seen.ui_of(game, model), seen.view_of(model).layout.hexes[field])
     assert seen.request_after(ui, model, "escape", "enter") == Place(Seat(0), piece, field)
     model.legal = None
-    assert selected_piece(seen.playing_of(ui), model) is None
+    assert selected_piece(seen.playing_of(seen.after(ui, model, "escape")), model) is None
 
 
 def test_a_spectator_watches_the_next_game_too() -> None:
@@ -327,10 +327,9 @@ def test_a_piece_is_picked_and_placed() -> None:
 
 def test_what_cannot_be_placed_is_explained() -> None:
     ui, model = seen.placing()
-    assert seen.notice_of(seen.after(ui, model, "enter"))
-    assert seen.notice_of(
-        seen.after(ui, model, "h", "1", "enter")
-    )  # the cursor begins beside the centre's hill
+    assert "Pick a piece" in seen.notice_of(seen.after(ui, model, "escape", "enter"))
+    on_hill = seen.with_cursor(ui, HILLS[0])
+    assert "A hill holds no pieces" in seen.notice_of(seen.after(on_hill, model, "enter"))
     assert seen.playing_of(seen.after(ui, model, "1", "escape")).piece is None
     game = played(GameOptions(3, random_layout=True), 1, 6)
     watching = seen.model_of(game, None)
@@ -452,6 +451,6 @@ def test_a_refused_line_can_be_corrected() -> None:
     assert with_refusal(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
     said = replace(waiting, sent=TypedLine(LinePrompt.SAY).filled("hello"))
     assert with_refusal(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
-    late = seen.after(ui, model, *seen.typed("bot senator"), "enter")
+    late = seen.after(ui, model, *seen.typed("bot senator"))
     assert (late.entry, bool(seen.notice_of(late))) == (None, True)
     assert seen.line_of(seen.after(waiting, model, *seen.typed("m A2"))) == "m A2"

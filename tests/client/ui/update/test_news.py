@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 
 from client.language import LANGUAGES, speaking
@@ -19,6 +20,7 @@ from client.tables.table import (
     TableClosed,
     TableModel,
 )
+from client.ui.at_table import HEX_POSITIONS
 from client.ui.keys import Act
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.gathering import Gathering
@@ -41,9 +43,11 @@ from client.ui.screens.start import Start
 from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, TalkLog, Ui
 from client.ui.texts.games import describe_rematch
 from client.ui.texts.tables import announcement
+from engine.board import Hex
 from engine.errors import Fault
-from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
+from engine.events import GameEnded, HillScored, Place, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
+from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
@@ -346,6 +350,27 @@ def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     assert len(ui.log) == LOG_KEPT
     assert len(ui.talk.remarks) == REMARKS_KEPT
     assert ui.scroll < LOG_KEPT
+
+
+@given(games(), st.sampled_from(sorted(HEX_POSITIONS)))
+def test_a_turn_begins_with_a_move_that_can_be_made(game: Game, cell: Hex) -> None:
+    """With a piece, and on the nearest empty field if the one pointed at has been taken since."""
+    legal = game.legal()
+    if not isinstance(legal, LegalPlaces):
+        return
+    ui, model = seen.client_of(game, legal.seat)
+    view = seen.view_of(model)
+    assert isinstance(seen.request_after(ui, model, "enter"), Place)
+    there = seen.playing_of(after_update(seen.with_cursor(ui, cell), Refreshed(), model))
+    assert there.piece in legal.pieces
+    pointed = view.layout.fields.get(cell)
+    if pointed is None or pointed not in (view.since(legal.seat) or view.placed):
+        assert there.cursor == cell
+        return
+    found = view.layout.fields[there.cursor]
+    assert found in legal.fields
+    beside = view.layout.adjacent(pointed)
+    assert found in beside or not any(each in legal.fields for each in beside)
 
 
 def test_tables_that_can_be_joined_come_first() -> None:
