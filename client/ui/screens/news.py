@@ -355,7 +355,7 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 ui = _after_snapshot(ui, model)
             case events.GameEnded(), Scoring() | Result():
                 overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
-                ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring())
+                ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring(begun=True))
             case _:
                 pass
     if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:

@@ -57,6 +57,7 @@ _BACK: Final = Key(
 )
 _STUDY: Final = Key(("B",), Act.STUDY, N_("join the study that was opened from this game"), N_("study"))
 _FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
+_SKIP: Final = Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result"))
 SCORING_KEYS: Final = (
     Key(
         ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
@@ -66,13 +67,23 @@ SCORING_KEYS: Final = (
     ),
     _BACK,
     Key(("tab", "pagedown"), Act.NEXT_HILL, N_("go to the next hill"), N_("next hill")),
-    Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result")),
+    _SKIP,
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
     TOGETHER,
     _STUDY,
     *AT_TABLE,
     *ON_EVERY_PAGE,
+)
+# As long as nothing has been seen of it; `s` was the hint a moment ago.
+_BEGUN_KEYS: Final = tuple(
+    part
+    for key in SCORING_KEYS
+    for part in (
+        (Key(("s", "escape"), Act.SKIP_UNSEEN, key.help, key.short), Key(("end",), Act.SKIP, key.help))
+        if key is _SKIP
+        else (key,)
+    )
 )
 RESULT_KEYS: Final = (
     EVENING,  # where the next game is, if there is one
@@ -141,11 +152,22 @@ class _Walk(ServerScreen):
 
 @dataclass(frozen=True, slots=True)
 class Scoring(_Walk):
-    """The walk through the scoring, at one of its steps before the last."""
+    """The walk through the scoring, at one of its steps before the last.
+
+    It has `begun` this moment if the game has just ended: whoever skips it then is asked to do so again.
+    """
 
     step: int = 0
+    begun: bool = False
 
-    own_keys = SCORING_KEYS
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _BEGUN_KEYS if self.begun else SCORING_KEYS
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if action is Act.SKIP_UNSEEN:
+            text = _("The game is over, and the wolves turn up. Press s again to skip the scoring.")
+            return replace(ui, page=replace(self, begun=False)).with_notice(text), None
+        return _Walk.act(self, ui, action, model)
 
 
 @dataclass(frozen=True, slots=True)

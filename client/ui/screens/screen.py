@@ -35,7 +35,7 @@ _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however n
 
 
 # What can still be done there when the connection is closed for good: reading, and going.
-_WALKING: Final = (Act.NEXT, Act.BACK, Act.NEXT_HILL, Act.FIRST, Act.SKIP, Act.RUN)
+_WALKING: Final = (Act.NEXT, Act.BACK, Act.NEXT_HILL, Act.FIRST, Act.SKIP, Act.SKIP_UNSEEN, Act.RUN)
 _READING: Final = (Act.COUNTS, Act.WHOLE, Act.TALK, Act.RULES)
 _WITHOUT_SERVER: Final = frozenset({*_WALKING, *_READING, Act.LEAVE, *_LASTING})
 

@@ -56,6 +56,7 @@ KEYS = {
     "PLACING": playing.PLACING_KEYS,
     "ENDED": playing._ENDED_KEYS,
     "SCORING": scoring.SCORING_KEYS,
+    "SCORING BEGUN": scoring._BEGUN_KEYS,
     "RESULT": scoring.RESULT_KEYS,
     "REPLAY": replay._KEYS,
     "PROBLEM": solving._KEYS,
@@ -99,9 +100,9 @@ def ui_of(game: Game, model: TableModel) -> Ui:
     """Return the UI state of a client that has followed the whole game."""
     eyes = SPECTATOR if model.seat is None else eyes_of(model.seat)
     events = tuple(redacted(event, eyes) for event in game.events)
-    return after_update(
-        Ui(name=NAMES[model.seat or 0], address=ADDRESS), Happened(events, len(events)), model
-    )
+    ui = Ui(name=NAMES[model.seat or 0], address=ADDRESS)
+    ui = after_update(ui, Happened(events, len(events)), model)
+    return with_game(ui, Scoring()) if isinstance(ui.page, Scoring) else ui  # which has begun some time ago
 
 
 def client_of(game: Game, seat: int | None, *, away: int | None = None) -> tuple[Ui, TableModel]:

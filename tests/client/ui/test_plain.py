@@ -164,6 +164,8 @@ def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> Non
     questions = ["help", "rules", *(question for question, _meaning in QUESTIONS if " " not in question)]
     questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
     questions += [f"if {position} 0" for position in OUTER_POSITIONS]
+    if isinstance(playing := ui.page.game, Playing) and playing.piece is not None:
+        questions += [f"if {playing.piece} {field}" for field in FIELDS]
     told += [text for question in questions for text in answer(question, ui, model) or ()]
     known = _words([*told, *ui.log, "" if ui.overlay is None else ui.overlay.question(ui)])
     unheard = _on_screen(ui, model) - known - {"ended", "holds", "x"}  # a heading, a remark, a key

@@ -373,6 +373,21 @@ def test_a_turn_begins_with_a_move_that_can_be_made(game: Game, cell: Hex) -> No
     assert found in beside or not any(each in legal.fields for each in beside)
 
 
+def test_the_key_for_a_hint_does_not_skip_the_scoring_that_has_just_begun() -> None:
+    """It does when it is pressed again; another key leads there at once."""
+    game = played(GameOptions(2, random_layout=True), 11)
+    model = seen.model_of(game, 0)
+    told = tuple(redacted(event, frozenset({Seat(0)})) for event in game.events)
+    ui = after_update(Ui("Ann"), Happened(told, len(told)), model)
+    for key in ("s", "escape"):
+        asked = seen.after(ui, model, key)
+        assert "Press s again" in seen.notice_of(asked)
+        assert seen.shown_step(asked, model) == 0
+        assert isinstance(seen.after(asked, model, key).page, Result)
+        assert isinstance(seen.after(ui, model, "enter", key).page, Result)
+    assert isinstance(seen.after(ui, model, "end").page, Result)
+
+
 def test_tables_that_can_be_joined_come_first() -> None:
     """Finished tables come last, and deserted games before them, unless the player has a seat there.
 
