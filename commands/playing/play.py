@@ -18,6 +18,7 @@ from client.ui.game import report
 from client.ui.requests import Errand, Open, PlayOn
 from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
+from client.ui.texts.times import local_time
 from client.ui.visit import Options, Visit
 from commands.arguments import positive, whole_number
 from commands.finished_games.own_games import solve
@@ -101,7 +102,19 @@ def _new_game(arguments: argparse.Namespace) -> _Game:
             hint = _("there is no people {text!r}. Write one of {peoples}")
             raise WrongUse(hint.format(text=arguments.people, peoples=", ".join(People)))
         opening = msgspec.structs.replace(opening, people=people)
-    return (lambda options, config: against_bots(options, brains, opening, config)), chosen
+
+    def play(options: Options, config: Config) -> Coroutine[Any, Any, Visit]:
+        return against_bots(replace(options, news=half_played()), brains, opening, config)
+
+    return play, chosen
+
+
+def half_played() -> tuple[str, ...]:
+    """Return that there is a game to go on with, if there is: a new one must not hide it."""
+    if not (kept := kept_games().games):
+        return ()
+    text = _("Your game of {when} is half played. To go on with it: {command}")
+    return (text.format(when=local_time(kept[0].left_at), command="palatinus play --continue"),)
 
 
 def _recorded_game(arguments: argparse.Namespace) -> _Game:

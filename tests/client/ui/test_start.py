@@ -25,6 +25,7 @@ from client.ui.screens.start import LeftGame, Start, StartLine, seat_stands, wit
 from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
 from commands.playing.kept_games import games_folder, hold_game, kept_games, new_game
+from commands.playing.play import half_played
 from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded
@@ -393,6 +394,15 @@ def test_only_games_with_a_seat_are_kept() -> None:
         assert held is not None
         seat.forget(held)
     assert not game.folder.exists()
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_new_game_says_that_another_is_half_played() -> None:
+    assert half_played() == ()
+    with new_game(("random",), 2) as game:
+        game.seat.keep("KXQT", 0, "Ann", TOKEN).release()
+    (told,) = half_played()
+    assert "palatinus play --continue" in told
 
 
 @pytest.mark.usefixtures("environment")
