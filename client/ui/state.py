@@ -107,7 +107,7 @@ class Screen:
 
     A screen `at_server` follows the server's table. `reads_on` if a key shows in full what ends in dots;
     `asks_to_quit` if leaving it ends the program where there is no start screen. The `log_style` is that of
-    what the log says there.
+    what the log says there; a screen `after_end` shows nothing of it that was before all pieces were placed.
     """
 
     __slots__ = ()
@@ -115,6 +115,7 @@ class Screen:
     reads_on: ClassVar[bool] = False
     asks_to_quit: ClassVar[bool] = False
     log_style: ClassVar[str] = ""
+    after_end: ClassVar[bool] = False
     own_keys: ClassVar[tuple[Key, ...]] = ()
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
@@ -339,6 +340,7 @@ class Ui:
     how fast it goes, from 0. `now` is the time of a monotonic clock; `told_at` is when the last state of the
     table came, `clock_at` when the clock of the seat on turn did, `stops_at` when the server is going to
     stop, if it is. `last_top` is how far the text on the screen could be scrolled at the last key or click.
+    `since_end` is how many lines the log has got since all pieces are placed.
     """
 
     name: str
@@ -371,6 +373,7 @@ class Ui:
     clock_at: float = 0.0
     stops_at: float | None = None
     last_top: int = 0
+    since_end: int = 0
 
     def with_notice(self, text: str, *, refusal: bool = False) -> Self:
         """Return the state with a notice to the player."""

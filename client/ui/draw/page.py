@@ -199,8 +199,13 @@ def with_news(page: Sequence[Line], pane: Pane, sentence: str = "", *, most: int
 def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
     """Return how many lines the latest news takes, and what should be read now."""
     words, _style = _now(ui, sentence)
-    latest = wrapped(ui.log[-1], width - 4) if ui.log else []
+    latest = wrapped(log[-1], width - 4) if (log := _log_shown(ui)) else []
     return len(wrapped(words, width - 2)) + len(latest) + bool(ui.talk.unread)
+
+
+def _log_shown(ui: Ui) -> tuple[str, ...]:
+    log = ui.log[: len(ui.log) - ui.scroll]
+    return log[max(len(log) - ui.since_end, 0) :] if ui.page.after_end else log
 
 
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
@@ -208,7 +213,7 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     now = words_now(ui, width, height, sentence)
     talk = latest_talk(ui, width, max(height - len(now), 0))
     room_left = max(height - len(now) - len(talk), 0)
-    entries = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
+    entries = [wrapped(text, width - 4) for text in _log_shown(ui)[-height:]]
     if not ui.page.log_style and entries and len(entries[-1]) > room_left:
         entries[-1] = first_rows(entries[-1], room_left, width - 4, _dots(ui))
     first = len(entries)  # no sentence is shown without its beginning, unless it is the only one

@@ -181,7 +181,9 @@ def with_log(ui: Ui, sentences: Sequence[str]) -> Ui:
         return ui
     # A player who reads older lines keeps them in view.
     scroll = ui.scroll + len(sentences) if ui.scroll else 0
-    return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
+    since_end = ui.since_end + len(sentences)
+    log = (*ui.log, *sentences)[-LOG_KEPT:]
+    return replace(ui, log=log, scroll=min(scroll, LOG_KEPT - 1), since_end=since_end)
 
 
 def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = None) -> Ui:
@@ -355,7 +357,8 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 ui = _after_snapshot(ui, model)
             case events.GameEnded(), Scoring() | Result():
                 overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
-                ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring(begun=True))
+                ui = replace(ui, overlay=overlay, entry=None, since_end=0)
+                ui = with_game(ui, Scoring(begun=True))
             case _:
                 pass
     if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:

@@ -416,7 +416,9 @@ def _at(ui: Ui, replay: Replay) -> Ui:
     model = _model(replay)
     over = model.view is not None and model.view.phase is Phase.OVER
     there = replace(replay, table=scoring.Scoring() if over else Playing())
-    after = news.after_update(replace(ui, page=there, log=(), scroll=0), Happened(seen, len(seen)), model)
+    after = news.after_update(
+        replace(ui, page=there, log=(), scroll=0, since_end=0), Happened(seen, len(seen)), model
+    )
     if isinstance(table := after.page.game, Playing):
         return with_game(after, replace(table, cursor=_latest(replay, seen)))
     return after

@@ -40,6 +40,7 @@ from client.ui.screens.history import OF_A_GAME, not_here
 from client.ui.state import Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.pieces import kind_sentence
 from client.ui.texts.tables import names_at
 from engine import events
 from engine.board import Field, Tile
@@ -104,6 +105,7 @@ class _Walk(ServerScreen):
     """The walk through the scoring; the result is drawn so as long as it is not known."""
 
     __slots__ = ()
+    after_end = True
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return not_again(ui, model)
@@ -143,7 +145,17 @@ class _Walk(ServerScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if (view := model.view) is None:
             return ()
-        return (sentence(view, step_of(self, view), names_at(model)),)
+        step, names = steps(view)[step_of(self, view)], names_at(model)
+        told = sentence(view, step_of(self, view), names)
+        if not isinstance(step.event, events.WolvesRevealed):
+            return (told,)
+        wolves = (
+            _("{name}'s wolf on {field}: {kind}").format(
+                name=names[view.owners[field]], field=field, kind=kind_sentence(piece)
+            )
+            for field, piece in step.event.pieces.items()
+        )
+        return (told, *wolves, _("An empty line goes on to what is scored next; result leads to the end."))
 
     @property
     def game(self) -> Screen:

@@ -31,6 +31,7 @@ from client.ui.screens.news import (
     at_other_table,
     at_table_page,
     occasions,
+    with_log,
     with_refusal,
     with_tables,
 )
@@ -371,6 +372,20 @@ def test_a_turn_begins_with_a_move_that_can_be_made(game: Game, cell: Hex) -> No
     assert found in legal.fields
     beside = view.layout.adjacent(pointed)
     assert found in beside or not any(each in legal.fields for each in beside)
+
+
+def test_the_log_of_the_scoring_forgets_the_placements() -> None:
+    """They are out of date there; what comes after them is shown."""
+    game = played(GameOptions(2, random_layout=True), 11)
+    model = seen.model_of(game, 0)
+    told = tuple(redacted(event, frozenset({Seat(0)})) for event in game.events)
+    ui = after_update(Ui("Ann"), Happened(told, len(told)), model)
+    for keys in ((), ("enter",), ("end",)):
+        there = seen.after(ui, model, *keys)
+        for size in ((80, 24), (120, 40), (40, 12)):
+            assert "places" not in seen.screen_of(there, model, *size)
+        news = with_log(there, ["Bob is gone."])
+        assert "Bob is gone." in seen.screen_of(news, model)
 
 
 def test_the_key_for_a_hint_does_not_skip_the_scoring_that_has_just_begun() -> None:
