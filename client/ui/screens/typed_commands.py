@@ -431,7 +431,7 @@ ReplayMeaning: TypeAlias = Act | Pick | GoToStop | messages.Say
 PAGES: Final = ("help", "rules", "quit")
 # Lines without arguments; the server refuses those that make no sense where they are typed.
 _PLAIN: Final[dict[str, Request | Act]] = {
-    **{word: Act[word.upper()] for word in (*PAGES, "undo", "evening")},
+    **{word: Act[word.upper()] for word in (*PAGES, "undo", "evening", "hint", "menu")},
     **{f"evening {how}": messages.TakePart(NEW, how) for how in get_args(messages.TakesPart)},
     "again": messages.Rematch(NEW),
     "review": requests.Review(),
@@ -445,6 +445,7 @@ _PLAIN: Final[dict[str, Request | Act]] = {
 _ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
+_OTHER_WORDS: Final = ("count", "lay", "mute", "place", "plan", "unmute", "vote")
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 
@@ -458,6 +459,10 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return plain_meaning
         case [("join" | "watch") as verb, code]:
             return (requests.Join if verb == "join" else requests.WatchTable)(table_code(code))
+        case ["count" | "counts"]:
+            if model.view is None:
+                raise Misplaced(_("No game is running here."))
+            return Act.COUNTS
         case ["open", *options]:
             return _open(options)
         case ["name", *_name]:
@@ -550,7 +555,17 @@ def _no_piece(line: str, model: TableModel) -> BadText:
 
 
 def _no_command(text: str) -> BadText:
-    return BadText(_("'{line}' is not a command. Press ? for the list.").format(line=text.strip()))
+    """Return that this is no command, and which is the nearest one that is."""
+    from difflib import get_close_matches  # noqa: PLC0415 - few lines are mistyped
+
+    line, words = text.strip(), text.split()
+    lines = (*_PLAIN, *_BY_VERB, *_LOBBY_WORDS, *_REPLAY_WORDS, *_OTHER_WORDS)
+    known = sorted({each.split()[0] for each in lines})
+    near = get_close_matches(words[0].lower(), known, 1) if words else []
+    if near and near[0] != words[0].lower():
+        text = _("'{line}' is not a command. Do you mean {word}?")
+        return BadText(text.format(line=line, word=near[0]))
+    return BadText(_("'{line}' is not a command. Type help for the list.").format(line=line))
 
 
 def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:

@@ -241,6 +241,19 @@ def test_a_paused_game_says_so_until_the_pause_is_over(at_turn: Callable[[], tup
     assert [each for each in occasions(model) if each.what.startswith("turn")]
 
 
+def test_the_prompt_knows_the_words_for_keys_and_names_the_nearest() -> None:
+    ui, model = seen.placing()
+    seen.change(model, hints=True)
+    ui = replace(ui, capabilities=Capabilities(hints=True))
+    assert seen.request_after(ui, model, *typed("hint")) is requests.Errand.HINT
+    assert isinstance(seen.after(ui, model, *typed("menu")).overlay, TableMenu)
+    assert "IF COUNTED NOW" in seen.screen_of(seen.after(ui, model, *typed("count")), model)
+    assert "No game" in seen.notice_of(seen.after(Ui("Ann"), TableModel(), *typed("count")))
+    for wrong, meant in (("hitn", "hint"), ("plase m C4", "place"), ("leav", "leave")):
+        told = seen.notice_of(seen.after(ui, model, *typed(wrong)))
+        assert told == f"'{wrong}' is not a command. Do you mean {meant}?"
+
+
 def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -> None:
     ui, model = running()
     moment = int(datetime(2026, 11, 27, 20, 0, tzinfo=UTC).timestamp())
