@@ -533,6 +533,8 @@ class LineShell:
             top.act(act)
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
+        elif word in _WORDS.keys() - {""}:
+            self._say([_("There is nothing for {word} to do now.").format(word=word)])
         elif word:
             _type(top, TypedLine(), text.removeprefix(":"))
             if top.ui.overlay is not None:  # what is asked for again is told again

@@ -34,9 +34,10 @@ from client.ui.terminal.device import OwnLines
 from client.ui.texts.glyphs import ASCII
 from client.ui.texts.tables import describe_ended
 from engine.board import FIELDS, OUTER_POSITIONS, TILES
+from engine.events import WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
-from engine.pieces import Piece, Seat
+from engine.pieces import Kind, Piece, Seat
 from engine.record import recorded
 from engine.view import eyes_of
 from protocol.absence import ByBot
@@ -46,7 +47,7 @@ from server.app import running
 from server.config import Config
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.draw.sample_pages import PAGES
-from tests.client.ui.seen import after, at_scoring_step, change, client_of, over, placing, view_of
+from tests.client.ui.seen import NAMES, after, at_scoring_step, change, client_of, over, placing, view_of
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import examples, games, played
@@ -425,6 +426,31 @@ def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> N
     session.ui = after_update(session.ui, ConnectionLost("The connection was lost.", 1), session.model)
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     assert capsys.readouterr().out.count("The connection was lost.") == 1
+
+
+def test_words_that_do_nothing_now_are_not_called_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    session = Activity(placing()[0])
+    session.model = placing()[1]
+    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO("next\nresult\nfoo\n"))).run())
+    told = capsys.readouterr().out
+    assert "There is nothing for next to do now." in told
+    assert "There is nothing for result to do now." in told
+    assert "'foo' is not a command. Type help for the list." in told
+
+
+def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    ui, model = over()
+    session = Activity(ui)
+    session.model = model
+    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    told = capsys.readouterr().out
+    view = view_of(model)
+    revealed = next(event for event in view.scoring if isinstance(event, WolvesRevealed))
+    assert revealed.pieces
+    for field, piece in revealed.pieces.items():
+        kind = "a farmer" if piece.kind is Kind.FARMER else "a merchant"
+        assert f"{NAMES[view.owners[field]]}'s wolf on {field}: {kind} with the wolf" in told
+    assert "An empty line goes on" in told
 
 
 def test_a_notice_that_the_log_has_too_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
