@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 from xml.etree import ElementTree as ET
@@ -16,9 +17,11 @@ from xml.etree import ElementTree as ET
 import pexpect
 import pytest
 
+from client.finding.found import Found, FoundServer
 from client.language import prose
 from client.network.transport import FREE_ACCESS
 from client.player.seats import Seats, seats_folder
+from client.typed_text import BadText
 from commands.playing.join import goal_of
 from commands.serving.serve import print_start
 from engine.game import GameOptions
@@ -373,3 +376,26 @@ def test_the_code_of_a_table_with_a_kept_seat_leads_there(
     assert goal_of("kxqt", None, FREE_ACCESS) == ("ws://192.0.2.7:7733", "KXQT")
     assert goal_of("SECRETLY", None, FREE_ACCESS) == ("wss://example.org:7733", "SECRETLY")
     assert goal_of("localhost", "KXQT", FREE_ACCESS) == ("ws://localhost:7733", "KXQT")
+
+
+def test_a_name_that_no_server_has_is_answered_with_those_that_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name without a dot is no internet address: no connection is tried, and no name server blamed."""
+
+    there: list[str] = []
+
+    async def locate(
+        _name: str, _access: object, _seconds: float, _code: str | None, hear: Callable[[Found], None]
+    ) -> None:
+        hear(Found(tuple(FoundServer(name, f"ws://192.0.2.{at}:7733") for at, name in enumerate(there))))
+
+    monkeypatch.setattr("commands.playing.join.locate", locate)
+    monkeypatch.setattr("commands.playing.join._has_address", lambda name: name == "cellar")
+    for servers, told in ((("vm", "garden"), "Found: vm and garden"), ((), "no server called attic answers")):
+        there[:] = servers
+        with pytest.raises(BadText) as refused:
+            goal_of("attic", None, FREE_ACCESS)
+        assert told in str(refused.value)
+    assert goal_of("cellar", None, FREE_ACCESS)[0] == "ws://cellar:7733"
+    assert goal_of("attic.example.org", None, FREE_ACCESS)[0] == "ws://attic.example.org:7733"

@@ -147,9 +147,15 @@ async def search(
 
 
 async def locate(
-    name: str, access: transport.ServerAccess, seconds: float, code: str | None = None
+    name: str,
+    access: transport.ServerAccess,
+    seconds: float,
+    code: str | None = None,
+    hear: Callable[[found.Found], None] | None = None,
 ) -> found.FoundServer | None:
     """Return the server of that name once it has answered; None if none is found in so many seconds.
+
+    `hear` is called with all that is found on the way.
 
     With a `code`, that is a server which lists the table, if none has the name. A server that was found and
     does not answer is returned as well, when the time is up.
@@ -160,6 +166,8 @@ async def locate(
         nonlocal seen
         if searching.cancelling():
             return
+        if hear is not None:
+            hear(now)
         seen = found.server_named(now, name) or (code and found.server_listing(now, code)) or None
         answered = seen is not None and not isinstance(seen.answer, found.Asking | found.Silent)
         if answered or now.deaf is not None:

@@ -9,8 +9,9 @@ from typing import Final
 
 from msgspec import structs
 
+from client.finding.found import Found
 from client.finding.search import locate
-from client.language import WrongUse, _
+from client.language import WrongUse, _, listed
 from client.network.transport import ServerAccess
 from client.player import preferences
 from client.player.seats import kept_seats, seats_folder
@@ -82,7 +83,8 @@ def goal_of(server: str, table: str | None, access: ServerAccess) -> tuple[str, 
             return seat.server, code
 
     print(_("Looking for {name} on this network ...").format(name=server), flush=True)
-    found = asyncio.run(locate(server, access, _SECONDS, code))
+    heard: list[Found] = []
+    found = asyncio.run(locate(server, access, _SECONDS, code, heard.append))
     if found is not None:
         return found.url, table if found.name.casefold() == server.casefold() else code
     try:
@@ -99,6 +101,12 @@ def goal_of(server: str, table: str | None, access: ServerAccess) -> tuple[str, 
             "A private table is in no list: write its server before the code"
         )
         raise BadText(text.format(name=repr(server), code=code))
+    if "." not in server and not _has_address(server):
+        names = [each.name for each in (heard[-1].servers if heard else ()) if each.name]
+        text = _("no server called {name} answers here")
+        if names:
+            text = _("no server called {name} answers here. Found: {names}")
+        raise BadText(text.format(name=server, names=listed(names)))
     return url, table
 
 
