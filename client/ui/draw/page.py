@@ -32,13 +32,7 @@ from client.ui.keys import Act, Action, ChooseLine, ChooseUnseen, Way
 from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import (
-    describe_asked,
-    describe_pause,
-    names_at,
-    names_of,
-    table_name,
-)
+from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
 from engine.legal import LegalPlaces
@@ -204,8 +198,12 @@ def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
 
 
 def _log_shown(ui: Ui) -> tuple[str, ...]:
+    """Return what the screen shows of the log, up to where it is scrolled, without what is below it too."""
     log = ui.log[: len(ui.log) - ui.scroll]
-    return log[max(len(log) - ui.since_end, 0) :] if ui.page.after_end else log
+    if ui.page.after_end:
+        log = log[max(len(log) - ui.since_end, 0) :]
+    told = "" if ui.notice is None else ui.notice.text
+    return log[:-1] if log[-1:] == (told,) else log
 
 
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:

@@ -388,6 +388,15 @@ def test_the_log_of_the_scoring_forgets_the_placements() -> None:
         assert "Bob is gone." in seen.screen_of(news, model)
 
 
+def test_what_is_told_and_logged_stands_there_once() -> None:
+    ui, model = seen.placing()
+    told = "Your last move is taken back."
+    ui = with_log(ui, [told])
+    assert seen.screen_of(ui, model).count(told) == 1
+    assert seen.screen_of(ui.with_notice(told), model).count(told) == 1
+    assert seen.screen_of(ui.with_notice("Another."), model).count(told) == 1
+
+
 def test_the_key_for_a_hint_does_not_skip_the_scoring_that_has_just_begun() -> None:
     """It does when it is pressed again; another key leads there at once."""
     game = played(GameOptions(2, random_layout=True), 11)
