@@ -145,13 +145,14 @@ def ready_to_place(chosen: Selection, model: TableModel) -> tuple[Piece | None, 
     view, seat, legal = model.view, model.seat, model.legal
     if view is None or seat is None or not isinstance(legal, LegalPlaces):
         return chosen.piece, chosen.cursor
-    piece = chosen.piece if chosen.piece in legal.pieces else next(e.piece for e in hand(model) if e.legal)
+    piece = chosen.piece
+    if piece not in legal.pieces:
+        piece = next((each.piece for each in hand(model) if each.legal), piece)
     taken = view.since(seat) or view.placed
     if view.layout.fields.get(chosen.cursor) not in taken:
         return piece, chosen.cursor
-    return piece, min(
-        (view.layout.hexes[field] for field in legal.fields), key=partial(_steps, chosen.cursor)
-    )
+    empty = (view.layout.hexes[field] for field in legal.fields if field in view.layout.hexes)
+    return piece, min(empty, key=partial(_steps, chosen.cursor), default=chosen.cursor)
 
 
 def _steps(one: Hex, other: Hex) -> int:

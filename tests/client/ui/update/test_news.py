@@ -412,6 +412,14 @@ def test_the_key_for_a_hint_does_not_skip_the_scoring_that_has_just_begun() -> N
     assert isinstance(seen.after(ui, model, "end").page, Result)
 
 
+def test_a_turn_without_a_move_that_can_be_made_keeps_what_is_chosen() -> None:
+    """As a server that sends nonsense could list it."""
+    ui, model = seen.placing()
+    taken = seen.with_cursor(ui, seen.view_of(model).layout.hexes[next(iter(seen.view_of(model).placed))])
+    model.legal = LegalPlaces(Seat(0), (), ())
+    assert seen.playing_of(after_update(taken, Refreshed(), model)) == seen.playing_of(taken)
+
+
 def test_tables_that_can_be_joined_come_first() -> None:
     """Finished tables come last, and deserted games before them, unless the player has a seat there.
 
