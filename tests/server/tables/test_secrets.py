@@ -2,17 +2,22 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import random
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
 import msgpack
+import msgspec
 import pytest
+from websockets.exceptions import ConnectionClosed
 
+from engine.events import Event, lasting, stops
 from protocol import messages
 from protocol.absence import WAIT, MoveClock
 from protocol.codec import decode_server, encode
@@ -25,8 +30,9 @@ from server.config import Config, Limits
 from server.monitoring.logs import describe
 from server.net.tokens import token_hash
 from server.tables.audience import Talk
+from simulation.people.random_messages import KINDS, RandomMessages
 from tests.server.manual_clock import ManualClock
-from tests.server.match import Match, Script, match, some_scripts
+from tests.server.match import LIMITS, Match, Script, match, some_scripts
 from tests.server.monitoring.traces import traces
 from tests.server.peer import Peer, all_connected, blanked, connected, eventually, http_get, state_where
 from tests.server.playing import all_caught_up, archived_game, full_table, game, memory_server, play_on
@@ -203,6 +209,93 @@ async def test_secrets_change_no_byte(
     stands_in = script.absence != WAIT or bool(script.programs)
     assert any("stand-in moved" in line for line in one.log) == stands_in
     assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics
+
+
+UNLIMITED = replace(
+    LIMITS,
+    **dict.fromkeys(
+        (
+            *("tables_per_connection", "tables_per_address", "wrong_codes_per_address", "bad_messages"),
+            *("chat_per_table", "chat_per_address", "chat_in_lobby", "chat_in_lobby_per_connection"),
+            *("chat_in_lobby_per_address", "lobby_names_per_connection"),
+        ),
+        1_000_000,
+    ),
+)
+
+
+async def answers_to_everything(script: Script, folder: Path) -> tuple[list[Event], list[list[bytes]]]:
+    """Play for a while, and send messages of every kind, as one seat and as others, to a copy of the server.
+
+    Return the game so far, what each sender was sent, and what others are at tables opened that way.
+    """
+    rng = random.Random(script.seed)
+    async with match(script, folder / "data") as playing:
+        while playing.turns < 30:
+            await playing.turn()
+        shutil.copytree(folder / "data", folder / "copy")
+        code, player = playing.spectator.code, playing.peers[watching_seat(script)]
+        game = playing.server.lobby.tables[code].state.game
+    assert game is not None
+    step = len(stops(lasting(game.events))) - 3  # the last one that may be studied after a game
+    ids, proof = itertools.count(2000), token_hash(player.token)
+    comes = messages.Resume(1, code, player.token), messages.Watch(1, code), messages.ListTables(1)
+    config = replace(script.config(folder / "copy", ManualClock()), limits=UNLIMITED)
+    made, answers, watched = RandomMessages(rng, [code]), list[list[bytes]](), {code}
+    async with running(config) as server:
+        for ends in (False, True):
+            for come in comes:
+                kinds = [kind for kind in KINDS if kind is not messages.EndGame]
+                sent = [made.of(kind) for kind in kinds for _ in range(3)]
+                if ends:  # from then on the game is over without a result, and still nobody may look back
+                    sent.insert(0, messages.EndGame(2))
+                fitting = [with_facts(each, id=next(ids), step=step, proof=proof) for each in sent]
+                answers.append(await frames_from(server.port, come, fitting))
+                for table in sorted(server.lobby.tables.keys() - watched):
+                    watched.add(table)
+                    join = messages.JoinTable(1, table, "Other", (watching_seat(script) + 1) % script.players)
+                    answers[-1] += await frames_from(server.port, join, [messages.Ping(2)])
+    received = [decode_server(frame) for frames in answers for frame in frames]
+    seated = [each for each in received if isinstance(each, messages.Seated)]
+    drawn = watched | {each.table for each in seated} | {each.token for each in seated if each.token}
+    secrets = [each.encode() for each in (*drawn, player.token)]
+    return game.events, [[blanked(frame, secrets) for frame in frames] for frames in answers]
+
+
+def with_facts(message: messages.ClientMessage, **facts: object) -> messages.ClientMessage:
+    """Return the message with those of the facts that it has fields for."""
+    fields = message.__struct_fields__
+    return msgspec.structs.replace(message, **{name: fact for name, fact in facts.items() if name in fields})
+
+
+async def frames_from(
+    port: int, come: messages.ClientMessage, sent: Sequence[messages.ClientMessage]
+) -> list[bytes]:
+    """Return what somebody receives who comes, and comes back before each of these messages if need be."""
+    frames, rest = list[bytes](), list(sent)
+    while rest:
+        async with connected(port) as sender:
+            sender.frames.clear()
+            sender.id = 1000
+            with contextlib.suppress(ConnectionClosed):  # after a second hello, say
+                while rest:
+                    await sender.ask(come)
+                    await sender.send(rest.pop(0))
+                    await sender.ask(messages.Ping)
+        frames += sender.frames
+    return frames
+
+
+@some_scripts("bot")
+async def test_no_request_tells_secrets(script: Script, tmp_path: Path) -> None:
+    """R4.2: whatever anybody asks, the answers in a running game would be the same for other wolves."""
+    swapped = frozenset(range(script.players)) - {watching_seat(script)}
+    events, one = await answers_to_everything(replace(script, swapped=frozenset()), tmp_path / "one")
+    others, two = await answers_to_everything(replace(script, swapped=swapped), tmp_path / "two")
+    assert events != others
+    assert one == two
+    tags = {msgpack.unpackb(frame)["t"] for frames in one for frame in frames}
+    assert {"snapshot", "refused", "done", "seated", "tables", "turn"} <= tags
 
 
 async def listed(peer: Peer) -> bytes:
