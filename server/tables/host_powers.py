@@ -114,7 +114,7 @@ async def substitute(context: TableContext, session: Session, message: messages.
     if not player.vacant:
         _check_away_for_long(context, seat)
     await context.store(GivenToBot(seat))
-    context.policy.bot_was_seated()
+    context.policy.reconsider()
     context.broadcast_state()
 
 

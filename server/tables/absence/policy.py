@@ -67,10 +67,7 @@ class AbsencePolicy:
         self._turn_start = self.deadlines.time()
         self._allowance: int | None = None
         self._stopped = False
-        # Nobody is replaced or has a clock, so nothing is done at any move.
-        self.waits = isinstance(self.state.absence, Wait) and not (
-            self.state.clocks.runs or self.state.programs or self.state.bot_seats or self.state.plans
-        )
+        self.waits = self._only_waits()
         for seat in range(len(self.state.players)):
             self._count_time_away(Seat(seat))
         self.turn_began()
@@ -118,7 +115,13 @@ class AbsencePolicy:
             self._overdue.add(seat)
 
     def reconsider(self) -> None:
-        """Make the stand-in move if it plays for the seat whose turn it is."""
+        """Make the stand-in move if it plays for the seat on turn.
+
+        This is called whenever who sits or who is here has changed.
+        """
+        if self.waits and not self._only_waits():
+            self.begin()
+            return
         by = self._substitute()
         if self._stopped or self._game is None or self._substitute_move is not None:
             return
@@ -127,18 +130,8 @@ class AbsencePolicy:
         elif by is not None:
             self._prepare_move(self._game, by)
 
-    def bot_was_seated(self) -> None:
-        """Make the stand-in play for another seat, which a policy that only waits cannot do."""
-        if self.waits:
-            self.begin()
-        else:
-            self.reconsider()
-
     def plan_changed(self) -> None:
         """Make the planned move of the seat whose turn it is, or do not make it any more."""
-        if self.waits:
-            self.begin()
-            return
         if self._substitute_move is not None and self._substitute_move.by == "plan":
             self._stop_turn()
             self._run_clock()
@@ -235,6 +228,13 @@ class AbsencePolicy:
         return replace(summary, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
 
     # -- internals ----------------------------------------------------------------------------------
+
+    def _only_waits(self) -> bool:
+        """Return whether nobody is replaced or has a clock, so that nothing need be done at any move."""
+        state = self.state
+        return isinstance(state.absence, Wait) and not (
+            state.clocks.runs or state.programs or state.bot_seats or state.plans
+        )
 
     @property
     def _game(self) -> Game | None:

@@ -173,7 +173,6 @@ async def remove_player(context: TableContext, seat: Seat) -> bool:
         context.removed.add(seat)
     else:
         await context.store(stored.TokenRevoked(seat))
-        context.policy.bot_was_seated()
     log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
     if (session := context.audience.seated.get(seat)) is not None:
         session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())

@@ -23,7 +23,20 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import CloseCode, Code
-from protocol.messages import Events, Ping, Pong, Say, SeatSummary, Snapshot, StartGame, Sync, TableState
+from protocol.messages import (
+    Events,
+    Leave,
+    Ping,
+    Pong,
+    Remove,
+    Say,
+    SeatSummary,
+    Snapshot,
+    StartGame,
+    Study,
+    Sync,
+    TableState,
+)
 from server.config import Choose, Config
 from server.errors import JournalError
 from server.monitoring.counts import Counts
@@ -36,7 +49,7 @@ from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun, examples
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
@@ -166,6 +179,41 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
             await again.caught_up(len(game_of(server, peers).events))
             await play_on([anna, again], random.Random(2), moves=3)
             check_views(table_of(server, peers), [anna, again])
+
+
+async def test_a_bot_plays_for_an_absent_program_that_took_a_seat_over() -> None:
+    """Though until it came nobody could be replaced, because the others only wait."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2) as peers, connected(server.port) as program:
+        anna, bruno = peers
+        await disconnect(bruno, anna)
+        await state_where(anna, lambda state: state.seats[1].removable_in == 60)
+        time.advance(60)
+        await anna.done(Remove, 1)
+        await program.join(anna.code, "Numa", program=True)
+        await program.until(Snapshot)
+        await play_on([anna, program], random.Random(1), moves=3)
+        state = await disconnect(program, anna)
+        assert state.seats[1].bot
+        await play_to_the_end([anna])
+
+
+async def test_a_bot_plays_for_an_absent_program_in_a_study() -> None:
+    async with served() as server, game(server.port, 2) as peers, connected(server.port) as program:
+        await play_to_the_end(peers)
+        anna = peers[0]
+        await anna.done(Study, 3)
+        told = (await state_where(anna, lambda state: state.studied is not None)).studied
+        assert told is not None
+        await anna.done(Leave)
+        anna.go_back_to(0, [])
+        await anna.join(told.table, "Anna", 0)
+        await anna.until(Snapshot)
+        await program.join(told.table, "Numa", 1, program=True)
+        await program.until(Snapshot)
+        await play_on([anna, program], random.Random(1), moves=2)
+        assert (await disconnect(program, anna)).seats[1].bot
+        await play_to_the_end([anna])
 
 
 async def test_a_game_of_programs_alone_goes_on() -> None:
