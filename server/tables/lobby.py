@@ -165,7 +165,7 @@ class Lobby:
                 return
             session.check_seats_left()
             table = await self.registry.open_table(session, opened, entries)
-            table.seat_opener(session, message.id, token)
+            await table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: messages.JoinTable | messages.Watch) -> None:
         """Seat the session, or have it watch; raises Refusal or JournalError and changes nothing."""

@@ -6,7 +6,7 @@ admission, requests at the table to `requests`, and the game to `moves`.
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from engine.pieces import Seat
@@ -189,11 +189,13 @@ class Table:
             lambda context: seat_admission.return_to_seat(context, session, message), leased=True
         )
 
-    def seat_opener(self, session: Session, id: int, token: str | None) -> None:  # noqa: A002 - the wire's own word
+    async def seat_opener(self, session: Session, id: int, token: str | None) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table; raises Refusal."""
-        self._check_open()
-        seat_admission.sit(self._context, session, Seat(0), messages.Seated(id, self.code, 0, token))
-        self._look_who_is_here()
+
+        async def sit(context: TableContext) -> None:
+            seat_admission.sit(context, session, Seat(0), messages.Seated(id, self.code, 0, token))
+
+        await self.do(sit)
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
@@ -254,7 +256,8 @@ class Table:
 
     def tell_state(self) -> None:
         if not self._ended:
-            self._context.broadcast_state()
+            with self._closed_if_it_fails():
+                self._context.broadcast_state()
 
     def stop(self) -> None:
         """Cancel everything that would fall due: the server stops, and a lost connection is no departure."""
@@ -270,8 +273,9 @@ class Table:
         """Do `work` in its turn: no other work is under way, and the table has not ended.
 
         Urgent work comes before all requests, so that no number of them can delay the server's own. `leased`
-        work is refused with NotStored if another server may have the table. If `work` fails, only this table
-        is closed. Raises Refusal or TableLost if the table has ended, and what `work` refuses.
+        work is refused with NotStored if another server may have the table. If `work` fails, or what follows
+        from it, only this table is closed. Raises Refusal or TableLost if the table has ended, and what
+        `work` refuses.
         """
         await self._lock.acquire(urgent=urgent)
         try:
@@ -289,8 +293,7 @@ class Table:
             raise
         except Exception as error:  # an error at one table must not stop the others
             if not self._lost:  # else it was given up under the work, which can find it in pieces
-                log.exception("table failed and is closed", extra=about(table=self.code))
-                self._end(failed=True)
+                self._fail()
             raise self._why_ended() from error
         else:
             if self._lost:  # whoever asked is sent on, like everybody else here
@@ -299,11 +302,29 @@ class Table:
         finally:
             self._lock.release()  # whoever waits for it goes on in a later turn of the loop
             if not self._ended:
-                if self._is_over:
-                    self._end()
-                else:
-                    self._look_who_is_here()
-                    notices.look(self._context)
+                with self._closed_if_it_fails():
+                    self._conclude()
+
+    def _conclude(self) -> None:
+        """End the table if it is over; else see who is here, and who is to be called."""
+        if self._is_over:
+            self._end()
+        else:
+            self._look_who_is_here()
+            notices.look(self._context)
+
+    @contextlib.contextmanager
+    def _closed_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - an error at one table must not stop the others
+            self._fail()
+
+    def _fail(self) -> None:
+        """Report the error that is being handled, and close the table."""
+        log.exception("table failed and is closed", extra=about(table=self.code))
+        if not self._ended:
+            self._end(failed=True)
 
     async def _do_due(self, due: Due, *about: Any) -> None:
         work = self._archive if due is Due.UNATTENDED else WORK[due]
@@ -398,22 +419,27 @@ class Table:
         log.warning("table closed by the host", extra=about(table=self.code))
 
     def _end(self, *, failed: bool = False) -> None:
-        """Disconnect everybody from the table, and remove it from the lobby."""
-        self.stop()
-        self._ended = True
+        """Disconnect everybody from the table, and remove it from the lobby, even if some of that fails."""
+        context, self._ended = self._context, True
         self.unattended_since = None
         why = self._why_ended()
-        for session in list(self.audience):
-            self.audience.remove(session)
-            if self._moved_to is not None:
-                session.move(self._moved_to)
-            elif isinstance(why, Refusal):
-                session.send(why.message())
-            else:
-                session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
-        self._context.lobby.table_ended(self.code, failed=failed)
+        with self._closed_if_it_fails(), contextlib.ExitStack() as steps:  # the last one is done first
+            steps.callback(context.lobby.table_ended, self.code, failed=failed)
+            for session in list(self.audience):
+                steps.callback(self._send_away, session, why)
+                steps.callback(self.audience.remove, session)
+            steps.callback(context.stop)
+            steps.callback(game_start.break_off, context)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context
+
+    def _send_away(self, session: Session, why: Refusal | TableLost) -> None:
+        if self._moved_to is not None:
+            session.move(self._moved_to)
+        elif isinstance(why, Refusal):
+            session.send(why.message())
+        else:
+            session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
 
     @property
     def _is_over(self) -> bool:

@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import logging
+import pkgutil
 import random
 import re
 import sys
@@ -33,6 +34,7 @@ from server.monitoring import tracing
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about, describe, log_to
 from server.monitoring.tracing import move_span, span, traced_as_asked
+from server.refusal import Refusal
 from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
@@ -98,6 +100,74 @@ async def test_a_failing_table_does_not_harm_the_others(
         ]
     async with running(Config(data=tmp_path)) as server:
         assert server.lobby.tables[table.code].state.entry_count == table.state.entry_count
+
+
+@pytest.mark.parametrize(
+    "after", ["server.tables.notices.look", "server.tables.table.Table._look_who_is_here"]
+)
+async def test_what_fails_after_a_request_closes_the_table(
+    after: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the connection of whoever has asked: all who are at it are in the lobby again."""
+    async with memory_server() as server, game(server.port, 2, watched=True) as bad:
+        async with full_table(server.port, 2) as good:
+            table = table_of(server, bad)
+            look, parts_of_bad = pkgutil.resolve_name(after), (table, table._context)
+
+            def failing(looked_at: Table | TableContext) -> None:
+                if looked_at in parts_of_bad:
+                    raise RuntimeError("a mistake of ours")
+                look(looked_at)
+
+            monkeypatch.setattr(after, failing)
+            await bad[0].done(messages.Say, "hello")
+            for peer in bad:
+                while (refused := await peer.until(messages.Refused)).id is not None:
+                    pass
+                assert refused.code == Code.TABLE_CLOSED
+                assert await peer.refusal(messages.Say, "here?") == Code.NOT_AT_A_TABLE
+            assert list(server.lobby.tables) == [good[0].code]
+            await good[0].done(messages.StartGame)
+        assert [describe(record) for record in caplog.records if record.exc_info] == [
+            f"table failed and is closed: table={table.code}"
+        ]
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        "server.tables.context.TableContext.stop",
+        "server.tables.audience.Audience.remove",
+        "server.tables.registry.public_tables.PublicTables.update",
+    ],
+)
+async def test_a_table_ends_whatever_fails_in_that(
+    failing: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with memory_server() as server, game(server.port, 2, watched=True) as bad:
+        table = table_of(server, bad)
+        with monkeypatch.context() as patch:
+            patch.setattr(failing, FAILING)
+            await server.lobby.registry.close(table.code, "closed")
+        for peer in bad:
+            while (refused := await peer.until(messages.Refused)).id is not None:
+                pass
+            assert refused.code == Code.CLOSED_BY_SERVER
+        assert not server.lobby.tables
+        with pytest.raises(Refusal):
+            table.as_seen()
+        assert [describe(record) for record in caplog.records if record.exc_info] == [
+            f"table failed and is closed: table={table.code}"
+        ]
+
+
+async def test_a_new_table_that_fails_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with memory_server() as server, connected(server.port) as opener:
+        with monkeypatch.context() as patch:
+            patch.setattr("server.tables.seats.seat_admission.sit", FAILING)
+            assert await opener.refusal(messages.OpenTable, 2, "Anna") == Code.TABLE_CLOSED
+        assert not server.lobby.tables
+        await opener.open(2)
 
 
 async def test_one_failing_task(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -419,12 +419,12 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
             table.enter(session, messages.Watch(1, table.code)),
             *(table.handle(session, messages.Rematch(1)), table.handle(session, messages.GetRecord(1))),
             *(table.arrive(session, 1, Player("Anna", "")), table.close(None), table.remove_player(Seat(0))),
+            table.seat_opener(session, 1, ""),
         ):
             with pytest.raises(Refusal):
                 await refused
-        for now_refused in (lambda: table.seat_opener(session, 1, ""), table.as_seen):
-            with pytest.raises(Refusal):
-                now_refused()
+        with pytest.raises(Refusal):
+            table.as_seen()
         await table.disconnect(session)
         await table.shorten_if_long()
         assert await table.archive(attended=False)
