@@ -260,6 +260,17 @@ class Continued(Entry, frozen=True, tag="continued"):
     code: str
 
 
+class Answered(Entry, frozen=True, tag="answered"):
+    """Requests of the seat's player were carried out: their ids, and digests of what was asked.
+
+    Stored with what a request stores, so that it is not carried out again if its answer is lost. Moves have
+    their ids themselves.
+    """
+
+    seat: int
+    requests: list[tuple[int, int]]
+
+
 class Forgotten(Entry, frozen=True, tag="forgotten"):
     """The table is closed for good."""
 

@@ -1,9 +1,11 @@
 """The state that a table's functions share: what is stored, who is here, and what is kept in memory."""
 
 import asyncio
+import contextlib
 import math
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,7 +21,7 @@ from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks
 from server.limits.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session
-from server.storage.entries import Clocked, Entry, Forgotten, GivenToBot, NoticesTo, SaidReady
+from server.storage.entries import Answered, Clocked, Entry, GivenToBot, NoticesTo, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, Talk, catch_up
@@ -108,6 +110,7 @@ class TableContext:
     host_overdue: bool = False  # the host has been away for long enough, but nobody was here to follow
     draw: Draw | None = None
     called_for_shares: bool = False  # at least once
+    request: Answered | None = None  # that is being carried out, until it has stored something
     calls: Calls = field(default_factory=Calls)
     record: list[str] | None = None  # of the finished game, once somebody has asked for it
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
@@ -130,15 +133,43 @@ class TableContext:
         if self.lobby.journal.lapsed:
             raise NotStoredNow("the lease has run out")
 
+    @contextlib.contextmanager
+    def carrying_out(self, request: Answered | None) -> Iterator[None]:
+        """Have the request stored with the first entries that it stores, so that it is carried out once."""
+        self.request = request
+        try:
+            yield
+        finally:
+            self.request = None
+
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""
+        answered = [] if self.request is None else [self.request]
+        await self._store(*entries, *answered)
+        self.request = None
+
+    async def _store(self, *entries: Entry) -> None:
         await self.shorten_if_long()
         addresses = self.state.addresses
         await self.lobby.journal.append(self.code, self.state.entry_count, entries)
         for entry in entries:
             self.state.fold(entry)
-        if addresses - self.state.addresses and not isinstance(entries[-1], Forgotten):
+        if addresses - self.state.addresses and not self.state.forgotten:
             await self._shorten_or_log()  # what somebody is no longer called at is not kept
+
+    async def open_study(self, session: Session, step: int) -> str:
+        """Open a table where the finished game goes on from this step, and return its code.
+
+        With it, store the request that is being carried out. Raises Refusal or JournalError.
+        """
+        await self.shorten_if_long()
+        answered = [] if self.request is None else [self.request]
+        beside = self.code, self.state.entry_count, answered
+        code = await self.lobby.open_study(session, self.state, step, beside)
+        for entry in answered:
+            self.state.fold(entry)
+        self.request = None
+        return code
 
     async def shorten_if_long(self) -> None:
         """Drop obsolete entries from the journal, so that nobody can fill it."""
@@ -159,7 +190,7 @@ class TableContext:
     async def store_or_log(self, *entries: Entry) -> None:
         """Store entries that no client asked for: there is no request to refuse, so a failure is logged."""
         try:
-            await self.store(*entries)
+            await self._store(*entries)
         except JournalError as error:
             self.lobby.counts.journal_failed(error)
 

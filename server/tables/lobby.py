@@ -32,6 +32,7 @@ from server.net.session import Session
 from server.net.tokens import new_token, token_hash
 from server.refusal import Refusal
 from server.storage import entries as stored
+from server.storage.commit_queue import Part
 from server.storage.entries import EVENING, Entry, played_so_far
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
@@ -400,9 +401,10 @@ class Lobby:
         table.state.follow(state)
         return table
 
-    async def open_study(self, session: Session, state: PersistentState, step: int) -> str:
+    async def open_study(self, session: Session, state: PersistentState, step: int, beside: Part) -> str:
         opened = replace(state.opened, starting=None, absence=WAIT)
-        return (await self.registry.open_table(session, opened, entries_to_study(state, step))).code
+        entries = entries_to_study(state, step)
+        return (await self.registry.open_table(session, opened, entries, beside=beside)).code
 
     # -- internals ----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from server.config import Config, Timers
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.net.session import Session
+from server.storage.commit_queue import Part
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.rates import Rates
@@ -54,10 +55,11 @@ class TableOwner(Protocol):
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         """Record a finished game, its players' names by seat, and when it ended, in s since 1970."""
 
-    async def open_study(self, session: Session, state: PersistentState, step: int) -> str:
+    async def open_study(self, session: Session, state: PersistentState, step: int, beside: Part) -> str:
         """Open a table where the finished game goes on from this step; return its code.
 
-        Raises Refusal or JournalError and changes nothing.
+        What goes `beside` that is stored with it; the caller folds that. Raises Refusal or JournalError and
+        changes nothing.
         """
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:

@@ -13,14 +13,14 @@ from protocol.codes import Code
 from protocol.messages import MOVES
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Continued, PeopleChosen, SaidReady
+from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
 from server.tables import host_powers, notices
 from server.tables.context import TableContext
 from server.tables.game import consent, game_start, moves
 from server.tables.game.holidays import take_holiday
 from server.tables.names import check_text
 from server.tables.seats import seat_admission
-from server.tables.state.persistent_state import Answer
+from server.tables.state.answers import Answer, digest
 
 # Not allowed at a table of an evening, peoples included: somebody may have heard from another table how the
 # tiles of their round lie.
@@ -53,7 +53,8 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
         if isinstance(message, MOVES):
             await moves.play(context, session, message)  # whose fold remembers the answer
             return
-        await _do(context, session, message)
+        with context.carrying_out(_as_stored(session, message)):
+            await _do(context, session, message)
         if isinstance(message, messages.StartGame):  # which is answered when the game begins
             return
         answer: Answer = messages.Done(message.id)
@@ -61,9 +62,17 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
         answer = refusal.message(message.id)
     except IllegalCommand as error:
         answer = messages.Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
+    player = None if session.seat is None else state.players[session.seat]  # it may be another seat now
     if player is not None and not isinstance(message, messages.Sync | messages.Leave):
-        player.answers.remember(message, answer if isinstance(answer, messages.Refused) else None)
+        player.answers.remember(message, answer)
     session.send(answer)
+
+
+def _as_stored(session: Session, message: messages.BesideMoves) -> Answered | None:
+    """Return what is stored of the request; None if nobody could repeat it."""
+    if session.seat is None or isinstance(message, messages.Leave):
+        return None
+    return Answered(session.seat, [(message.id, digest(message))])
 
 
 async def play_again(context: TableContext, session: Session, message: messages.Rematch) -> None:
@@ -144,7 +153,7 @@ async def _study(context: TableContext, session: Session, message: messages.Stud
     """Open a table where the finished game goes on from this step, and tell everybody here."""
     seat = session.player_seat()
     _finished_game(context)
-    table = await context.lobby.open_study(session, context.state, message.step)
+    table = await context.open_study(session, message.step)
     context.audience.studied = messages.Studied(table, message.step, seat)
     context.broadcast_state(session)
 

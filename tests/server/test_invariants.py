@@ -52,7 +52,10 @@ async def check_rebuilt(playing: Match, data: Path) -> None:
     table, clock = table_of(playing.server, playing.peers), ManualClock()
     config = Config(data=data, limits=LIMITS, timers=lambda: clock)
     async with running(config) as server, resumed(server.port, *playing.present) as peers:
-        assert table_facts(table_of(server, peers).state) == table_facts(table.state)
+        facts = table_facts(table_of(server, peers).state)
+        assert facts | {"entries": 0} == table_facts(table.state) | {
+            "entries": 0
+        }  # a long journal is shortened
         for peer, before in zip(peers, playing.present, strict=True):
             assert (peer.view, peer.seq, peer.legal) == (before.view, before.seq, before.legal)
             await check_snapshot(peer)

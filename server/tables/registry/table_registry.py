@@ -129,17 +129,22 @@ class TableRegistry:
         return next((table for table in tables if table.state.seat_held(wanted) is not None), None)
 
     async def open_table(
-        self, session: Session, opened: Opened, others: Sequence[Entry], before: tuple[str, int] | None = None
+        self,
+        session: Session,
+        opened: Opened,
+        others: Sequence[Entry],
+        before: tuple[str, int] | None = None,
+        beside: Part | None = None,
     ) -> Table:
         """Return a new table; `before` are code and entry count of the table that it continues.
 
-        Raises Refusal or JournalError and changes nothing.
+        What goes `beside` that is stored with it. Raises Refusal or JournalError and changes nothing.
         """
         self._check_not_stopping(continues=before is not None)
         self.lobby.rates.count_opening(session)
         await self._make_room(session)
         entries: list[Entry] = [replace(opened, origin=self.origins.of(session.address)), *others]
-        while (code := await self._store(entries, before)) is None:
+        while (code := await self._store(entries, before, beside)) is None:
             pass
         return await self._add(code, PersistentState(entries, next(self.chances)))
 
@@ -172,12 +177,16 @@ class TableRegistry:
             private=private,
         )
 
-    async def _store(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
+    async def _store(
+        self, entries: Sequence[Entry], before: tuple[str, int] | None, beside: Part | None
+    ) -> str | None:
         """Store a table under a new code, and return that; None if another server has just taken it."""
         code = self._free_code(private=Changed(Private(on=True)) in entries)
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
             parts.append((*before, [Continued(code)]))
+        if beside is not None:
+            parts.append(beside)
         try:
             with self._place_kept(code):
                 await self.journal.append_together(parts)

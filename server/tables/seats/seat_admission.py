@@ -256,18 +256,23 @@ async def rearrange(context: TableContext, order: list[Seat]) -> None:
     seated = list[Entry]()
     for seat, player in enumerate(players):
         seated += [stored.Freed(seat)] if player is None else player.entries(seat)
+        if player is not None and player.answers.stored:
+            seated.append(stored.Answered(seat, list(player.answers.stored.items())))
     # Choices come last: in between no two seats have the same people.
     entries += sorted(seated, key=lambda entry: isinstance(entry, stored.PeopleChosen))
     if state.host is not None:
         entries.append(stored.Hosted(order.index(state.host)))
     if state.options.starting is not None:
         entries.append(stored.Changed(Starting(order.index(state.options.starting))))
+    if context.request is not None:
+        asker = order.index(Seat(context.request.seat))
+        context.request = structs.replace(context.request, seat=asker)
     await context.store(*entries)
     context.removed.clear()
     for seat, player in enumerate(players):
         now = state.players[seat]
         if now is not None and player is not None:
-            now.answers = player.answers
+            now.answers.others = player.answers.others
     sessions = [audience.seated.pop(seat, None) for seat in order]
     for seat, session in zip(map(Seat, range(len(order))), sessions, strict=True):
         if session is None:

@@ -1,23 +1,27 @@
 """Which of a table's entries still count; without it, joining and leaving would fill the journal."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from engine.components import PEOPLES
 from protocol.settings import AbsenceSetting
 from server.storage import entries as stored
 from server.storage.entries import Entry
+from server.tables.state.answers import remember_latest
 
 
-def live_entries(entries: Sequence[Entry]) -> list[int]:
+def live_entries(entries: Sequence[Entry]) -> list[int]:  # noqa: PLR0915 - a case for each entry
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
     Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
     is ready until that is over, settings until they are changed, and all else for good. An absence policy
     counts unless it is changed in the same turn, because a clock begins and ends with a round. A holiday cut
-    short because somebody else took the seat counts for no days.
+    short because somebody else took the seat counts for no days. Of the requests of a seat's player that were
+    answered, the latest count.
     """
     others: list[int] = []
     live: dict[tuple[object, ...], int] = {}  # of entries that later ones replace or end, by what they say
+    answered = defaultdict[int, dict[int, int]](dict)  # by seats: entries that have these ids of requests
     host: int | None = None
     moves = 0
 
@@ -31,9 +35,11 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 live[stored.Taken, seat] = number
                 end(seat, stored.PeopleChosen, stored.NoticesTo, stored.Noticed, stored.PlanMade)
                 end(seat, stored.OnHoliday)
+                answered.pop(seat, None)
             case stored.Freed(seat):
                 end(seat, stored.Taken, stored.PeopleChosen, stored.SaidReady)
                 end(seat, stored.NoticesTo, stored.Noticed, stored.OnHoliday)
+                answered.pop(seat, None)
                 if host == seat:
                     live.pop((stored.Hosted,), None)
             case stored.OnHoliday(seat, _, on):
@@ -65,6 +71,9 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                     live[stored.GivenToBot, seat] = number
             case stored.Changed(setting):
                 live[type(setting), moves if isinstance(setting, AbsenceSetting) else 0] = number
+            case stored.Answered(seat, requests):
+                for request, _ in requests:
+                    remember_latest(answered[seat], request, number)
             case stored.Clocked() | stored.Continued() | stored.Unpaused() | stored.Wished():
                 live[type(entry),] = number
             case _:
@@ -74,4 +83,5 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                     end(entry.seat, stored.NoticesTo, stored.Noticed)
                 others.append(number)
                 moves += isinstance(entry, stored.Played | stored.StoodIn | stored.TookBack)
-    return sorted([*others, *live.values()])
+    latest = {number for numbers in answered.values() for number in numbers.values()}
+    return sorted([*others, *live.values(), *latest])

@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 from msgspec import structs
@@ -32,46 +32,14 @@ from server.net.tokens import hash_fits
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
+from server.tables.state.answers import Answers, digest
 from server.tables.state.clocks import Clocks
 
 _DAY: Final = 86_400
 _HOLIDAYS: Final = 7  # days of each player in a game by letters, unless the host says otherwise
-_KEPT: Final = 64  # more than the moves of any seat in a game
-
-Answer: TypeAlias = messages.Done | messages.Refused
 _REMEMBERED: Final = 8  # games of a series, which the server's bots may learn from
 _EVENTS: Final = msgspec.json.Decoder(list[messages.EventMap])
 _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
-
-
-class Answers:
-    """The latest messages of a player, as their hashes, and those that were refused, by message id."""
-
-    def __init__(self) -> None:
-        self._asked: dict[int, int] = {}
-        self._refused: dict[int, messages.Refused] = {}
-
-    def remember(self, message: messages.AtTable, refused: messages.Refused | None = None) -> None:
-        self._asked[message.id] = hash(message)
-        if refused is not None:
-            self._refused[message.id] = refused
-        else:
-            self._refused.pop(message.id, None)  # a game that was drawn for may begin after all
-        if len(self._asked) > _KEPT:
-            oldest = next(iter(self._asked))
-            del self._asked[oldest]
-            self._refused.pop(oldest, None)
-
-    def find(self, message: messages.AtTable) -> Answer | None:
-        """Return the earlier answer to the message, None if it is new.
-
-        Raises Refusal if its id was another message's.
-        """
-        if (asked := self._asked.get(message.id)) is None:
-            return None
-        if asked != hash(message):
-            raise Refusal(Code.ID_REUSED, id=message.id)
-        return self._refused.get(message.id, messages.Done(message.id))
 
 
 @dataclass(slots=True)
@@ -455,6 +423,8 @@ class PersistentState:
             case stored.TokenRevoked(seat):
                 holder = self._holder(seat)
                 holder.token_hash, holder.program, holder.notices, holder.plan = "", True, None, None
+            case stored.Answered(seat, requests):
+                self._holder(seat).answers.fold(requests)
             case stored.Forgotten():
                 self.forgotten = True
 
@@ -490,7 +460,7 @@ class PersistentState:
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
         if isinstance(entry, stored.Played) and not entry.planned and player is not None:
-            player.answers.remember(entry.move)
+            player.answers.fold([(entry.move.id, digest(entry.move))])
         return game
 
     def _take_back(self, entry: stored.TookBack) -> None:

@@ -78,6 +78,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause, state.asked),
         "holidays": (state.on_holiday, state._days_off),
         "moved": (state.plans, state.stood_in, state._movers),
+        "answered": [player and player.answers.stored for player in state.players],
         "entries": state.entry_count,
         "stage": (state.stage, state.ended, state.host, state.next_table),
         "game": game and (game.events, game.view, game.legal()),

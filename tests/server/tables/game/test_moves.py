@@ -14,7 +14,7 @@ from protocol.absence import WAIT, Absence, ByBot, MoveClock
 from protocol.codes import CloseCode, Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Snapshot, Sync
-from server.tables.state.persistent_state import Answers
+from server.tables.state.answers import Answers, digest
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, fields_in
 from tests.server.playing import all_caught_up, check_views, game, held_back, memory_server, play_on, table_of
@@ -73,7 +73,7 @@ def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() ->
     """As when a game is drawn for, and its host asks for it again."""
     answers, start = Answers(), messages.StartGame(7)
     answers.remember(start, messages.Refused(Code.ALREADY_STARTED, "", 7))
-    answers.remember(start)
+    answers.fold([(7, digest(start))])
     assert answers.find(start) == messages.Done(7)
 
 

@@ -48,6 +48,11 @@ seat_entries = st.one_of(
     *(st.builds(stored.EndedByHost), st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000))),
     *(st.builds(stored.Unpaused), st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans())),
     st.builds(stored.Continued, st.sampled_from(["BBBB", "CCCC"])),
+    st.builds(
+        stored.Answered,
+        seats,
+        st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=64),
+    ),
 )
 
 
@@ -69,7 +74,8 @@ def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> N
     assert before.next_table == after.next_table
     # One end at most in a real journal, and three pauses of each player.
     for_good = sum(
-        isinstance(entry, stored.EndedByHost | stored.Paused | stored.OnHoliday) for entry in entries
+        isinstance(entry, stored.EndedByHost | stored.Paused | stored.OnHoliday | stored.Answered)
+        for entry in entries
     )
     assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))

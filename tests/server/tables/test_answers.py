@@ -1,0 +1,168 @@
+"""A request that was carried out and stored is never carried out again, whatever becomes of its answer."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from client.bots.brains import at_random
+from protocol import messages
+from protocol.absence import LongClock
+from protocol.codes import Code
+from protocol.settings import Title
+from server.app import Running, running
+from server.config import Config, Limits
+from server.storage.entries import Answered
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
+from server.tables.state.answers import KEPT
+from tests.server.cluster.running_cluster import LONG_LEASE
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, state_where
+from tests.server.playing import full_table, game, table_of
+from tests.server.storage.test_journal import count_rows, full_disk, resumed, table_facts
+from tests.server.tables.hosted import disconnect, play_to_the_end, served
+
+
+@pytest.fixture(params=["a folder", "a database"])
+def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
+    """Return the configuration of a server that keeps its tables there."""
+    place: dict[str, Any] = {"data": tmp_path}
+    if request.param == "a database":
+        place = {"database": request.getfixturevalue("database"), "node": "one", "lease_seconds": LONG_LEASE}
+    limits = Limits(stand_in_seconds=0)
+    return Config(brains={"random": at_random}, limits=limits, timers=ManualClock, seed=1, **place)
+
+
+async def test_a_take_back_is_asked_for_once_across_a_restart(config: Config) -> None:
+    """Else it would take a second move back: in a game with a bot nobody else has to agree."""
+    async with running(config) as server, game(server.port, 2, bots={1: "random"}) as peers:
+        for _ in range(3):
+            await peers[0].done(peers[0].random_move(random.Random(1)))
+            while peers[0].legal is None:
+                await peers[0].receive()
+        ask = messages.Ask(peers[0].next_id(), "take-back", on=True)
+        await peers[0].done(ask)
+        while peers[0].legal is None:
+            await peers[0].receive()
+        before = table_of(server, peers).state.entry_count
+    async with running(config) as server, resumed(server.port, peers[0]) as (again,):
+        assert await again.ask(ask) == messages.Done(ask.id)
+        other = messages.Ask(ask.id, "pause", on=True)
+        assert await again.refusal(other) == Code.ID_REUSED
+        assert table_of(server, peers).state.entry_count == before
+
+
+Asked: TypeAlias = tuple[Peer, messages.BesideMoves]
+
+
+async def repeated(config: Config, peers: Sequence[Peer], asked: Sequence[Asked]) -> None:
+    """Fail unless all these requests are answered as done after a restart, and nothing else happens."""
+    async with running(config) as server, resumed(server.port, *peers) as again:
+        state = table_of(server, peers).state
+        before = table_facts(state)
+        for peer, request in asked:
+            assert await again[peers.index(peer)].ask(request) == messages.Done(request.id), request
+        assert table_facts(state) == before
+
+
+async def test_no_request_before_a_game_is_carried_out_twice(config: Config) -> None:
+    """Not even if it would be refused by now, or if its player has been given another seat since."""
+    async with running(config) as server, full_table(server.port, 5, bots={4: "random"}) as peers:
+        anna, bruno, carla, dario = peers
+        asked: list[Asked] = [
+            (carla, messages.SayReady(carla.next_id(), on=True)),
+            (bruno, messages.ChoosePeople(bruno.next_id(), "A")),
+            (anna, messages.ChangeSetting(anna.next_id(), Title("Friday"))),
+            (anna, messages.Remove(anna.next_id(), 4)),
+            (bruno, messages.ChangeSeat(bruno.next_id(), 4)),
+            (anna, messages.SeatBot(anna.next_id(), "random")),
+            (carla, messages.SayReady(carla.next_id(), on=True)),
+            (anna, messages.Arrange(anna.next_id(), (1, 2, 3, 4, 0))),
+            (anna, messages.HandOver(anna.next_id(), 1)),
+            (carla, messages.Arrange(carla.next_id())),
+            (dario, messages.ChoosePeople(dario.next_id(), "E")),
+        ]
+        for peer, request in asked:
+            await peer.done(request)
+        await all_seated(server, peers)
+    await repeated(config, peers, asked)
+
+
+async def all_seated(server: Running, peers: Sequence[Peer]) -> None:
+    """Wait until all peers know their seats."""
+    for peer in peers:
+        await peer.ask(messages.Ping)
+    names = table_of(server, peers).state.names
+    assert [names[peer.seat] for peer in peers if peer.seat is not None] == [
+        f"Player {number}" for number in range(len(peers))
+    ]
+
+
+async def test_no_request_during_a_game_is_carried_out_twice(config: Config) -> None:
+    async with running(config) as server, game(server.port, 3, absence=LongClock(86_400)) as peers:
+        anna, bruno, carla = peers
+        asked: list[Asked] = [
+            (bruno, messages.Plan(bruno.next_id(), "Sm", "A1")),
+            (bruno, messages.Plan(bruno.next_id())),
+            (carla, messages.TakeHoliday(carla.next_id(), on=True)),
+            (carla, messages.TakeHoliday(carla.next_id(), on=False)),
+            (anna, messages.Ask(anna.next_id(), "more-time", on=True)),
+            (bruno, messages.Ask(bruno.next_id(), "more-time", on=False)),
+            (anna, messages.Ask(anna.next_id(), "pause", on=True)),
+            (anna, messages.AskPause(anna.next_id(), on=False)),
+            (anna, messages.HandOver(anna.next_id(), 1)),
+            (bruno, messages.EndGame(bruno.next_id())),
+        ]
+        for peer, request in asked:
+            await peer.done(request)
+    await repeated(config, peers, asked)
+
+
+async def test_a_study_is_opened_once(config: Config) -> None:
+    async with running(config) as server, game(server.port, 2) as peers:
+        await play_to_the_end(peers)
+        study = messages.Study(peers[0].next_id(), 3)
+        await peers[0].done(study)
+        assert len(server.lobby.tables) == 2
+    await repeated(config, peers, [(peers[0], study)])
+    async with running(config) as server:
+        assert len(server.lobby.tables) == 2
+
+
+async def test_a_request_that_was_not_stored_can_be_repeated(tmp_path: Path) -> None:
+    """Each is stored with what it does, and with nothing else: not with what others do, nor the table."""
+    time = ManualClock()
+    async with served(tmp_path, time) as server, full_table(server.port, 3) as peers:
+        anna, bruno, carla = peers
+        say_ready, title = messages.SayReady(bruno.next_id(), on=True), Title("Friday")
+        with full_disk(server):
+            assert await bruno.refusal(say_ready) == Code.NOT_STORED
+        setting = messages.ChangeSetting(anna.next_id(), title)
+        await anna.done(setting)
+        await bruno.done(say_ready)
+        await carla.done(messages.Say, "hello")
+        await disconnect(carla, anna)
+        time.advance(60)
+        await state_where(anna, lambda state: state.seats[2].name is None)
+        await anna.done(messages.SayReady, on=False)  # that is so already
+        entries = await server.lobby.journal.entries(anna.code)
+        answered = [entry for entry in entries if isinstance(entry, Answered)]
+        assert [(entry.seat, [number for number, _ in entry.requests]) for entry in answered] == [
+            (0, [setting.id]),
+            (1, [say_ready.id]),
+        ]
+
+
+async def test_the_latest_requests_stay_in_a_journal_that_is_shortened(tmp_path: Path) -> None:
+    config = Config(data=tmp_path, limits=Limits(burst=1_000_000, burst_per_address=1_000_000))
+    async with running(config) as server, full_table(server.port, 2) as peers:
+        asked = [
+            (peers[1], messages.SayReady(peers[1].next_id(), on=bool(number % 2))) for number in range(301)
+        ]
+        for peer, request in asked[1:]:
+            await peer.done(request)
+        kept = count_rows(tmp_path)
+    assert kept <= ENTRIES_BETWEEN_SHORTENINGS + KEPT + 6
+    await repeated(config, peers, asked[-KEPT:])
