@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine.pieces import Seat
-from protocol.messages import Done, PlacePiece, Refused, ServerMessage
-from server.storage.entries import Played
-from simulation.judging.wire_checks import check_answers
+from protocol.messages import Ask, Done, PlacePiece, Refused, ServerMessage
+from server.storage.entries import Answered, Played, Taken, TookBack
+from simulation.judging.wire_checks import check_answers, check_requests
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, TappedMessage, Wiretap
 
@@ -127,6 +127,29 @@ def test_a_refusal_on_a_connection_that_is_lost_may_be_followed_by_the_move() ->
     after.heard.append(refused)
     check_answers("ROMA", [Played(SEAT, move, [])], [before, after], verdict)
     assert verdict.invented
+
+
+@pytest.mark.parametrize(
+    ("sent", "seats", "doubled"),
+    [([7], [SEAT], False), ([7], [SEAT] * 2, True), ([7, 7], [SEAT] * 2, True), ([7, 8], [SEAT] * 2, False)],
+)
+def test_a_request_takes_effect_once(sent: list[int], seats: list[Seat], *, doubled: bool) -> None:
+    """However often it is sent; a second request, with another id, is another matter."""
+    taps = [Wiretap(1) for _ in sent]
+    for tap, number in zip(taps, sent, strict=True):
+        tap.asked.append(TappedMessage(Ask(number, "take-back", True), 0, 0.0, "ROMA", SEAT))
+    verdict = Verdict()
+    check_requests("ROMA", [TookBack(seat, []) for seat in seats], taps, verdict)
+    assert bool(verdict.doubled) == doubled
+
+
+def test_an_id_that_is_stored_twice_is_a_request_that_was_carried_out_twice() -> None:
+    """Unless somebody else has the seat by then, or the same player has been given it again."""
+    answered, taken = Answered(SEAT, [(7, 1)]), Taken(SEAT, "Anna", "x")
+    for entries, doubled in (([taken, answered, taken, answered], False), ([answered, answered], True)):
+        verdict = Verdict()
+        check_requests("ROMA", entries, [], verdict)
+        assert bool(verdict.doubled) == doubled
 
 
 @pytest.mark.parametrize(("table", "seat"), [("ROMA", Seat(2)), ("ROMA", None), ("ALBA", Seat(1))])

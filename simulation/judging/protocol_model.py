@@ -94,7 +94,7 @@ def _others_lead(moment: _Moment) -> bool:
     return shown is not None and shown.seat != moment.seat
 
 
-def check_requests(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
+def check_granted(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
     """Judge what was granted and refused by what its sender knew then; return how many answers were judged.
 
     A state may be sent up to half a second late, so the next one counts as known too. What is sent again may

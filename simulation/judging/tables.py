@@ -9,7 +9,7 @@ from server.storage.entries import Entry, TookBack
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
-from simulation.judging.protocol_model import check_consent, check_hands, check_requests, check_states
+from simulation.judging.protocol_model import check_consent, check_granted, check_hands, check_states
 from simulation.judging.wire_checks import (
     check_answers,
     check_catching_up,
@@ -17,6 +17,7 @@ from simulation.judging.wire_checks import (
     check_kept_seats,
     check_lobby,
     check_quiet,
+    check_requests,
 )
 from simulation.people.games import Party
 from simulation.people.plan import Crowd
@@ -86,7 +87,8 @@ class TablesJudge:
         else:
             judge.history.check_told(certain, judge.verdict)
         check_answers(table, entries, taps, judge.verdict)
-        self.outcome.counts["answers compared with the model"] += check_requests(
+        check_requests(table, entries, taps, judge.verdict)
+        self.outcome.counts["answers compared with the model"] += check_granted(
             table, certain, judge.verdict
         )
         check_states(table, certain, judge.verdict)

@@ -1,4 +1,4 @@
-"""What the traffic itself must obey: catching up, chat, the lobby, kept seats, and the answers to moves."""
+"""What the traffic itself must obey: catching up, chat, the lobby, kept seats, and what came of requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,12 +7,17 @@ from typing import Final, TypeAlias
 
 from engine.pieces import Seat
 from protocol.messages import (
+    Ask,
+    AskPause,
+    ClientMessage,
     Done,
     Events,
     Lay,
     PlacePiece,
+    Plan,
     Record,
     Refused,
+    Remove,
     Reseated,
     Resume,
     Said,
@@ -22,15 +27,32 @@ from protocol.messages import (
     Snapshot,
     Sync,
     TableState,
+    TakeHoliday,
+    Vote,
     Watch,
     Watching,
 )
-from server.storage.entries import Entry, Freed, Kept, Played
+from server.storage.entries import (
+    Answered,
+    BotSeated,
+    Entry,
+    Freed,
+    Kept,
+    OnHoliday,
+    Paused,
+    PlanMade,
+    Played,
+    Taken,
+    TookBack,
+    Voted,
+    Wished,
+)
 from simulation.people.visitors import WITHOUT_A_SEAT
 from simulation.verdict import Verdict
 from simulation.wiretap import Wiretap
 
 _SentMove: TypeAlias = tuple[int, Lay | PlacePiece]  # by a seat
+_Effect: TypeAlias = tuple[object, ...]  # of a request
 _AT_A_TABLE: Final = TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 
 
@@ -254,6 +276,72 @@ def check_answers(table: str, entries: Sequence[Entry], taps: Sequence[Wiretap],
             verdict.doubled.append(f"{table}: seat {move[0]} made {move[1]} {times} times")
         if move not in last_sent:
             verdict.invented.append(f"{table}: seat {move[0]} never sent {move[1]}")
+
+
+def check_requests(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict) -> None:
+    """Every request is carried out once, however often it is sent: over other connections, to other servers.
+
+    What came of requests is counted, whatever ids are stored with it; and no id is stored twice.
+    """
+    effects = Counter(effect for entry in entries if (effect := _effect(entry)) is not None)
+    sent = {(asked.seat, asked.message) for tap in taps for asked in tap.asked if asked.table == table}
+    asked_for = Counter(
+        effect for seat, message in sent if (effect := _effect_asked_for(seat, message)) is not None
+    )
+    for effect, times in effects.items():
+        if times > asked_for[effect]:
+            verdict.doubled.append(f"{table}: {effect} {times} times, asked for {asked_for[effect]} times")
+    done = defaultdict[int, set[int]](set)
+    for entry in entries:
+        match entry:
+            case Taken(seat) | Kept(seat) | Freed(seat) | BotSeated(seat):
+                done[seat].clear()
+            case Answered(seat, requests):
+                for number, _ in requests:
+                    if number in done[seat]:
+                        verdict.doubled.append(
+                            f"{table}: request {number} of seat {seat} was carried out again"
+                        )
+                    done[seat].add(number)
+
+
+def _effect(entry: Entry) -> _Effect | None:
+    """Return what somebody has asked for; None if an entry may have another cause than a request."""
+    match entry:
+        case TookBack(seat):
+            return "take-back", seat
+        case Paused(seat):
+            return "pause", seat
+        case Wished(asked) if asked is not None and asked.granted:
+            return asked.what, asked.seats[0]
+        case OnHoliday(seat, _, True):
+            return "holiday", seat
+        case PlanMade(seat, str(piece), str(field)):
+            return "plan", seat, piece, field
+        case Voted(seat, by, agree):
+            return "vote", by, seat, agree
+        case Taken(seat, vacant=True):
+            return "removal", seat
+        case _:
+            return None
+
+
+def _effect_asked_for(seat: Seat | None, message: ClientMessage) -> _Effect | None:
+    match message:
+        case Ask(_, what, True):
+            return what, seat
+        case AskPause(_, True):
+            return "pause", seat
+        case TakeHoliday(_, True):
+            return "holiday", seat
+        case Plan(_, str(piece), str(field)):
+            return "plan", seat, piece, field
+        case Vote(_, other, agree):
+            return "vote", seat, other, agree
+        case Remove(_, other):
+            return "removal", other
+        case _:
+            return None
 
 
 def _describe(move: _SentMove) -> str:
