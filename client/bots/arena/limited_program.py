@@ -26,7 +26,7 @@ def main(words: list[str]) -> str:
     try:
         os.execvp(words[0], words)  # noqa: S606 - the user has named it
     except OSError as error:
-        return f"{words[0]}: {error.strerror}"
+        return f"{error.strerror} ({words[0]})"
 
 
 if __name__ == "__main__":
