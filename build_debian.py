@@ -74,6 +74,11 @@ if [ "$1" = purge ]; then
 fi
 """,
 }
+# Modules of other packages begin like scripts, and nobody runs them.
+_OVERRIDES: Final = """\
+palatinus: script-not-executable [usr/lib/palatinus/*]
+palatinus: unusual-interpreter python [usr/lib/palatinus/*]
+"""
 _LICENCE: Final = re.compile(r"(?i)(licen[cs]e|copying|copyright|notice)")
 _NOTICE: Final = re.compile(r"(?im)^[ \t*]*(copyright (?:\(c\)|©|\d{4}).*)$")
 _MANUAL: Final = """
@@ -103,6 +108,7 @@ def build_package(wheel: Path, source: Path, to: Path, lock: Path) -> Path:
         unit = (source / "docs/examples/palatinus.service").read_text(encoding="utf-8")
         unit = unit.partition("\n")[2].replace("/opt/palatinus/bin/", "/usr/bin/")
         _write(top / "usr/lib/systemd/system/palatinus.service", unit)
+        _write(top / "usr/share/lintian/overrides/palatinus", _OVERRIDES)
         documents = top / "usr/share/doc/palatinus"
         _write(documents / "copyright", _licences(packages))
         date = time.strftime("%a, %d %b %Y %T +0000", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
@@ -180,7 +186,9 @@ def _licences(packages: Path) -> str:
         licence = about["License-Expression"] or about["License"] or next(classified, "none yet")
         licence = licence.splitlines()[0].rpartition(" :: ")[2]
         lines.append(f"{about['Name']} {about['Version']}: {licence}; {file.parent.name}")
-        texts = sorted(each for each in file.parent.rglob("*") if _LICENCE.match(each.name))
+        texts = sorted(
+            each for each in file.parent.rglob("*") if each.is_file() and _LICENCE.match(each.name)
+        )
         notices = (_NOTICE.findall(each.read_text(encoding="utf-8")) for each in texts)
         lines += [f"    {notice.strip()}" for notice in dict.fromkeys(chain.from_iterable(notices))]
     lines.append("The texts of the GPL and the LGPL are in /usr/share/common-licenses/GPL-2 and LGPL-2.1.")
