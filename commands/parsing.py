@@ -71,8 +71,8 @@ class Parser(argparse.ArgumentParser):
     def describe(self) -> None:
         """Give the arguments their help, unless they have it, and the command a long description."""
         helps = option_helps(self.prog.partition(" ")[2] or self.prog)
-        if "description" in helps:
-            self.description = _(helps["description"])
+        if description := helps.get("description"):
+            self.description = _(description)
         for argument in self._actions:
             if argument.help is None and not isinstance(argument.choices, dict):
                 argument.help = _(helps[(argument.option_strings or [argument.dest])[-1]])

@@ -110,12 +110,8 @@ class AdminService:
                 return admin.DrainReport(self.server.drain.seconds_left()), None
             case admin.SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
-            case admin.Ban(kind, what):
-                return await self._ban(kind, what), None
-            case admin.LiftBan(kind, what):
-                await self._lift_ban(kind, what)
-            case admin.ListBans():
-                return list(self.server.bans), None
+            case admin.Ban() | admin.LiftBan() | admin.ListBans():
+                return await self._look_after_bans(request), None
             case _:
                 assert_never(request)
         return None, None
@@ -197,6 +193,16 @@ class AdminService:
             table.state.check_seat(seat)
         if not await self._lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
+
+    async def _look_after_bans(self, request: admin.Ban | admin.LiftBan | admin.ListBans) -> object:
+        match request:
+            case admin.Ban(kind, what):
+                return await self._ban(kind, what)
+            case admin.LiftBan(kind, what):
+                await self._lift_ban(kind, what)
+            case admin.ListBans():
+                return list(self.server.bans)
+        return None
 
     async def _ban(self, kind: admin.BanKind, what: str) -> admin.BannedReport:
         if len(self.server.bans) >= admin.MOST_BANS:

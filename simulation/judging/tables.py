@@ -88,9 +88,7 @@ class TablesJudge:
             judge.history.check_told(certain, judge.verdict)
         check_answers(table, entries, taps, judge.verdict)
         check_requests(table, entries, taps, judge.verdict)
-        self.outcome.counts["answers compared with the model"] += check_granted(
-            table, certain, judge.verdict
-        )
+        self.outcome.counts["answers compared with the model"] += check_granted(table, certain, judge.verdict)
         check_states(table, certain, judge.verdict)
         check_hands(table, certain, judge.verdict)
         check_consent(table, taps, judge.verdict)

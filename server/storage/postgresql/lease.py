@@ -147,8 +147,8 @@ async def take_up(
 ) -> list[str]:
     """Give the server tables in use that are nobody's, or offered to it, and return which.
 
-    So many at `most`: first those that are `wanted`, then those that are offered, then an evening. From then on,
-    they need a server of this version: those of older ones may not be able to read what this one writes.
+    So many at `most`: first those that are `wanted`, then those that are offered, then an evening. From then
+    on, they need a server of this version: those of older ones may not be able to read what it writes.
     """
     rows = await connection.fetch(_TAKE_UP, term, JOURNAL_VERSION, most, list(wanted))
     return [code for (code,) in rows]

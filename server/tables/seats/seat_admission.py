@@ -349,10 +349,12 @@ async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
         entries.append(stored.OnHoliday(seat, since, on=True))
     if state.asked is not None:
         entries.append(stored.Wished(state.asked))
+    if player.answers.stored:
+        entries.append(stored.Answered(seat, list(player.answers.stored.items())))
     await context.store(*entries)
     now = state.players[seat]
     assert now is not None  # noqa: S101 - the player has just been seated again
-    now.answers = player.answers
+    now.answers.others = player.answers.others
 
 
 async def _come_back(context: TableContext, session: Session, seat: Seat, answer: Seated, after: int) -> None:

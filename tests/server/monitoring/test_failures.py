@@ -27,7 +27,6 @@ from protocol.absence import MoveClock
 from protocol.codes import CloseCode, Code
 from protocol.messages import ChangeSetting, Lay
 from protocol.settings import Private
-from server import parts
 from server.app import Running, running
 from server.config import Config
 from server.monitoring import tracing
@@ -344,7 +343,7 @@ async def test_a_table_taken_up_when_the_lease_is_lost(
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(table_registry, "Table", noted)
-            await lose_the_lease_after(monkeypatch, journal, parts, "fold_or_set_aside")
+            await lose_the_lease_after(monkeypatch, journal, table_registry, "fold_or_set_aside")
             async with journal_at(database, "gone") as gone:
                 await gone.append("ONCE", 0, ENTRIES)
             await eventually(lambda: list(one.lobby.tables) == ["ONCE"])
