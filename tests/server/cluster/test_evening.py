@@ -35,6 +35,7 @@ async def evening_with(data: Path, guests: list[Guest], *, rounds: int) -> None:
         for number in range(1, rounds + 1):
             draw(server)
             await play_round(guests, number, random.Random(number))
+            await guests[0].evening(lambda told: all(each.games == number for each in told.people))  # noqa: B023 - awaited before the next
 
 
 async def test_an_evening_goes_to_the_server_that_takes_over(tmp_path: Path, database: str) -> None:
