@@ -56,6 +56,7 @@ from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.evenings import describe_part, describe_round, table_of
 from engine import events
 from engine.errors import Fault
+from engine.legal import LegalPlaces
 from engine.view import Phase
 from protocol.codes import Code
 from protocol.messages import Announced, Evening, Online, SaidInLobby, Stopping, TableState, TableSummary
@@ -368,10 +369,15 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
 
 def _ready(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` with a move that can be made under the keys, if it is the player's turn at a table."""
-    if not isinstance(page := ui.page, Playing):
+    page, placed = ui.page, 0 if model.view is None else len(model.view.placed)
+    if (
+        not isinstance(page, Playing)
+        or not isinstance(model.legal, LegalPlaces)
+        or page.ready_after == placed
+    ):
         return ui
     piece, cursor = ready_to_place(page, model)
-    return replace(ui, page=replace(page, piece=piece, cursor=cursor))
+    return replace(ui, page=replace(page, piece=piece, cursor=cursor, ready_after=placed))
 
 
 def _after_snapshot(ui: Ui, model: TableModel) -> Ui:

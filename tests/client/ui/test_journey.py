@@ -41,6 +41,12 @@ def cursor(terminal: Terminal) -> Hex | None:
     return next((cell for cell in at_table.HEX_POSITIONS if text_on(terminal, cell).startswith("▐")), None)
 
 
+def on_a_piece(terminal: Terminal) -> bool:
+    """Return whether the cursor is on a piece."""
+    cell = cursor(terminal)
+    return cell is None or re.search(r"[ESLMA](?:[mfs]|\?\*)", text_on(terminal, cell)) is not None
+
+
 def empty_hexes(terminal: Terminal) -> list[Hex]:
     """Return the hexes that show a field's name instead of a piece."""
     return [cell for cell in at_table.HEX_POSITIONS if re.search(r"[A-G][1-6]", text_on(terminal, cell))]
@@ -70,6 +76,8 @@ def lay_tile(terminal: Terminal) -> None:
 
 def place_first_piece(terminal: Terminal) -> None:
     """Take the first piece that may be placed, and place it on the first empty field."""
+    # The board may be drawn with the last move before the cursor leaves its field.
+    terminal.until(lambda _: not on_a_piece(terminal), "cursor beside the pieces")
     left = terminal.found(r"YOUR HAND +(\d+)")[0]
     number = terminal.found(r"(\d) \w\w\*? .*×\d")[0]
     goal, start = empty_hexes(terminal)[0], cursor(terminal)

@@ -362,7 +362,10 @@ def test_a_turn_begins_with_a_move_that_can_be_made(game: Game, cell: Hex) -> No
     ui, model = seen.client_of(game, legal.seat)
     view = seen.view_of(model)
     assert isinstance(seen.request_after(ui, model, "enter"), Place)
-    there = seen.playing_of(after_update(seen.with_cursor(ui, cell), Refreshed(), model))
+    pointing = seen.with_cursor(ui, cell)
+    assert seen.playing_of(after_update(pointing, Refreshed(), model)).cursor == cell  # once it has begun
+    before = replace(pointing, page=replace(seen.playing_of(pointing), ready_after=None))
+    there = seen.playing_of(after_update(before, Refreshed(), model))
     assert there.piece in legal.pieces
     pointed = view.layout.fields.get(cell)
     if pointed is None or pointed not in (view.since(legal.seat) or view.placed):
