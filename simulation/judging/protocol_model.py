@@ -20,11 +20,13 @@ _PAUSES: Final = 3  # of each player, without an agreed moment
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What a client knew of its table at a moment."""
+    """What a client knew of its table at a moment.
+
+    Whose turn it was, and who was there, is not judged: both may change and change back between two states.
+    """
 
     seat: int | None  # None for a spectator
     state: m.TableState
-    turn: int | None
 
     @property
     def is_host(self) -> bool:
@@ -32,11 +34,6 @@ class _Moment:
 
 
 _Condition: TypeAlias = Callable[[_Moment, Any], bool]
-
-
-def _is_here(moment: _Moment, request: m.Remove | m.SubstituteNow | m.Vote) -> bool:
-    seats = moment.state.seats
-    return request.seat < len(seats) and bool(seats[request.seat].here)
 
 
 # When a request is refused with a code: no sooner, and always if it is subject to that.
@@ -48,8 +45,6 @@ _REFUSED_IF: Final[Mapping[str, _Condition]] = {
     "not-over": lambda moment, request: moment.state.stage != "over" or _lacks_a_result(moment, request),
     "game-over": lambda moment, _: moment.state.stage == "over",
     "paused": lambda moment, _: moment.state.paused is not None,
-    "not-your-turn": lambda moment, _: moment.turn != moment.seat,
-    "not-away": _is_here,
     "no-spectators": lambda moment, _: moment.state.no_spectators,
     "led-already": lambda moment, _: _others_lead(moment),
 }
@@ -65,13 +60,13 @@ _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
     m.Remove: _HOST,
     m.Dismiss: _HOST,
     m.HandOver: _HOST,
-    m.SubstituteNow: (*_HOST, *_DURING, "not-away"),
+    m.SubstituteNow: (*_HOST, *_DURING),
     m.EndGame: (*_HOST, *_DURING),
     m.SayReady: (*_PLAYER, *_BEFORE),
     m.ChangeSeat: (*_PLAYER, *_BEFORE),
     m.ChoosePeople: (*_PLAYER, *_BEFORE),
-    m.Lay: (*_PLAYER, *_DURING, "paused", "not-your-turn"),
-    m.PlacePiece: (*_PLAYER, *_DURING, "paused", "not-your-turn"),
+    m.Lay: (*_PLAYER, *_DURING, "paused"),
+    m.PlacePiece: (*_PLAYER, *_DURING, "paused"),
     m.Plan: (*_PLAYER, *_DURING),
     m.Vote: (*_PLAYER, *_DURING),
     m.AskPause: (*_PLAYER, *_DURING),
@@ -124,31 +119,21 @@ def check_granted(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
                 continue
             if sent[asked.seat, asked.message] > 1:
                 continue
-            moments = list(_moments(table, tap, asked, at, states))
+            moments = list(_moments(tap, asked, at, states))
             if moments and states[-1] > at:  # otherwise what it was not told of in time is not known
                 judged += 1
                 _judge(table, asked, tap.heard[at].message, moments, verdict)
     return judged
 
 
-def _moments(
-    table: str, tap: Wiretap, asked: TappedMessage, answered: int, states: Sequence[int]
-) -> Iterator[_Moment]:
+def _moments(tap: Wiretap, asked: TappedMessage, answered: int, states: Sequence[int]) -> Iterator[_Moment]:
     """Yield what the sender may have known when the server came to the request."""
     first = max(bisect_left(states, asked.at) - 1, 0)
     last = bisect_right(states, answered) + 1
-    turn = next(
-        (
-            heard.message.turn
-            for heard in reversed(tap.heard[:answered])
-            if heard.table == table and isinstance(heard.message, m.Events | m.Snapshot)
-        ),
-        None,
-    )
     for at in states[first:last]:
         state = tap.heard[at].message
         assert isinstance(state, m.TableState)
-        yield _Moment(asked.seat, state, turn)
+        yield _Moment(asked.seat, state)
 
 
 def _judge(
