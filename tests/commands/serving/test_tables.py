@@ -192,10 +192,13 @@ async def test_what_cannot_be_used_is_told_in_one_line(
 
 
 def last_but_one_changed(code: str) -> str:
-    """Return the statement that changes the text of a table's last entry but one, in either database."""
+    """Return the statement that changes the text of a table's last entry but one, in either database.
+
+    What says which request was answered does not count.
+    """
     return (
         f"UPDATE entry SET body = replace(body, '0', '1') WHERE code = '{code}' AND number ="  # noqa: S608
-        f" (SELECT max(number) - 1 FROM entry WHERE code = '{code}')"
+        f" (SELECT max(number) - 1 FROM entry WHERE code = '{code}' AND body NOT LIKE '%answered%')"
     )
 
 
