@@ -22,7 +22,7 @@ _PAUSES: Final = 3  # of each player, without an agreed moment
 class _Moment:
     """What a client knew of its table at a moment.
 
-    Whose turn it was, and who was there, is not judged: both may change and change back between two states.
+    Whose turn it was, who was there and who led is not judged: that may change twice between two states.
     """
 
     seat: int | None  # None for a spectator
@@ -46,7 +46,6 @@ _REFUSED_IF: Final[Mapping[str, _Condition]] = {
     "game-over": lambda moment, _: moment.state.stage == "over",
     "paused": lambda moment, _: moment.state.paused is not None,
     "no-spectators": lambda moment, _: moment.state.no_spectators,
-    "led-already": lambda moment, _: _others_lead(moment),
 }
 _PLAYER: Final = ("not-a-player",)
 _HOST: Final = ("not-a-player", "not-the-host")
@@ -73,7 +72,7 @@ _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
     m.Ask: (*_PLAYER, *_DURING),
     m.Rematch: (*_PLAYER, "not-over"),
     m.Study: (*_PLAYER, "not-over"),
-    m.Show: ("not-over", "led-already"),
+    m.Show: ("not-over",),
     m.GetRecord: ("not-over",),
 }
 
@@ -81,12 +80,6 @@ _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
 def _lacks_a_result(moment: _Moment, request: m.ClientMessage) -> bool:
     """Return whether a request is about the end of a game that has none, as its host has ended it."""
     return moment.state.ended and not isinstance(request, m.Rematch)
-
-
-def _others_lead(moment: _Moment) -> bool:
-    """Return whether another player leads; which spectator a client is, it is not told."""
-    shown = moment.state.shown
-    return shown is not None and shown.seat != moment.seat
 
 
 def check_granted(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
