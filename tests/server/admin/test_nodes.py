@@ -140,7 +140,7 @@ async def test_a_node_gone_has_stopped(
             channel.on_change(NodeQuestion, gone.set)
             monkeypatch.setattr(cluster_service, "SECONDS", 0.2)
             await eventually_known(tmp_path / "first", 2)
-            monkeypatch.setattr(cluster_service, "SECONDS", TIMEOUT)
+            monkeypatch.setattr(cluster_service, "SECONDS", 3.0)
             gone.clear()
             ask = {"do": "drain", "seconds": 100}
             draining = asyncio.create_task(answer(tmp_path / "first", "of-nodes", ask=ask, node="stranger"))
