@@ -202,6 +202,12 @@ def plan_of(choice: Choice) -> WorldPlan:
         stalled=rng.choice([0.0, 0.001]),
         cut=rng.choice([0.0, 0.0, 0.001, 0.005]),
     )
+    # Where everybody's seat is free again immediately, all may have left a rematch's table, which is then
+    # closed, before the last has come there: who comes opens another one. A program that has lost its seat
+    # before the game, and is gone, would be waited for.
+    grace = 60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES)
+    if grace < 60.0:
+        people["with_guests"] = 0.0
     return WorldPlan(
         choice.seed,
         Crowd(**people),
@@ -214,9 +220,7 @@ def plan_of(choice: Choice) -> WorldPlan:
         drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 and not choice.letters else 1.0,
         nodes=nodes,
         lease=_LONG_LEASE if choice.letters else LEASE_SECONDS,
-        # Where everybody's seat is free again immediately, all may have left a rematch's table, which is then
-        # closed, before the last has come there: who comes opens another one.
-        grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
+        grace=grace,
         evening=None
         if choice.letters or choice.needs or people.get("most_tables", 500) < people["games"]
         else evening_of(choice.seed),
