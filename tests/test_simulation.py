@@ -78,7 +78,7 @@ def test_games_over_days_keep_their_clocks_through_restarts() -> None:
     [
         ("told-before-stored", 1),
         ("synchronous-off", 1),
-        ("commits-not-fenced", 111),  # it needs a silence at an odd moment, which few seeds have
+        ("commits-not-fenced", 122),  # it needs a silence at an odd moment, which few seeds have
         ("let-in-after-the-lease", 1),
         ("own-tables-given-up", 1),
     ],

@@ -6,7 +6,7 @@ a rule of consent, therefore does not agree with itself here.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -232,14 +232,18 @@ def _shows_a_hand(heard: Heard) -> bool:
     return False
 
 
-def check_consent(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
-    """A move is taken back when all other people in the game have said yes to that themselves."""
-    programs = {
+def programs_among(taps: Iterable[Wiretap]) -> set[str]:
+    """Return the names of those who have joined as programs."""
+    return {
         asked.message.name
         for tap in taps
         for asked in tap.asked
         if isinstance(asked.message, m.JoinTable | m.OpenTable) and asked.message.program
     }
+
+
+def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdict: Verdict) -> None:
+    """A move is taken back when all other people in the game have said yes to that themselves."""
     yes: defaultdict[int, list[float]] = defaultdict(list)  # when, by seats
     sat_down: defaultdict[int, list[float]] = defaultdict(list)
     events: dict[int, tuple[float, dict[str, Any]]] = {}  # first heard when, by their numbers

@@ -9,7 +9,13 @@ from server.storage.entries import Entry, TookBack
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
-from simulation.judging.protocol_model import check_consent, check_granted, check_hands, check_states
+from simulation.judging.protocol_model import (
+    check_consent,
+    check_granted,
+    check_hands,
+    check_states,
+    programs_among,
+)
 from simulation.judging.wire_checks import (
     check_answers,
     check_catching_up,
@@ -57,15 +63,18 @@ class TablesJudge:
         if party.ended < len(tables):
             where = _where_it_stands(self.journal.get(party.tables[-1], []), party)
             self.outcome.verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")
+        programs = programs_among(tap for table in party.tables for tap in taps[table])  # also of a rematch
         for table in tables:
             if table in self.journal:
-                self._judge_table(table, party, self.journal[table], taps[table])
+                self._judge_table(table, party, self.journal[table], taps[table], programs)
             elif table in self.outcome.gave_way:
                 self.outcome.counts["games that gave way after their end"] += 1
             else:
                 self.outcome.verdict.lost.append(f"{table}: no game in the journal")
 
-    def _judge_table(self, table: str, party: Party, entries: list[Entry], taps: list[Wiretap]) -> None:
+    def _judge_table(
+        self, table: str, party: Party, entries: list[Entry], taps: list[Wiretap], programs: set[str]
+    ) -> None:
         try:
             judge = Judge(table, entries, shortened=table in self.long_tables)
         except Exception as error:  # noqa: BLE001 - whatever the fold of entries raises that make no sense
@@ -91,7 +100,7 @@ class TablesJudge:
         self.outcome.counts["answers compared with the model"] += check_granted(table, certain, judge.verdict)
         check_states(table, certain, judge.verdict)
         check_hands(table, certain, judge.verdict)
-        check_consent(table, taps, judge.verdict)
+        check_consent(table, taps, programs, judge.verdict)
         records = self.records_of(table)
         self.outcome.counts["records compared"] += len(records)
         texts = defaultdict(list)
