@@ -112,7 +112,7 @@ async def test_a_terminal_is_asked_for_the_password(tmp_path: Path, *, lines: bo
             terminal.press(PASSWORD, "enter")
             terminal.press(*(["tables", "enter"] if lines else []))
             terminal.shows("No tables are open")
-            terminal.press("q", *(["enter"] if lines else []))
+            terminal.press("q", *(["enter", "y", "enter"] if lines else []))
             assert terminal.ended()[0] == 0
             return terminal.raw
 

@@ -211,11 +211,11 @@ class Terminal:
 
         Fail unless the terminal's settings are as before and the program has left its own screen.
         """
-        while True:
-            try:
+        deadline = time.monotonic() + TIMEOUT
+        with contextlib.suppress(pexpect.EOF):
+            while True:
+                assert time.monotonic() < deadline, f"the program goes on:\n{self.text}"
                 self._read()
-            except pexpect.EOF:
-                break
         before: object
         after: object
         if isinstance(self._child, _Program):
