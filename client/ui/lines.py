@@ -13,6 +13,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from prompt_toolkit.utils import get_cwidth
+
 from client.language import N_, _, labelled, listed, yes_letters
 from client.tables.table import TableModel
 from client.typed_text import BadText
@@ -21,7 +23,7 @@ from client.ui.at_table import request_to_answer
 from client.ui.draw.board import notation
 from client.ui.draw.page import asked_question, countdown, on_turn, remark_rows, vote_question
 from client.ui.draw.panel import Panel
-from client.ui.frame import WIDE, in_ascii, spoken
+from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.keys import Act, Action, InsertText, Pick
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.gathering import Gathering, gathering_block, set_up
@@ -373,6 +375,16 @@ class Told(NamedTuple):
                     yield text
 
 
+def rows_of(texts: Iterable[str], width: int | None) -> Iterator[str]:
+    """Yield each text in rows of at most `width` cells, indented as its beginning is."""
+    for text in texts:
+        if width is None or get_cwidth(text) <= width:
+            yield text
+            continue
+        margin = text[: min(len(text) - len(text.lstrip(" ")), width // 2)]
+        yield from (margin + row for row in wrapped(text, width - len(margin)))
+
+
 class LineShell:
     """Shows activities without a screen: what is new is printed line by line, what is typed is read so.
 
@@ -457,7 +469,7 @@ class LineShell:
 
     def _say(self, texts: Iterable[str]) -> None:
         try:
-            self._terminal.print(map(printable, texts))
+            self._terminal.print(rows_of(map(printable, texts), self._terminal.width))
         except OSError:  # nobody reads any more
             self._stop()
 

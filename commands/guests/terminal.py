@@ -330,6 +330,10 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
     def _newline(self) -> str:
         return "\n" if self.term is None else "\r\n"
 
+    @property
+    def width(self) -> int | None:
+        return None if self.term is None else self._size.columns
+
     def print(self, texts: Iterable[str]) -> None:
         self.write("".join(f"{text}{self._newline}" for text in texts))
 

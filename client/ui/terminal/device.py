@@ -26,6 +26,10 @@ class LineTerminal(Protocol):
 
     greeted: bool
 
+    @property
+    def width(self) -> int | None:
+        """How many cells a line of the terminal has; None where lines have no end."""
+
     async def line(self) -> str | None:
         """Return the next line, None at the end of the input."""
 
@@ -42,6 +46,13 @@ class OwnLines:
         self._typed = typed
         self._call: Callable[[], object] = _nothing
         Thread(target=self._read, daemon=True).start()
+
+    @property
+    def width(self) -> int | None:
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).columns or None
+        except (OSError, ValueError):  # it is no terminal
+            return None
 
     async def line(self) -> str | None:
         loop, typed = asyncio.get_running_loop(), asyncio.Event()

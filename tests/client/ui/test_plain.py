@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from prompt_toolkit.utils import get_cwidth
 
 from client.records import Analysis, Recording
 from client.tables.table import ConnectionLost, TableModel
 from client.ui.activity import Activity, Services
 from client.ui.at_table import field_at, hand
 from client.ui.frame import plain
-from client.ui.lines import QUESTIONS, LineShell, answer, numbered
+from client.ui.lines import QUESTIONS, LineShell, answer, numbered, rows_of
 from client.ui.program import Replaying
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_table_page, with_tables
@@ -563,3 +564,16 @@ def test_any_moment_of_a_record_or_problem_is_played_on(tmp_path: Path) -> None:
     visit.type("play on", "moves", "quit", "yes")
     visit.until("You may place")
     assert visit.end() == 0
+
+
+@given(st.integers(0, 12), st.lists(st.text("ab\u4e00", min_size=1, max_size=12)), st.integers(4, 20))
+def test_no_line_breaks_inside_a_word(indented: int, words: list[str], width: int) -> None:
+    """Unless no line has room for it; what is indented stays so, and a pipe is given each text whole."""
+    text = " " * indented + " ".join(words)
+    rows = [*rows_of([text], width)]
+    margins = {len(row) - len(row.lstrip(" ")) for row in rows if row.strip()}
+    assert len(margins) <= 1
+    assert all(get_cwidth(row) <= width for row in rows)
+    if all(get_cwidth(word) <= width // 2 for word in words):
+        assert " ".join(rows).split() == words
+    assert [*rows_of([text], None)] == [text]
