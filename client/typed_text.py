@@ -1,14 +1,16 @@
 """What users type, wherever they do: names, addresses, table codes, absence policies, who starts."""
 
+import contextlib
 import getpass
 import re
 from collections.abc import Sequence
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from client.language import WrongUse, _
+from client.language import WrongUse, _, listed
 from client.network.refusals import describe_unsafe_name
+from discovery.names import usable
 from engine.components import DEALS
 from engine.pieces import Seat
 from protocol.absence import BOUNDS, LONG_CLOCK_SECONDS, RESERVE_SECONDS, WAIT, Absence, MoveClock, move_clock
@@ -96,8 +98,7 @@ def server_url(text: str) -> str:
     """Return the URL of a server given as `ws://host:port`, `host:port` or `host`; raises BadText."""
     text = text.strip()
     url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
-    form = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen")
-    hint = form.format(address=repr(text))
+    hint = _not_an_address(text)
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -110,6 +111,82 @@ def server_url(text: str) -> str:
     if port is not None:
         return url
     return f"{parts.scheme}://{parts.netloc.rstrip(':')}:{DEFAULT_PORT}{parts.path}"
+
+
+class Invitation(NamedTuple):
+    """Where a friend is: the URL of a server, with the code of a table there, if any; or else a `name`.
+
+    What is named is to be looked for on this network: a server, a table's code, or both.
+    """
+
+    url: str
+    table: str | None = None
+    name: str = ""
+
+
+_COMMAND: Final = re.compile(r"\s*(?:\$\s+)?palatinus\s+join\s+(\S.*)", re.DOTALL)
+_PAGE: Final = re.compile(r"(.*?)(?:/(?:play|watch)(?:/([A-Za-z]+))?|/tv)?/?")
+
+
+def invitation(text: str) -> Invitation:
+    """Return what anything says that a friend may have sent; raises BadText.
+
+    That is an address, with or without a table's code, the address of a page, a name, a code, or the command
+    that joins.
+    """
+    command = _COMMAND.fullmatch(text)
+    said = text if command is None else command[1]
+    words = [word for word in said.split() if not word.startswith("-")]
+    if words and re.match("https?://", words[0], re.IGNORECASE):
+        found = _of_page(words[0])
+    elif words and (not usable(words[0]) or words[0].lower() == "localhost"):
+        found = Invitation(server_url(words[0]))
+    elif usable(name := " ".join(words)):
+        return Invitation("", name=name)
+    else:
+        raise BadText(_not_an_address(text.strip()))
+    match words[1:]:
+        case []:
+            return found
+        case [code]:
+            return found._replace(table=table_code(code))
+        case _:
+            raise BadText(_not_an_address(text.strip()))
+
+
+def _of_page(address: str) -> Invitation:
+    """Return where the server is that has the page: its websockets are there, too."""
+    try:
+        parts = urlsplit(address)
+        secure, port = parts.scheme == "https", parts.port
+    except ValueError:
+        raise BadText(_not_an_address(address)) from None
+    host = parts.netloc.rstrip(":") + ("" if port is not None else ":443" if secure else ":80")
+    page = _PAGE.fullmatch(parts.path)
+    folder, code = ("", None) if page is None else page.groups()
+    table = None
+    with contextlib.suppress(BadText):  # the page of an evening is no table's
+        table = None if code is None else table_code(code)
+    return Invitation(server_url(f"{'wss' if secure else 'ws'}://{host}{folder}"), table)
+
+
+def not_found(name: str, code: str | None, names: Sequence[str]) -> BadText:
+    """Return that no server has the name, nor a table the code; `names` are those of the servers found."""
+    if code is not None:
+        text = _(
+            "no server called {name} and no table {code} in a server's list was found on this network. "
+            "A private table is in no list: write its server before the code"
+        )
+        return BadText(text.format(name=repr(name), code=code))
+    text = _("no server called {name} answers here")
+    if names:
+        text = _("no server called {name} answers here. Found: {names}")
+    return BadText(text.format(name=name, names=listed(names)))
+
+
+def _not_an_address(text: str) -> str:
+    form = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen")
+    return form.format(address=repr(text))
 
 
 def describe_found_as(name: str) -> str:

@@ -240,7 +240,7 @@ class LinePrompt(enum.Enum):
     NAME = N_("your name:")
     TITLE = N_("name of the table:")
     EVENING = N_("name of the evening:")
-    ADDRESS = N_("the host's address:")
+    ADDRESS = N_("address, name or code:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from msgspec import structs
 
 from client.finding.found import Found
 from client.finding.search import locate
-from client.language import WrongUse, _, listed
+from client.language import WrongUse, _
 from client.network.transport import ServerAccess
 from client.player import preferences
 from client.player.seats import kept_seats, seats_folder
-from client.typed_text import BadText, server_url
+from client.typed_text import BadText, invitation, not_found, server_url
 from client.typed_text import table_code as code_of
 from client.ui.game import report
 from client.ui.requests import GoTo
@@ -24,7 +24,6 @@ from commands.finished_games.records import keep_record, kept_here
 from commands.parsing import add_display_options, need_terminal
 from commands.playing.start_screen import choose_server, run_logged
 from commands.playing.visiting import options_of, play_on_after, visit_server
-from discovery.names import usable
 
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
@@ -73,8 +72,8 @@ def goal_of(server: str, table: str | None, access: ServerAccess) -> tuple[str, 
     Without a table it can also be the code of one, where a seat is kept or on this network; otherwise it is
     that of a computer. Raises BadText.
     """
-    if not usable(server) or server.lower() == "localhost":
-        return server_url(server), table
+    if (there := invitation(server)).url:
+        return there.url, table or there.table
     code = None
     with contextlib.suppress(BadText):
         code = code_of(server) if table is None else None
@@ -95,18 +94,9 @@ def goal_of(server: str, table: str | None, access: ServerAccess) -> tuple[str, 
             "Write its address, ws://HOST:PORT, as shown on the host's screen"
         )
         raise BadText(text.format(name=repr(server))) from None
-    if code is not None and not _has_address(server):
-        text = _(
-            "no server called {name} and no table {code} in a server's list was found on this network. "
-            "A private table is in no list: write its server before the code"
-        )
-        raise BadText(text.format(name=repr(server), code=code))
     if "." not in server and not _has_address(server):
         names = [each.name for each in (heard[-1].servers if heard else ()) if each.name]
-        text = _("no server called {name} answers here")
-        if names:
-            text = _("no server called {name} answers here. Found: {names}")
-        raise BadText(text.format(name=server, names=listed(names)))
+        raise not_found(server, code, names)
     return url, table
 
 

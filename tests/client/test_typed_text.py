@@ -8,7 +8,15 @@ from hypothesis import given
 
 from client.language import LANGUAGES, speak
 from client.network.refusals import describe_closing, describe_refusal
-from client.typed_text import BadText, fault_of, policy_named, seat_to_start, seats_meant
+from client.typed_text import (
+    BadText,
+    Invitation,
+    fault_of,
+    invitation,
+    policy_named,
+    seat_to_start,
+    seats_meant,
+)
 from engine.components import DEALS
 from engine.errors import Fault, IllegalCommand
 from protocol.absence import Absence, LongClock, Wait, move_clock
@@ -41,6 +49,41 @@ def test_policies_have_names(text: str, policy: str) -> None:
 )
 def test_a_number_is_a_seat_and_all_else_a_name(text: str, seats: list[int]) -> None:
     assert seats_meant(text, ["3", None, "6", "Bob", "12"]) == seats
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("palatinus join ws://192.0.2.7:7733 KXQT", Invitation("ws://192.0.2.7:7733", "KXQT")),
+        (
+            "$ palatinus join wss://rome.example/hills kxqt --watch",
+            Invitation("wss://rome.example:7733/hills", "KXQT"),
+        ),
+        ("http://192.0.2.7:7733/", Invitation("ws://192.0.2.7:7733")),
+        ("http://rome.example/play/KXQT#secret", Invitation("ws://rome.example:80", "KXQT")),
+        (
+            "https://rome.example/hills/watch/ABCDEFGH?lang=it",
+            Invitation("wss://rome.example:443/hills", "ABCDEFGH"),
+        ),
+        ("https://rome.example/play/EVENING", Invitation("wss://rome.example:443")),
+        ("HTTP://[::1]:7733/tv", Invitation("ws://[::1]:7733")),
+        (" rome.example:99 KXQT ", Invitation("ws://rome.example:99", "KXQT")),
+        ("localhost", Invitation("ws://localhost:7733")),
+        ("palatinus join attic", Invitation("", name="attic")),
+        ("palatinus", Invitation("", name="palatinus")),
+        ("Anna's laptop KXQT", Invitation("", name="Anna's laptop KXQT")),
+    ],
+)
+def test_whatever_a_friend_sends_is_understood(sent: str, meant: Invitation) -> None:
+    assert invitation(sent) == meant
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "--watch", "http://h:99999/", "ftp://h/", "ws://h:1 KXQT 3", "ws://h:1 K"]
+)
+def test_what_no_friend_sends(sent: str) -> None:
+    with pytest.raises(BadText):
+        invitation(sent)
 
 
 @given(policies)

@@ -26,6 +26,7 @@ from client.ui.frame import (
 from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import at_table_page
+from client.ui.screens.search import where_to
 from client.ui.state import Pane, TypedLine, Ui, closed_for_good, those
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
@@ -96,8 +97,8 @@ def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
     typed = (
         prompt + line(before, "class:typing") + line(at or " ", "class:cursor") + line(after, "class:typing")
     )
-    ways = ways_on(ui, entry, model) if entry.command else ()
-    return fitted(typed + line("   " + "  ".join(ways), "class:faint"), width)
+    beside = "  ".join(ways_on(ui, entry, model)) if entry.command else where_to(ui, entry)
+    return fitted(typed + line(f"   {beside}", "class:faint"), width)
 
 
 _LEAST_TYPED: Final = 10  # cells of a line being typed that its question leaves, and one between them

@@ -1,13 +1,27 @@
 """The servers found on the network, with their open tables, and a last line to type an address."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self, TypeAlias
 
-from client.finding.found import NOTHING, Asking, Found, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
-from client.language import N_, _, counted, describe_reason, parted
+from client.finding.found import (
+    NOTHING,
+    Asking,
+    Found,
+    FoundServer,
+    Gone,
+    Listed,
+    Locked,
+    SeatAnswer,
+    Silent,
+    server_listing,
+    server_named,
+)
+from client.language import N_, _, counted, describe_reason, labelled, parted
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
+from client.typed_text import BadText, invitation, not_found, table_code
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, indented, padded
@@ -72,6 +86,42 @@ class Search(ListScreen):
 
     own_keys = _KEYS
 
+    def meant(self, text: str) -> requests.GoTo:
+        """Return where a text leads that a friend may have sent; raises BadText.
+
+        A name is a server's that was found, or a table's code where a seat is kept or that a server lists.
+        """
+        there = invitation(text)
+        if there.url:
+            return requests.GoTo(there.url, there.table)
+        if (server := server_named(self.found, there.name)) is not None:
+            return requests.GoTo(server.url)
+        name, _space, last = there.name.rpartition(" ")
+        code = None
+        with contextlib.suppress(BadText):
+            code = table_code(last)
+        if name and code is not None and (server := server_named(self.found, name)) is not None:
+            return requests.GoTo(server.url, code)
+        if code is not None and not name:
+            for seat in self.seats:
+                if seat.table == code:
+                    return requests.GoTo(seat.server, code)
+            if (server := server_listing(self.found, code)) is not None:
+                return requests.GoTo(server.url, code)
+        names = [each.name for each in self.found.servers if each.name]
+        why = not_found(there.name, None if name else code, names)
+        if name:
+            raise why
+        hint = _("If it is a computer's name, write ws://{name}").format(name=last)
+        raise BadText(f"{why}. {hint}")
+
+    def go(self, ui: Ui, request: requests.GoTo) -> Outcome:
+        """Go there, unless that would take over a seat that somebody has left: then ask first."""
+        summary = None if request.table is None else self.summary_at((request.url, request.table))
+        if summary is not None and summary.vacant:
+            return replace(ui, overlay=TakingOver(summary, request)), None
+        return ui, request
+
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines = self.lines
         at = lines.index(self.chosen)
@@ -84,10 +134,7 @@ class Search(ListScreen):
                 return replace(ui, entry=TypedLine(LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is not None:
                 url, table = self.chosen
-                request, summary = requests.GoTo(url, table or None), self.summary_at(self.chosen)
-                if summary is not None and summary.vacant:
-                    return replace(ui, overlay=TakingOver(summary, request)), None
-                return ui, request
+                return self.go(ui, requests.GoTo(url, table or None))
             case Act.WATCH if self.chosen is not None and self.chosen[1]:
                 return ui, requests.GoTo(*self.chosen, watch=True)
             case Act.WATCH:
@@ -126,6 +173,23 @@ class Search(ListScreen):
             rows.append(EMPTY)
         rows.append(_row(address, pane.glyphs, width, chosen=self.chosen is None))
         return [*rows, EMPTY, *indented(_words(self), width, "class:faint")]
+
+
+def where_to(ui: Ui, entry: TypedLine) -> str:
+    """Return where what is being typed would lead, empty as long as that is nowhere, or the same in words."""
+    search = ui.page
+    if entry.prompt is not LinePrompt.ADDRESS or not isinstance(search, Search):
+        return ""
+    try:
+        goal = search.meant(entry.text)
+    except BadText:
+        return ""
+    server = next((each for each in search.found.servers if each.url == goal.url), None)
+    where = goal.url if server is None or not server.name else server.name
+    if goal.table is None:
+        return "" if where == entry.text.strip() else where
+    summary = search.summary_at((goal.url, goal.table))
+    return labelled(where, goal.table if summary is None else table_in_words(summary))
 
 
 def with_found(ui: Ui, now: Found) -> Ui:
@@ -188,7 +252,7 @@ def _rows(search: Search) -> list[_Row]:
         if more := server.listed.more:
             form = counted("and {n} more table", "and {n} more tables", more)
             rows.append(_Row(None, f"  {form.format(n=more)}", ""))
-    return [*rows, _Row(numbers[None], _("Type an address"), _("Type an address"))]
+    return [*rows, _Row(numbers[None], *[_("Type an address, a name or a code")] * 2)]
 
 
 def _row(row: _Row, glyphs: GlyphSet, width: int, *, chosen: bool) -> Line:

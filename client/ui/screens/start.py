@@ -7,14 +7,14 @@ from typing import Final, Self, TypeVar
 
 from msgspec import Struct, structs
 
-from client.finding.found import SeatAnswer, is_turn, server_named
+from client.finding.found import SeatAnswer, is_turn
 from client.language import N_, _, counted, labelled, parted
 from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
 from client.player.seats import KeptSeat
 from client.player.terminal import DesktopNotices
 from client.tables.table import TableModel
-from client.typed_text import BadText, fault_of, server_url
+from client.typed_text import BadText, fault_of
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings, short_list
 from client.ui.frame import EMPTY, Line, clickable, dotted, line, padded, paragraphs
@@ -255,10 +255,7 @@ def _after(one: T, every: Sequence[T]) -> T:
 
 
 def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
-    """Accept typed input: a name, a table's or an evening's, or the address of a server to join.
-
-    A server found on the network can also be given by its name.
-    """
+    """Accept typed input: a name, a table's or an evening's, or what a friend has sent to join."""
     if asked is LinePrompt.TITLE:
         if len(text) <= TITLE_LENGTH:
             return ui, ChangeSetting(NEW, Title(text))
@@ -274,12 +271,12 @@ def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
         if isinstance(ui.page, Start):
             return replace(ui, name=text), None
         return replace(ui, name=text, retry=None), requests.Rename(text, ui.retry)
-    if isinstance(ui.page, Search) and (server := server_named(ui.page.found, text)) is not None:
-        return ui, requests.GoTo(server.url)
+    assert isinstance(ui.page, Search)  # noqa: S101 - nothing else asks for an address
     try:
-        return ui, requests.GoTo(server_url(text))
+        return ui.page.go(ui, ui.page.meant(text))
     except BadText as error:
-        return ui.with_notice(f"{error}.", refusal=True), None
+        said = str(error)
+        return ui.with_notice(f"{said[:1].upper()}{said[1:]}.", refusal=True), None
 
 
 _WELCOME: Final = N_("Welcome, {name}.")

@@ -19,7 +19,7 @@ from client.ui import requests
 from client.ui.frame import width_of
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
-from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.lobby import LobbyPage, TakingOver
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search, seat_stands, with_found
 from client.ui.state import Capabilities, Ui
@@ -165,6 +165,57 @@ def test_an_address_or_a_name_is_typed() -> None:
     asking = after(SEEN, NOWHERE, "a")
     assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
     assert request_after(asking, NOWHERE, *"Cellar", "enter") == requests.GoTo(CELLAR)
+
+
+@pytest.mark.parametrize(
+    ("typed", "goal", "told"),
+    [
+        (
+            "http://192.0.2.7:7733/play/WKGQ#x",
+            requests.GoTo(ATTIC, "WKGQ"),
+            "attic: WKGQ: Cosima is the host",
+        ),
+        ("attic wkgq", requests.GoTo(ATTIC, "WKGQ"), "attic: WKGQ: Cosima is the host"),
+        ("abcd", requests.GoTo("ws://192.0.2.99:7733", "ABCD"), "ws://192.0.2.99:7733: ABCD"),
+        ("WKGQ", requests.GoTo(ATTIC, "WKGQ"), "attic: WKGQ: Cosima is the host"),
+        ("Anna's laptop", requests.GoTo("ws://192.0.2.10:7733"), ""),
+        ("192.0.2.1", requests.GoTo("ws://192.0.2.1:7733"), "ws://192.0.2.1:7733"),
+    ],
+)
+def test_what_a_friend_sent_leads_there_and_says_so_at_once(
+    typed: str, goal: requests.GoTo, told: str
+) -> None:
+    """A code leads to a seat that is kept, or to the server that lists the table."""
+    listing = replace_fields(TABLES, codes=frozenset({"KXQT", "WKGQ"}))
+    attic = found.Found((found.FoundServer("attic", ATTIC, listing), *FOUND.servers[1:]))
+    page = Search(seats=(KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"),))
+    asking = after(with_found(Ui("Ann", page=page), attic), NOWHERE, "a")
+    assert told in screen_of(after(asking, NOWHERE, *typed), NOWHERE, 120, 40)
+    assert request_after(asking, NOWHERE, *typed, "enter") == goal
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("barn", "No server called 'barn' and no table BARN .* write ws://barn"),
+        ("stable", r"Found: attic, cellar, Anna's laptop .*write ws://stable"),
+        ("stable KXQT", "No server called stable KXQT answers here"),
+    ],
+)
+def test_what_nobody_has_is_said_on_the_page(typed: str, said: str) -> None:
+    asking = after(SEEN, NOWHERE, "a")
+    assert request_after(asking, NOWHERE, *typed, "enter") is None
+    refused = after(asking, NOWHERE, *typed, "enter")
+    assert re.search(said, " ".join(screen_of(refused, NOWHERE, 120, 40).split()))
+
+
+def test_a_code_takes_nobodys_seat_over_without_a_question() -> None:
+    left = TableSummary("WKGQ", "Cosima", 4, 3, "playing", vacant=1)
+    listing = found.Listed((left,), codes=frozenset({"WKGQ"}))
+    seen = with_found(LOOKING, found.Found((found.FoundServer("attic", ATTIC, listing),)))
+    asked = after(seen, NOWHERE, "a", *"WKGQ", "enter")
+    assert isinstance(asked.overlay, TakingOver)
+    assert request_after(asked, NOWHERE, "y") == requests.GoTo(ATTIC, "WKGQ")
 
 
 def test_what_is_chosen_and_goes_leads_to_its_server_and_then_nowhere() -> None:

@@ -131,7 +131,7 @@ def test_an_address_is_typed_and_completed() -> None:
     assert seen.request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo(
         "ws://example.org:7733"
     )
-    assert "ws://HOST:PORT" in seen.notice_of(seen.after(asking, NOWHERE, *"ht tp", "enter"))
+    assert "ws://HOST:PORT" in seen.notice_of(seen.after(asking, NOWHERE, *"ht://tp", "enter"))
     assert seen.after(asking, NOWHERE, "escape") == looking
 
 
@@ -237,7 +237,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.shows("► Join a game")
         terminal.click(4, line)
         terminal.shows("► Type an address", "cannot look for servers .PALATINUS_MULTICAST=none.")
-        terminal.press("enter", shows="the host's address:")
+        terminal.press("enter", shows="address, name or code:")
         terminal.press("\x1b[200~127.0.0.1:9\x1b[201~", "enter")  # pasted
         terminal.shows("Nothing answers at ws://127.0.0.1:9")
         left = terminal.quit()
