@@ -326,8 +326,16 @@ def describe_asked(
     view: View | None = None,
     moment: Callable[[float], str] = local_day_and_time,
 ) -> str:
-    """Return what a player asks the others for, and which pieces would go back if `view` is known."""
-    name = names[asked.seats[0]]
+    """Return what a player asks for, which pieces would go back if `view` is known, and who agrees."""
+    asker, *others = asked.seats
+    told = _describe_wish(asked, names[asker], view, moment)
+    if not others:
+        return told
+    agreed = _("Agreed so far: {names}.").format(names=listed(names[seat] for seat in others))
+    return f"{told} {agreed}"
+
+
+def _describe_wish(asked: Asked, name: str, view: View | None, moment: Callable[[float], str]) -> str:
     match asked.what:
         case "pause" if asked.until is not None:
             form = _("{name} asks for a pause until {moment}: everybody must agree.")

@@ -334,6 +334,10 @@ def test_a_move_is_taken_back_among_people() -> None:
         assert {seen.request_after(ui, model, *keys) for keys in ways} == {wanted}
     assert {yes, no} <= set(effects(MenuPage.MAIN, model))
     assert any(each.what == "take-back 0" for each in occasions(model))
+    assert "Agreed" not in asked_question(ui, model)
+    seen.change(model, asked=messages.Asked("take-back", [0, 1]))
+    assert "Agreed so far: Bob." in asked_question(ui, model)
+    seen.change(model, asked=messages.Asked("take-back", [0]))
     for answer, told in (
         (messages.Asked("take-back", [0], refused=1), "Bob says no."),
         (messages.Asked("take-back", [0], refused=0), "Ann no longer asks."),
