@@ -231,6 +231,9 @@ def describe_changes(state: TableState, before: TableState | None, view: View | 
     told: list[str] = []
     for seat, seat_now in zip(before.seats, state.seats, strict=True):
         told += filter(None, (_came_or_went(seat, seat_now), *_held_or_voted(seat, seat_now, names)))
+    were_here = {each.name for each in before.watching}
+    watch = (each.name for each in state.watching if each.name is not None and each.name not in were_here)
+    told += (PresenceLine(_("{name} watches.").format(name=name), name) for name in watch)
     return [*told, *_set_by_host(state, before, names, view)]
 
 

@@ -53,7 +53,15 @@ from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.limits import NAME_LENGTH
-from protocol.messages import Announced, Refused, SeatSummary, Stopping, TableState, TableSummary
+from protocol.messages import (
+    Announced,
+    Refused,
+    SeatSummary,
+    SpectatorSummary,
+    Stopping,
+    TableState,
+    TableSummary,
+)
 from tests.client.ui import seen
 from tests.games import all_eyes, games, played
 
@@ -109,6 +117,17 @@ def test_joining_leaving_and_returning_are_logged() -> None:
         (removed, joined, ("Bob was removed from the table.",)),
     ):
         assert after_update(ui, TableChanged(state, last), model).log == words
+
+
+def test_who_comes_to_watch_is_logged_by_name() -> None:
+    """Once, however often they come: their connection may be a bad one."""
+    nobody = TableState("KXQT", "playing", [SeatSummary("Ann", True)], 0)
+    watched = structs.replace(nobody, watching=[SpectatorSummary(3, "Zoe"), SpectatorSummary(4)])
+    again = structs.replace(nobody, watching=[SpectatorSummary(5, "Zoe")])
+    ui = Ui("Ann")
+    for before, state in pairwise((nobody, watched, nobody, again)):
+        ui = after_update(ui, TableChanged(state, before), TableModel("KXQT"))
+        assert ui.log == ("Zoe watches.",)
 
 
 def test_an_unstable_connection_does_not_fill_the_log() -> None:
