@@ -13,7 +13,6 @@ from engine.pieces import Piece, Seat
 from protocol.codes import Code
 from protocol.events import command_of, event_map, move_message
 from protocol.messages import NEW, Lay, PlacePiece, Plan, Substitute, Vote
-from server.errors import JournalError
 from server.monitoring.logs import about
 from server.monitoring.tracing import move_span, span
 from server.net.session import Session
@@ -86,12 +85,7 @@ async def _play_substitute(context: TableContext, game: Game, move: SubstituteMo
     else:
         by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
         entry = StoodIn(command.seat, move.by, maps, thought)
-    try:
-        await accept(context, entry, happened, by=by)
-    except JournalError as error:
-        context.lobby.counts.journal_failed(error)
-        context.policy.turn_began()
-        return
+    await accept(context, entry, happened, by=by)  # if it cannot be stored, it falls due again
     if move.by != "plan":  # a plan is not even logged
         log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
 

@@ -28,6 +28,7 @@ from protocol.messages import (
     Leave,
     Ping,
     Pong,
+    Refused,
     Remove,
     Say,
     SeatSummary,
@@ -143,7 +144,8 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
 
 
 async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
-    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+    time = ManualClock()
+    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
         append = journal.append
 
@@ -160,8 +162,34 @@ async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path)
             await peers[1].send(Ping(7))
             while not isinstance(message := await peers[1].receive(), Pong):
                 assert isinstance(message, TableState)
+            await peers[1].done(Sync)  # what is due by now has had its turn
+        time.advance(RETRY_SECONDS)
         assert (await peers[1].until(Events)).by == "bot"
         check_views(table_of(server, peers), peers[1:])
+
+
+async def test_time_that_is_up_stays_so_until_the_stand_ins_move_can_be_stored(tmp_path: Path) -> None:
+    time = ManualClock()
+    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
+        journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
+        append = journal.append
+
+        async def failing(code: str, first: int, entries: Sequence[Entry], *ended: int | None) -> None:
+            if isinstance(entries[0], StoodIn):
+                tried.set()
+                raise JournalError("the disk is full")
+            await append(code, first, entries, *ended)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "append", failing)
+            time.advance(5)
+            await tried.wait()
+            move = peers[0].random_move(random.Random(1))
+            await peers[0].send(move)
+            assert (await peers[0].until(Refused)).code == Code.TIME_UP
+        time.advance(RETRY_SECONDS)
+        moved = await peers[1].until(Events)
+        assert (moved.by, moved.clock) == ("clock", 5000)
 
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
