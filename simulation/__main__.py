@@ -110,7 +110,7 @@ def _report(choice: Choice, outcome: Outcome) -> None:
         print(f"  the simulation itself failed: {outcome.failure}")
     for kind, cases in outcome.verdict.kinds().items():
         for case in cases[:_SHOWN]:
-            print(f"  {kind}: {case[:_WORDS]}")
+            print(f"  {kind}: {case.table or ''} {case.text[:_WORDS]}")
     for party, lines in outcome.last.items():
         print(f"  the last of {party}:")
         for line in lines:

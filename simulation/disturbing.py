@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from simulation.judging.ownership import SAID_BY_NODES
 from simulation.machine.network import Network
 from simulation.plan import FaultKind, Moment, PlannedFault, WorldPlan
 from simulation.server import Server
-from simulation.verdict import Outcome
+from simulation.verdict import Finding, Outcome
 from simulation.wiretap import Wiretap
 
 _LOOK: Final = 0.02
@@ -169,7 +170,7 @@ class Disturbing:
         match kind:
             case FaultKind.STOP:
                 if (wrong := await server.stop()) is not None:
-                    self._verdict.unfinished.append(wrong)
+                    self._verdict.unfinished.append(Finding(wrong, at=time.time()))
                 if server.runs:
                     server.kill()
                 await server.start()

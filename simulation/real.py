@@ -34,7 +34,7 @@ from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
 from simulation.people.plan import Crowd
 from simulation.people.visitors import Route
-from simulation.verdict import Outcome, Verdict, journal_in, long_tables_in, stored_in
+from simulation.verdict import Finding, Outcome, Verdict, journal_in, long_tables_in, stored_in
 from simulation.wiretap import Wiretap
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
 from tests.server.process import ServerProcess
@@ -101,7 +101,7 @@ class Proxy:
     async def _link(
         self, server: ServerProcess, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        tap = Wiretap(server.starts, server.name)
+        tap = Wiretap(server.starts, server.name, len(self.taps))
         try:
             from_server, to_server = await asyncio.open_connection("127.0.0.1", server.port)
         except OSError:  # the server is dead just now
@@ -284,7 +284,7 @@ class Round:
         try:
             journal, ownership = await self._journal()
         except JournalError as error:
-            verdict.lost.append(str(error))
+            verdict.lost.append(Finding(str(error)))
             return
         judge = TablesJudge(self._plan, journal, ownership, self._long_tables, self.records_of, self.outcome)
         judge.judge_all(parties.parties, self._proxy.taps)
@@ -293,9 +293,9 @@ class Round:
             for line in server.logged():
                 expected = SAID_BY_NODES.search(line) or "cannot use the database" in line
                 if self._cluster is None or not expected:
-                    verdict.different.append(f"{server.name} logged: {line}")
+                    verdict.different.append(Finding(f"{server.name} logged: {line}"))
                 if NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
-                    verdict.leaked.append(f"{server.name} logged: {line}")
+                    verdict.leaked.append(Finding(f"{server.name} logged: {line}"))
 
 
 async def run(count: int, faults: int, seed: str) -> tuple[Counter[str], Verdict]:
@@ -333,7 +333,7 @@ def main() -> int:
         print(f"{name:50}{number:>8,}")
     for kind, cases in verdict.kinds().items():
         for case in cases:
-            print(f"{kind}: {case}")
+            print(f"{kind}: {case.table or ''} {case.text}")
     return int(bool(verdict))
 
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from server.app import Running, serve_until
 from server.config import Config
@@ -16,7 +16,7 @@ from server.monitoring.failures import _keep_running
 from server.monitoring.logs import HumanFormatter
 from server.storage.sqlite import checkpoints
 from simulation.machine.disk import Disk, Disks
-from simulation.machine.loop import Clock, Process
+from simulation.machine.loop import EPOCH, Clock, Process
 from simulation.machine.network import Network
 from simulation.verdict import long_tables_in
 
@@ -29,6 +29,13 @@ _NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|sta
 
 # A simulation's few games would never see a checkpoint, nor a log that is cut off.
 vars(checkpoints).update(_ENTRIES_BETWEEN=60, _ENTRY_BYTES=2048, _MOST_BYTES=256 * 1024)
+
+
+class LogLine(NamedTuple):
+    """A line that a server has logged, `at` a time of the system's clock, as in the taps."""
+
+    at: float
+    text: str
 
 
 class NotStarted(Exception):
@@ -58,7 +65,7 @@ class Server:
         self.host = config.host
         self.records = config.records or self.folder
         self.life = 0
-        self.log: list[str] = []
+        self.log: list[LogLine] = []
         self.left: list[str] = []
         self.long_tables: set[str] = set()  # which had so many entries that the journal may have dropped some
         self.undone = 0  # writes, by power cuts
@@ -232,7 +239,7 @@ class Log(logging.Handler):
         for server in self._servers():
             if server.process is process:
                 line = self.format(record).replace(str(server.folder), "DATA")
-                server.log.append(line)
+                server.log.append(LogLine(EPOCH + self._clock.now, line))
                 self._heard(server, line)
                 self._clock.trace.add(server.name, "logs", line, detail_only=record.levelno < logging.WARNING)
 

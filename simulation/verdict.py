@@ -16,29 +16,39 @@ from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 _LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong: what, and as far as that is known, at which table, when, and on which connection.
+
+    `at` is a time of the system's clock, as in the taps; `since` is when what it was compared with was sent.
+    """
+
+    text: str
+    table: str | None = None
+    at: float | None = None
+    connection: int | None = None
+    since: float | None = None
+
+
 @dataclass(slots=True)
 class Verdict:
-    """What was found wrong, by kind, each with a description of where, which begins with the table."""
+    """What was found wrong, by kind."""
 
-    lost: list[str] = field(default_factory=list)
-    doubled: list[str] = field(default_factory=list)
-    invented: list[str] = field(default_factory=list)
-    different: list[str] = field(default_factory=list)
-    leaked: list[str] = field(default_factory=list)
-    needless: list[str] = field(default_factory=list)
-    stolen: list[str] = field(default_factory=list)
-    unfinished: list[str] = field(default_factory=list)
+    lost: list[Finding] = field(default_factory=list)
+    doubled: list[Finding] = field(default_factory=list)
+    invented: list[Finding] = field(default_factory=list)
+    different: list[Finding] = field(default_factory=list)
+    leaked: list[Finding] = field(default_factory=list)
+    needless: list[Finding] = field(default_factory=list)
+    stolen: list[Finding] = field(default_factory=list)
+    unfinished: list[Finding] = field(default_factory=list)
 
     def add(self, other: "Verdict") -> None:
         for kind in self.__slots__:
             getattr(self, kind).extend(getattr(other, kind))
 
-    def kinds(self) -> dict[str, list[str]]:
+    def kinds(self) -> dict[str, list[Finding]]:
         return {kind: getattr(self, kind) for kind in self.__slots__}
-
-    def concerns(self, table: str) -> bool:
-        """Return whether anything is wrong at a table."""
-        return any(case.startswith(table) for cases in self.kinds().values() for case in cases)
 
     def __bool__(self) -> bool:
         """Return whether anything is wrong."""

@@ -15,10 +15,12 @@ from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
 from simulation.database.server import LEASE_SECONDS
+from simulation.machine.loop import EPOCH
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games
 from simulation.plan import FaultKind, Moment, PlannedFault
 from simulation.server import Server
+from simulation.verdict import Finding
 from simulation.world import World
 
 _DAY: Final = 86_400.0
@@ -115,7 +117,9 @@ class Week(World):
             if first.sender in killed or (lost and first.sender is not again.sender):
                 self.outcome.counts["notices sent again after a kill"] += 1
             else:
-                self.outcome.verdict.doubled.append(f"{again.notice.table}: {again.notice} came twice")
+                at, since = EPOCH + again.at, EPOCH + first.at
+                found = Finding(f"{again.notice} came twice", again.notice.table, at, since=since)
+                self.outcome.verdict.doubled.append(found)
 
     def _judge_notices(
         self, table: str, people: list[Correspondent], moved: dict[int, float], entries: list[Entry]
@@ -155,7 +159,8 @@ class Week(World):
             ):
                 counts["turns with a notice"] += 1
                 if notice_key(table, held.token_hash, "turn", seq) not in came:
-                    verdict.lost.append(f"{table}: {held.name} was not called after event {seq}")
+                    text = f"{held.name} was not called after event {seq}"
+                    verdict.lost.append(Finding(text, table, EPOCH + ended, since=EPOCH + began))
         for each in state.players:
             if each is None:
                 continue
@@ -164,14 +169,19 @@ class Week(World):
             if state.stage != "over":
                 continue
             if each.notices is not None:
-                verdict.leaked.append(f"{table}: the address of {each.name} is kept after the end")
+                text = f"the address of {each.name} is kept after the end"
+                verdict.leaked.append(Finding(text, table))
             away = called.get(each.name)
             end = max(moved.values(), default=0.0)
             if away is not None and away.visits[-1] > end + _A_WHILE:
                 counts["ends with a notice"] += 1
                 if key not in came:
-                    verdict.lost.append(f"{table}: {each.name} was not called at the end")
-        verdict.invented += [f"{table}: {came[key].notice}" for key in came.keys() - due.keys()]
+                    verdict.lost.append(Finding(f"{each.name} was not called at the end", table, EPOCH + end))
+        verdict.invented += [
+            Finding(f"nothing has caused {letter.notice}", table, EPOCH + letter.at)
+            for key, letter in came.items()
+            if key not in due
+        ]
 
     def _judge_clocks(self, table: str, moves: dict[int, float], entries: list[Entry]) -> None:
         """The stand-in moves when time is up: never sooner, and later only by what restarts cost."""
@@ -199,9 +209,9 @@ class Week(World):
                     lost = sum(ends[seq] - _A_RESTART <= down <= moved for down in self._down)
                     counts["turns timed"] += 1
                     if not least - 1 <= took <= allowed + _SPARE + lost * (_A_RESTART + _SPARE):
-                        verdict.different.append(
-                            f"{table}: time was up after {took / _HOUR:.2f} h, not {allowed / _HOUR:.2f} h"
-                        )
+                        text = f"time was up after {took / _HOUR:.2f} h, not {allowed / _HOUR:.2f} h"
+                        found = Finding(text, table, EPOCH + moved, since=EPOCH + ends[seq])
+                        verdict.different.append(found)
             else:
                 moved = moves.get(seq) if isinstance(entry, Played) else None
             state.fold(entry)

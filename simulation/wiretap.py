@@ -23,6 +23,7 @@ from protocol.messages import (
     ServerMessage,
     Watching,
 )
+from simulation.verdict import Finding
 
 _MOST: Final = 2**20  # bytes of a line before the first frame
 
@@ -58,12 +59,14 @@ class TappedMessage:
 class Wiretap:
     """Records the traffic: `heard` is what the server sent, `asked` what was passed on to the server.
 
-    `life` counts how often the `server` had been started when the connection was opened; `ended` has the
-    tables whose games it was told to have ended. `marks` tell how many bytes the server had sent when it was
-    about to go on after it was stopped, and when that was. `damaged` are what it sent that is no message.
+    `number` is the connection's, and `life` counts how often the `server` had been started when it was
+    opened; `ended` has the tables whose games it was told to have ended. `marks` tell how many bytes the
+    server had sent when it was about to go on after it was stopped, and when that was. `damaged` is what it
+    sent that is no message.
     """
 
-    def __init__(self, life: int, server: str = "") -> None:
+    def __init__(self, life: int, server: str = "", number: int = 0) -> None:
+        self.number = number
         self.life = life
         self.server = server
         self.marks: list[tuple[int, float]] = []
@@ -72,7 +75,7 @@ class Wiretap:
         self.heard: list[Heard] = []
         self.asked: list[TappedMessage] = []
         self.ended: set[str] = set()
-        self.damaged: list[str] = []
+        self.damaged: list[Finding] = []
         self._table: str | None = None
         self._seat: Seat | None = None
         self._leaving: set[int] = set()  # ids of requests to leave
@@ -92,6 +95,10 @@ class Wiretap:
         """Return in which life of the table the connection was there: what is not stored ends with it."""
         return self.lives.get(table, self.life)
 
+    def finding(self, text: str, message: Heard | TappedMessage, since: float | None = None) -> Finding:
+        """Return that something is wrong with a message of this connection."""
+        return Finding(text, message.table, message.time, self.number, since)
+
     @property
     def tables(self) -> set[str]:
         """Return the tables that the client was at."""
@@ -104,7 +111,8 @@ class Wiretap:
         try:
             message = decode_server(frame)
         except BadMessage as error:
-            self.damaged.append(f"{error}: {frame.hex()}")
+            text = f"the server sent what is no message: {error}: {frame.hex()}"
+            self.damaged.append(Finding(text, self._table, time.time(), self.number))
             return
         match message:
             case Seated():

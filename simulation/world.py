@@ -39,7 +39,7 @@ from simulation.people.strangers import Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import WorldPlan
 from simulation.server import Log, NotStarted, Server, begin, records_in
-from simulation.verdict import Outcome, journal_in, stored_in
+from simulation.verdict import Finding, Outcome, journal_in, stored_in
 from simulation.wiretap import Wiretap
 
 PORT: Final = 4000
@@ -142,12 +142,12 @@ class World:
         try:
             self._clock.run(self._people, begin(self._people, self._live()))
         except* Stuck as group:
-            verdict.unfinished += map(str, _leaves(group))
+            verdict.unfinished += [self._finding(str(each)) for each in _leaves(group)]
         except* NotStarted as group:
-            verdict.lost += map(str, _leaves(group))
+            verdict.lost += [self._finding(str(each)) for each in _leaves(group)]
         self.outcome.seconds = self._clock.now
         self.outcome.digest = self._trace.digest
-        if self.outcome.verdict:
+        if verdict:
             self.outcome.last = self._last_of_each()
         return self.outcome
 
@@ -170,7 +170,7 @@ class World:
         if host in {self._browser.host, _EVENING}:
             return
         (server,) = (each for each in self.servers if each.host == connection.server_address[0])
-        tap = self._taps_of[connection.number] = Wiretap(server.life, server.name)
+        tap = self._taps_of[connection.number] = Wiretap(server.life, server.name, connection.number)
         (self.taps if host != _STRANGER else self._strangers_taps).append(tap)
         self.outcome.counts["connections"] += 1
 
@@ -192,6 +192,10 @@ class World:
             feed(data)
         finally:
             self._clock.running = running
+
+    def _finding(self, text: str, table: str | None = None) -> Finding:
+        """Return what is wrong just now."""
+        return Finding(text, table, EPOCH + self._clock.now)
 
     # -- several nodes ----------------------------------------------------------------------------------
 
@@ -224,11 +228,12 @@ class World:
         """See to it that nodes give up their tables only if they have to."""
         if (lost := _LEASE_LOST.search(line)) is None or self.database is None:
             return
-        warnings = (each for each in reversed(server.log[:-1]) if " INFO " not in each)
+        warnings = (each.text for each in reversed(server.log[:-1]) if " INFO " not in each.text)
         if _IN_DOUBT.search(next(warnings, "")):
             return
         if self.database.has_no_fault(int(lost[1])):
-            self.outcome.verdict.needless.append(f"{server.name} gave up its tables while it had a lease")
+            text = f"{server.name} gave up its tables while it had a lease"
+            self.outcome.verdict.needless.append(self._finding(text))
 
     def _mark(self, server: Server) -> None:
         """Have the taps take note of how far a server that wakes just now had sent."""
@@ -321,10 +326,10 @@ class World:
 
     async def _browse(self) -> None:
         rng = random.Random(f"{self._plan.seed} browser")
-        async for seen in browse(
+        async for table, seen in browse(
             f"{self.servers[0].host}:{PORT}", self._secret_wolves, rng, self.outcome.counts
         ):
-            self.outcome.verdict.leaked.append(seen)
+            self.outcome.verdict.leaked.append(self._finding(seen, table))
 
     def _secret_wolves(self) -> dict[str, bool]:
         """Return the tables in the server's memory, and whether wolves there are secrets."""
@@ -354,12 +359,12 @@ class World:
             await self._games.wait_for_records(self.records_of, _SECONDS_FOR_RECORDS)
         for server in self.servers:
             if server.running is not None and EVENING in server.running.lobby.tables:
-                verdict.different.append(f"the evening is a table of {server.name}")
-            verdict.unfinished += await server.left_by_guests()
+                verdict.different.append(self._finding(f"the evening is a table of {server.name}"))
+            verdict.unfinished += map(self._finding, await server.left_by_guests())
         for server in self.servers:
             if (wrong := await server.stop()) is not None:
-                verdict.unfinished.append(wrong)
-            verdict.unfinished += server.left
+                verdict.unfinished.append(self._finding(wrong))
+            verdict.unfinished += map(self._finding, server.left)
 
     async def _journal(self) -> dict[str, list[Entry]]:
         """Return the entries of every table; raises JournalError."""
@@ -377,13 +382,13 @@ class World:
         try:
             journal = await self._journal()
         except JournalError as error:
-            verdict.lost.append(str(error))
+            verdict.lost.append(Finding(str(error)))
             return
         if self._stroller is not None:
             # Nodes hear of each other's tables a moment later: what was public may still be in a list.
             late = self._stroller.way.once_public if self.database is not None else set()
             verdict.leaked += [
-                f"{table}: it is private, and in the list"
+                Finding("it is private, and in the list", table)
                 for table in self._stroller.found
                 if table not in late
             ]
@@ -404,13 +409,14 @@ class World:
         self._judge_strangers({table for party in parties for table in party.tables}, tokens)
         self._judge_log(tokens)
         errors = [error for process in self._clock.processes for error in process.errors]
-        verdict.different += [f"a client failed: {error}" for error in errors]
+        verdict.different += [Finding(f"a client failed: {error}") for error in errors]
 
     def _last_of_each(self) -> dict[str, list[str]]:
         """Return what each party did or was told last, where something is wrong."""
         last = {party: list(lines) for party, lines in sorted(self._trace.last.items())}
+        wrong = {each.table for found in self.outcome.verdict.kinds().values() for each in found}
         for number, tap in enumerate(self.taps, start=1):
-            if any(self.outcome.verdict.concerns(table) for table in tap.tables):
+            if wrong & tap.tables:
                 said = [(each.time, f"> {each.message}") for each in tap.asked]
                 said += [(each.time, f"< {each.message}") for each in tap.heard]
                 lines = [f"{since_the_beginning(at):.6f} {what}" for at, what in sorted(said)]
@@ -420,7 +426,7 @@ class World:
     def _judge_strangers(self, tables: set[str], tokens: set[str]) -> None:
         """Who has not come to a table is told nothing of it, and nobody's token."""
         self.outcome.verdict.leaked += [
-            f"a stranger was told {heard.message}"
+            tap.finding(f"a stranger was told {heard.message}", heard)
             for tap in self._strangers_taps
             for heard in tap.heard
             if (isinstance(heard.message, TableState) and heard.message.table in tables)
@@ -432,12 +438,12 @@ class World:
         verdict = self.outcome.verdict
         expected = self._disturbing.expected_in_log
         for server in self.servers:
-            for line in server.log:
+            for at, line in server.log:
                 if not (expected.search(line) or " INFO " in line):
-                    verdict.different.append(f"the {server.name} logged: {line}")
+                    verdict.different.append(Finding(f"the {server.name} logged: {line}", at=at))
                 if NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
-                    verdict.leaked.append(f"the {server.name} logged: {line}")
-            verdict.different += [f"the {server.name} failed: {error}" for error in server.errors]
+                    verdict.leaked.append(Finding(f"the {server.name} logged: {line}", at=at))
+            verdict.different += [Finding(f"the {server.name} failed: {error}") for error in server.errors]
 
 
 def note_what_gives_way(tables: set[str]) -> None:

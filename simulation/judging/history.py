@@ -3,7 +3,7 @@
 import random
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -21,7 +21,7 @@ from server.net.tokens import hash_fits, token_hash
 from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, TookBack, Unpaused
 from server.tables.state.clocks import Clocks
 from server.tables.state.persistent_state import PersistentState
-from simulation.verdict import Verdict
+from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
 
 
@@ -101,13 +101,14 @@ class History:
     def check_moves(self, verdict: Verdict) -> None:
         """No move was made in a pause, or after the game was ended, nor by a bot in a person's place."""
         if self._moved_while_paused:
-            verdict.invented.append(f"{self._table}: a move was made while nobody might move")
-        verdict.invented += [f"{self._table}: a bot moved for {which}" for which in self._stood_in]
+            verdict.invented.append(Finding("a move was made while nobody might move", self._table))
+        verdict.invented += [Finding(f"a bot moved for {which}", self._table) for which in self._stood_in]
 
     def check_spectators_kept_out(self, verdict: Verdict) -> None:
         """Somebody was told that the table is closed to spectators: it was so at some time."""
         if not self._kept_spectators_out:
-            verdict.invented.append(f"{self._table}: a spectator was kept out, and nobody has asked for that")
+            text = "a spectator was kept out, and nobody has asked for that"
+            verdict.invented.append(Finding(text, self._table))
 
     def check_told(self, taps: Iterable[Wiretap], verdict: Verdict) -> None:
         """Everybody is told states that the table has had, in their order, also from restart to restart."""
@@ -126,28 +127,28 @@ class History:
             if not isinstance(message, TableState) or heard.table != self._table:
                 continue
             receiver = "a spectator" if heard.seat is None else f"seat {heard.seat}"
-            who = f"{self._table}: the server told {receiver}"
+            who = f"the server told {receiver}"
             numbers = self._told.get(encode(_lasting(message)))
             if message.table != self._table or numbers is None:
-                verdict.different.append(f"{who} what the table never was: {message}")
+                verdict.different.append(tap.finding(f"{who} what the table never was: {message}", heard))
                 return least
             if (at := bisect_left(numbers, least)) == len(numbers):
-                verdict.lost.append(
-                    f"{who} what was so after entry {numbers[-1]} when there were {least}: {message}"
-                )
+                text = f"{who} what was so after entry {numbers[-1]} when there were {least}: {message}"
+                verdict.lost.append(tap.finding(text, heard))
                 return least
             least = numbers[at]
-            self._check_presence(heard, message, who, least, verdict)
+            for kind, wrong in self._wrong_presence(heard, message, least, verdict):
+                kind.append(tap.finding(f"{who} {wrong}", heard))
         return least
 
-    def _check_presence(
-        self, heard: Heard, message: TableState, who: str, number: int, verdict: Verdict
-    ) -> None:
+    def _wrong_presence(
+        self, heard: Heard, message: TableState, number: int, verdict: Verdict
+    ) -> Iterator[tuple[list[Finding], str]]:
         """Nobody sits in a seat that was taken from its player, or watches a table that is closed to that."""
         if any(seat.vacant and seat.here for seat in message.seats):
-            verdict.stolen.append(f"{who} that somebody is in a seat that was taken from its player")
+            yield verdict.stolen, "that somebody is in a seat that was taken from its player"
         if number in self._unwatched and (heard.seat is None or message.watching):
-            verdict.leaked.append(f"{who} how it stands at a table that is closed to spectators")
+            yield verdict.leaked, "how it stands at a table that is closed to spectators"
 
 
 _NOW: Final[dict[str, Any]] = {

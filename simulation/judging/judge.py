@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn,
 from simulation.judging.history import GameState, History
 from simulation.people.players import SimulatedPlayer
 from simulation.people.visitors import Seen, Spectator
-from simulation.verdict import Verdict
+from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
 
 _PIECES: Final = re.compile(r"\b([ESLMA])[mf]\*")
@@ -55,9 +55,9 @@ class Judge:
     def judge(self, players: Sequence[SimulatedPlayer], spectators: Iterable[Spectator]) -> None:
         try:
             if replayed(recorded(self._events)).events != self._events:
-                self.verdict.different.append(f"{self._table}: its record replays to another game")
+                self.verdict.different.append(self._finding("its record replays to another game"))
         except DamagedRecord as error:
-            self.verdict.different.append(f"{self._table}: its record is refused: {error}")
+            self.verdict.different.append(self._finding(f"its record is refused: {error}"))
         self._judge_entries()
         self.history.check_moves(self.verdict)
         for player in players:
@@ -80,15 +80,14 @@ class Judge:
         most = max(map(len, texts), default=0)
         if not self._over:
             if written:
-                self.verdict.leaked.append(
-                    f"{self._table}: the server wrote the record of a game without a result"
-                )
+                text = "the server wrote the record of a game without a result"
+                self.verdict.leaked.append(self._finding(text))
         elif not written:
-            self.verdict.lost.append(f"{self._table}: the server wrote no record")
+            self.verdict.lost.append(self._finding("the server wrote no record"))
         elif most > 1:
-            self.verdict.doubled.append(f"{self._table}: the server wrote {most} records")
+            self.verdict.doubled.append(self._finding(f"the server wrote {most} records"))
         elif written != {self._record}:
-            self.verdict.different.append(f"{self._table}: the server wrote another record")
+            self.verdict.different.append(self._finding("the server wrote another record"))
 
     def _judge_entries(self) -> None:
         """No seat is given to a bot that has it already: that would have been forgotten."""
@@ -97,9 +96,8 @@ class Judge:
             match entry:
                 case GivenToBot(seat):
                     if seat in bots:
-                        self.verdict.lost.append(
-                            f"{self._table}: it was forgotten that a bot plays for seat {seat}"
-                        )
+                        text = f"it was forgotten that a bot plays for seat {seat}"
+                        self.verdict.lost.append(self._finding(text))
                     bots.add(seat)
                 case Returned(seat):
                     bots.discard(seat)
@@ -108,9 +106,11 @@ class Judge:
         """Nobody lost a seat that was not taken from its player."""
         for player in players:
             if player.table == self._table and player.lost_seat and self.history.holds(player.token):
-                self.verdict.lost.append(
-                    f"{player.who} was sent away from a seat that nobody has taken from it"
-                )
+                text = f"{player.who} was sent away from a seat that nobody has taken from it"
+                self.verdict.lost.append(self._finding(text))
+
+    def _finding(self, text: str) -> Finding:
+        return Finding(text, self._table)
 
     @property
     def _over(self) -> bool:
@@ -123,13 +123,13 @@ class Judge:
 
     def _judge_seen(self, who: str, eyes: Eyes, model: Seen) -> None:
         """What a client knows is what its eyes may know of the journal."""
-        who = f"{self._table}: {who}"
         if model.fault is not None:
-            self.verdict.different.append(f"{who} found the draws wrong: {model.fault}")
+            self.verdict.different.append(self._finding(f"{who} found the draws wrong: {model.fault}"))
         if model.view is not None and model.seq <= len(self._events):
             known = snapshot(self.game(model.seq).view, eyes)
             if (model.view, list(model.view.placed)) != (known, list(known.placed)):
-                self.verdict.different.append(f"{who} has another view after event {model.seq}")
+                text = f"{who} has another view after event {model.seq}"
+                self.verdict.different.append(self._finding(text))
 
     def _seen_events(self, eyes: Eyes, first: int, last: int) -> list[SeenEvent]:
         return [redacted(event, eyes) for event in self._events[first - 1 : last]]
@@ -137,22 +137,27 @@ class Judge:
     def listen(self, tap: Wiretap, tokens: set[str]) -> None:
         """Every byte that the server sent to somebody is one that they may know."""
         for heard in tap.heard:
-            if heard.table != self._table:
-                continue
-            message, frame = heard.message, heard.frame
-            receiver = "a spectator" if heard.seat is None else f"seat {heard.seat}"
-            who = f"{self._table}: the server sent {receiver}"
-            if encode(message) != frame:
-                self.verdict.leaked.append(f"{who} more than a message: {frame.hex()}")
-            if not isinstance(message, Seated) and any(token.encode() in frame for token in tokens):
-                self.verdict.leaked.append(f"{who} a token")
-            eyes = SPECTATOR if heard.seat is None else eyes_of(heard.seat)
-            if self._seed and self._seed.encode() in frame and not _tells_the_result(message):
-                self.verdict.leaked.append(f"{who} the seed: {frame.hex()}")
-            if _tells_a_hidden_kind(eyes, message):
-                self.verdict.leaked.append(f"{who} the kind of another's wolf: {frame.hex()}")
-            if not self._is_so(eyes, heard):
-                self.verdict.leaked.append(f"{who} what is wrong, or not for it to know: {frame.hex()}")
+            if heard.table == self._table:
+                receiver = "a spectator" if heard.seat is None else f"seat {heard.seat}"
+                self.verdict.leaked += [
+                    tap.finding(f"the server sent {receiver} {what}: {heard.message}", heard)
+                    for what in self._leaks(heard, tokens)
+                ]
+
+    def _leaks(self, heard: Heard, tokens: set[str]) -> Iterator[str]:
+        """Yield what a message tells that its receiver may not know."""
+        message, frame = heard.message, heard.frame
+        if encode(message) != frame:
+            yield f"more than a message ({frame.hex()})"
+        if not isinstance(message, Seated) and any(token.encode() in frame for token in tokens):
+            yield "a token"
+        eyes = SPECTATOR if heard.seat is None else eyes_of(heard.seat)
+        if self._seed and self._seed.encode() in frame and not _tells_the_result(message):
+            yield "the seed"
+        if _tells_a_hidden_kind(eyes, message):
+            yield "the kind of another's wolf"
+        if not self._is_so(eyes, heard):
+            yield "what is wrong, or not for it to know"
 
     def _is_so(self, eyes: Eyes, heard: Heard) -> bool:
         """Return whether a message says what the journal says, as far as these eyes may know it."""

@@ -20,7 +20,7 @@ from protocol.messages import (
     Watching,
 )
 from server.storage.entries import Entry, Played, StoodIn
-from simulation.verdict import Verdict
+from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
 
 _TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
@@ -128,7 +128,8 @@ class Ownership:
             if period.node == tap.server and period.since <= answered and asked <= period.until
         ]
         if not fitting:
-            verdict.leaked.append(f"{table}: {tap.server} let somebody in when it had not got it: {periods}")
+            text = f"{tap.server} let somebody in when it had not got it: {periods}"
+            verdict.leaked.append(Finding(text, table, answered, tap.number, since=asked))
         return fitting
 
     def _check_woken(
@@ -147,7 +148,7 @@ class Ownership:
                 own = entries[: had[-1].entries]
                 stored = sum(len(each.events) for each in own if isinstance(each, Played | StoodIn))
             verdict.leaked += [
-                f"{table}: {tap.server} woke without it, and told seat {heard.seat}: {heard.message}"
+                tap.finding(f"{tap.server} woke without it, and told {heard.seat}: {heard.message}", heard)
                 for heard in tap.heard[len(before) :]
                 if heard.table == table
                 and isinstance(heard.message, _TOLD)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from protocol import messages as m
 from protocol.settings import Starting
-from simulation.verdict import Verdict
+from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, TappedMessage, Wiretap
 
 _PAUSES: Final = 3  # of each player, without an agreed moment
@@ -115,7 +115,7 @@ def check_granted(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
             moments = list(_moments(tap, asked, at, states))
             if moments and states[-1] > at:  # otherwise what it was not told of in time is not known
                 judged += 1
-                _judge(table, asked, tap.heard[at].message, moments, verdict)
+                _judge(tap, asked, tap.heard[at].message, moments, verdict)
     return judged
 
 
@@ -130,7 +130,7 @@ def _moments(tap: Wiretap, asked: TappedMessage, answered: int, states: Sequence
 
 
 def _judge(
-    table: str,
+    tap: Wiretap,
     asked: TappedMessage,
     answer: m.ServerMessage,
     moments: Sequence[_Moment],
@@ -141,11 +141,12 @@ def _judge(
     if isinstance(answer, m.Refused):
         holds = _REFUSED_IF.get(answer.code)
         if holds is not None and not any(holds(moment, request) for moment in moments):
-            verdict.different.append(f"{table}: {who} was refused {request} with {answer.code}, wrongly")
+            text = f"{who} was refused {request} with {answer.code}, wrongly"
+            verdict.different.append(tap.finding(text, asked))
         return
     for code in _subject_to(request):
         if all(_REFUSED_IF[code](moment, request) for moment in moments):
-            verdict.invented.append(f"{table}: {who} was granted {request}, which is {code}")
+            verdict.invented.append(tap.finding(f"{who} was granted {request}, which is {code}", asked))
 
 
 def _subject_to(request: m.ClientMessage) -> Iterator[str]:
@@ -181,13 +182,14 @@ def check_states(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
             if not isinstance(state, m.TableState):
                 continue
             for wrong in _wrong_in(state):
-                verdict.different.append(f"{table}: everybody is told that {wrong}: {state}")
+                verdict.different.append(tap.finding(f"everybody is told that {wrong}: {state}", heard))
             paused = state.paused
             if paused is not None and before is None and paused.until is None:
                 key = paused.seat, state.seats[paused.seat].name
                 pauses[key] += 1
                 if pauses[key] > _PAUSES:
-                    verdict.invented.append(f"{table}: seat {paused.seat} pauses the game a fourth time")
+                    text = f"seat {paused.seat} pauses the game a fourth time"
+                    verdict.invented.append(tap.finding(text, heard))
             before = paused
 
 
@@ -219,7 +221,8 @@ def check_hands(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
         for heard in tap.heard:
             if heard.table == table and heard.seat is not None and _shows_a_hand(heard):
                 if seen is not None and heard.seat != seen:
-                    verdict.leaked.append(f"{table}: who had seat {seen} was shown the hand of {heard.seat}")
+                    text = f"who had seat {seen} was shown the hand of {heard.seat}"
+                    verdict.leaked.append(tap.finding(text, heard))
                 seen = heard.seat
 
 
@@ -272,9 +275,8 @@ def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdi
         for seat in _to_be_asked(table, taps, number, programs) - {asker}:
             from_here = max([since, *(when for when in sat_down[seat] if when <= time)])
             if not any(from_here <= when <= time for when in yes[seat]):
-                verdict.invented.append(
-                    f"{table}: event {number} takes back moves, and seat {seat} has not agreed"
-                )
+                text = f"event {number} takes back moves, and seat {seat} has not agreed"
+                verdict.invented.append(Finding(text, table, time, since=from_here))
 
 
 def _says_yes(message: m.ClientMessage) -> bool:

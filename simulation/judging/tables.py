@@ -27,7 +27,7 @@ from simulation.judging.wire_checks import (
 )
 from simulation.people.games import Party
 from simulation.people.plan import Crowd
-from simulation.verdict import Outcome
+from simulation.verdict import Finding, Outcome
 from simulation.wiretap import Wiretap
 
 
@@ -52,7 +52,7 @@ class TablesJudge:
         for tap in every_tap:
             check_catching_up(tap, verdict)
             check_lobby(tap, verdict)
-            verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
+            verdict.different += tap.damaged
             for table in tap.tables:
                 taps[table].append(tap)
         for party in parties:
@@ -62,7 +62,8 @@ class TablesJudge:
         """Judge these of the tables where a party has played; `taps` are by tables."""
         if party.ended < len(tables):
             where = _where_it_stands(self.journal.get(party.tables[-1], []), party)
-            self.outcome.verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")
+            text = f"the game did not end: {where}"
+            self.outcome.verdict.unfinished.append(Finding(text, party.tables[-1]))
         programs = programs_among(tap for table in party.tables for tap in taps[table])  # also of a rematch
         for table in tables:
             if table in self.journal:
@@ -70,7 +71,7 @@ class TablesJudge:
             elif table in self.outcome.gave_way:
                 self.outcome.counts["games that gave way after their end"] += 1
             else:
-                self.outcome.verdict.lost.append(f"{table}: no game in the journal")
+                self.outcome.verdict.lost.append(Finding("no game in the journal", table))
 
     def _judge_table(
         self, table: str, party: Party, entries: list[Entry], taps: list[Wiretap], programs: set[str]
@@ -78,10 +79,11 @@ class TablesJudge:
         try:
             judge = Judge(table, entries, shortened=table in self.long_tables)
         except Exception as error:  # noqa: BLE001 - whatever the fold of entries raises that make no sense
-            self.outcome.verdict.different.append(f"{table}: its entries make no sense: {error!r}")
+            text = f"its entries make no sense: {error!r}"
+            self.outcome.verdict.different.append(Finding(text, table))
             return
         if not judge.began:
-            self.outcome.verdict.lost.append(f"{table}: no game in the journal")
+            self.outcome.verdict.lost.append(Finding("no game in the journal", table))
             return
         self.outcome.counts["moves taken back"] += sum(isinstance(entry, TookBack) for entry in entries)
         certain = taps
@@ -112,7 +114,7 @@ class TablesJudge:
             for player in party.everybody
             for model in player.models
             for stranger in model.strangers
-            if stranger.startswith(table)
+            if stranger.table == table
         ]
         for tap in taps:
             judge.listen(tap, {player.token for player in party.everybody})

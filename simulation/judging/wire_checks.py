@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, TypeAlias
 
 from engine.pieces import Seat
@@ -48,8 +49,8 @@ from server.storage.entries import (
     Wished,
 )
 from simulation.people.visitors import WITHOUT_A_SEAT
-from simulation.verdict import Verdict
-from simulation.wiretap import Wiretap
+from simulation.verdict import Finding, Verdict
+from simulation.wiretap import Heard, Wiretap
 
 _SentMove: TypeAlias = tuple[int, Lay | PlacePiece]  # by a seat
 _Effect: TypeAlias = tuple[object, ...]  # of a request
@@ -72,7 +73,7 @@ def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:
             asked_at[asked.at].append(asked.message.id)
     for number, heard in enumerate(tap.heard):
         syncs.update(asked_at[number])
-        where = f"{heard.table}: {'a spectator' if heard.seat is None else f'seat {heard.seat}'}"
+        who = "a spectator" if heard.seat is None else f"seat {heard.seat}"
         match heard.message:
             case Seated(id) | Watching(id):
                 after, at = wanted.get(id, 0), 0
@@ -84,13 +85,14 @@ def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:
                 expected = {at + 1} | {wanted[sync] + 1 for sync in syncs}
                 if seq not in expected:
                     kind = verdict.lost if seq > min(expected) else verdict.needless
-                    kind.append(f"{where} was sent event {seq} when it had {at}")
+                    kind.append(tap.finding(f"{who} was sent event {seq} when it had {at}", heard))
                 after, at = None, seq + len(events) - 1
             case Snapshot(seq, missed=[_, *_] as missed) if seq - len(missed) == (after or at):
                 after, at = None, seq  # a move was taken back
             case Snapshot(seq):
                 if not (after == 0 or any(wanted[sync] == 0 for sync in syncs)):
-                    verdict.needless.append(f"{where} was sent everything when it had {after or at} events")
+                    text = f"{who} was sent everything when it had {after or at} events"
+                    verdict.needless.append(tap.finding(text, heard))
                 after, at = None, seq
 
 
@@ -98,7 +100,8 @@ def check_lobby(tap: Wiretap, verdict: Verdict) -> None:
     """A client that is at no table, or not any more, is told nothing of any."""
     for heard in tap.heard:
         if heard.table is None and isinstance(heard.message, _AT_A_TABLE):
-            verdict.leaked.append(f"the server sent {heard.frame.hex()} to a client that is at no table")
+            text = f"the server sent {heard.message} to a client that is at no table"
+            verdict.leaked.append(tap.finding(text, heard))
 
 
 def check_quiet(table: str, tap: Wiretap, verdict: Verdict) -> None:
@@ -110,7 +113,8 @@ def check_quiet(table: str, tap: Wiretap, verdict: Verdict) -> None:
                 quiet = _is_quiet(heard.message)
             case Said(text, spectator=number) if heard.table == table and number is not None:
                 if quiet and heard.seat is not None:
-                    verdict.leaked.append(f"{table}: seat {heard.seat} was sent {text!r} of a spectator")
+                    what = f"seat {heard.seat} was sent {text!r} of a spectator"
+                    verdict.leaked.append(tap.finding(what, heard))
 
 
 def _is_quiet(state: TableState) -> bool:
@@ -119,13 +123,17 @@ def _is_quiet(state: TableState) -> bool:
 
 @dataclass(slots=True)
 class _Hearing:
-    """A connection at a table: where its game stood when it came and when it left, and what it heard."""
+    """A connection at a table: where its game stood when it came and when it left, and what it heard.
 
+    `said` is by the text: each time it came, after which event.
+    """
+
+    tap: Wiretap
     seat: Seat | None
     life: int
     came: int | None = None  # with the first news
     left: int = 0
-    said: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # after which events
+    said: defaultdict[str, list[tuple[int, Heard]]] = field(default_factory=lambda: defaultdict(list))
     quiet: set[str] = field(default_factory=set)  # of these, what only spectators were to hear
 
     def stands_at(self, event: int) -> None:
@@ -153,28 +161,35 @@ def check_chat(
     )
     hearings = [hearing for tap in certain for hearing in _hearings(table, tap)]
     quiet = {text for hearing in hearings for text in hearing.quiet}
-    times: Counter[tuple[int, Seat, str]] = Counter()
-    moments: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
-    for hearing in hearings:
-        for text, ats in hearing.said.items():
-            moments[hearing.life, text].update(ats)
-            if hearing.seat is not None:
-                times[hearing.life, hearing.seat, text] += len(ats)
-            elif len(ats) > max(1, repeatable[text]):
-                verdict.doubled.append(f"{table}: a spectator was sent {text!r} {len(ats)} times")
-    for (_, seat, text), number in times.items():
-        if number > max(1, repeatable[text]):
-            verdict.doubled.append(f"{table}: seat {seat} was sent {text!r} {number} times")
-    for (life, text), after in moments.items():
+    received: defaultdict[tuple[int, str, int, str], list[tuple[Heard, Wiretap]]] = defaultdict(list)
+    moments: defaultdict[tuple[int, str], list[tuple[int, Heard, Wiretap]]] = defaultdict(list)
+    for number, hearing in enumerate(hearings):
+        for text, times in hearing.said.items():
+            moments[hearing.life, text] += [(event, heard, hearing.tap) for event, heard in times]
+            # A player may come back on another connection; of a spectator nobody knows that.
+            who, which = ("a spectator", number) if hearing.seat is None else (f"seat {hearing.seat}", 0)
+            received[hearing.life, who, which, text] += [(heard, hearing.tap) for _, heard in times]
+    for (_, who, _, text), copies in received.items():
+        if len(copies) > max(1, repeatable[text]):
+            heard, tap = max(copies, key=lambda copy: copy[0].time)
+            since = min(each.time for each, _ in copies)
+            what = f"{who} was sent {text!r} {len(copies)} times"
+            verdict.doubled.append(tap.finding(what, heard, since))
+    for (life, text), said in moments.items():
+        after = {event for event, _, _ in said}
+        _, first, _ = min(said, key=lambda each: each[1].time)
         if len(after) > max(1, repeatable[text]):
-            verdict.different.append(f"{table}: {text!r} came after event {sorted(after)}")
+            _, heard, tap = max(said, key=lambda each: each[1].time)
+            what = f"{text!r} came after event {sorted(after)}"
+            verdict.different.append(tap.finding(what, heard, since=first.time))
         at = min(after)
         for hearing in hearings:
             if hearing.seat is not None and text in quiet:
                 continue
             came = hearing.left if hearing.came is None else hearing.came
             if hearing.life == life and came < at < hearing.left and text not in hearing.said:
-                verdict.lost.append(f"{table}: {hearing.seat} was not sent {text!r}")
+                what = f"{hearing.seat} was not sent {text!r}"
+                verdict.lost.append(Finding(what, table, first.time, hearing.tap.number))
     for tap in certain:
         _check_remarks(table, tap, taps, verdict)
 
@@ -188,10 +203,15 @@ def _check_remarks(table: str, tap: Wiretap, taps: Sequence[Wiretap], verdict: V
         others = (each for other in taps if other is not tap for each in other.asked)
         if any(each.message == message for each in others):
             continue  # it was sent again, so it may have been said before
-        heard = [each.message for each in tap.heard[asked.at :] if each.table == table]
-        done = next((at for at, m in enumerate(heard) if isinstance(m, Done) and m.id == message.id), None)
-        if done is not None and not any(isinstance(m, Said) and m.text == message.text for m in heard[:done]):
-            verdict.lost.append(f"{table}: {message.text!r} was done and never said")
+        for heard in tap.heard[asked.at :]:
+            if heard.table != table:
+                continue
+            if isinstance(heard.message, Said) and heard.message.text == message.text:
+                break
+            if isinstance(heard.message, Done) and heard.message.id == message.id:
+                what = f"{message.text!r} was done and never said"
+                verdict.lost.append(tap.finding(what, heard, since=asked.time))
+                break
 
 
 def _hearings(table: str, tap: Wiretap) -> list[_Hearing]:
@@ -205,10 +225,10 @@ def _hearings(table: str, tap: Wiretap) -> list[_Hearing]:
             continue
         match heard.message:
             case Seated() | Watching():
-                found.append(here := _Hearing(heard.seat, tap.life_at(table)))
+                found.append(here := _Hearing(tap, heard.seat, tap.life_at(table)))
                 is_quiet = False
             case Reseated() if here is not None:
-                found.append(here := _Hearing(heard.seat, here.life, here.left, here.left))
+                found.append(here := _Hearing(tap, heard.seat, here.life, here.left, here.left))
             case Events(seq, events) if here is not None:
                 here.stands_at(seq + len(events) - 1)
             case Snapshot(seq) if here is not None:
@@ -219,7 +239,7 @@ def _hearings(table: str, tap: Wiretap) -> list[_Hearing]:
                     here.quiet.update(since_state)
                 since_state.clear()
             case Said(text, spectator=number) if here is not None:
-                here.said[text].append(here.left)
+                here.said[text].append((here.left, heard))
                 if number is not None:
                     since_state.append(text)
                     if is_quiet:
@@ -237,7 +257,7 @@ def check_kept_seats(table: str, entries: Sequence[Entry], taps: Iterable[Wireta
             if isinstance(message, TableState) and message.table == table:
                 for seat in kept:
                     if message.seats[seat].name is None:
-                        verdict.lost.append(f"{table}: it was forgotten that seat {seat} is kept")
+                        verdict.lost.append(tap.finding(f"it was forgotten that seat {seat} is kept", heard))
                         return
 
 
@@ -252,30 +272,32 @@ def check_answers(table: str, entries: Sequence[Entry], taps: Sequence[Wiretap],
         for entry in entries
         if isinstance(entry, Played) and isinstance(entry.move, Lay | PlacePiece) and not entry.planned
     )
-    last_sent: dict[_SentMove, tuple[float, int]] = {}  # when, and on which connection
+    sendings: defaultdict[_SentMove, list[tuple[float, Wiretap]]] = defaultdict(list)
     asked_by: list[dict[int, _SentMove]] = []  # by the ids, on each connection
-    for number, tap in enumerate(taps):
+    for tap in taps:
         asked_by.append({})
         for asked in tap.asked:
             message = asked.message
             if isinstance(message, Lay | PlacePiece) and asked.table == table and asked.seat is not None:
                 sent = asked_by[-1][message.id] = asked.seat, message
-                last_sent[sent] = max(last_sent.get(sent, (0.0, 0)), (asked.time, number))
-    for number, (tap, moves) in enumerate(zip(taps, asked_by, strict=True)):
+                sendings[sent].append((asked.time, tap))
+    last_sent = {move: max(reversed(sent), key=lambda each: each[0]) for move, sent in sendings.items()}
+    for tap, moves in zip(taps, asked_by, strict=True):
         for heard in tap.heard:
             match heard.message:
                 case Done(id) if id in moves and moves[id] not in stored:
-                    verdict.lost.append(f"{table}: {_describe(moves[id])} was made, and it was not")
+                    text = f"{_describe(moves[id])} was made, and it was not"
+                    verdict.lost.append(tap.finding(text, heard))
                 case Refused(code, id=int(id)) if code not in WITHOUT_A_SEAT and moves.get(id) in stored:
-                    if last_sent[moves[id]][1] == number:
-                        verdict.invented.append(
-                            f"{table}: {_describe(moves[id])} was refused ({code}), and it was made"
-                        )
+                    if last_sent[moves[id]][1] is tap:
+                        text = f"{_describe(moves[id])} was refused ({code}), and it was made"
+                        verdict.invented.append(tap.finding(text, heard))
     for move, times in stored.items():
         if times > 1:
-            verdict.doubled.append(f"{table}: seat {move[0]} made {move[1]} {times} times")
+            text = f"seat {move[0]} made {move[1]} {times} times"
+            verdict.doubled.append(_finding_about(text, table, sendings[move]))
         if move not in last_sent:
-            verdict.invented.append(f"{table}: seat {move[0]} never sent {move[1]}")
+            verdict.invented.append(Finding(f"seat {move[0]} never sent {move[1]}", table))
 
 
 def check_requests(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict) -> None:
@@ -284,13 +306,18 @@ def check_requests(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap]
     What came of requests is counted, whatever ids are stored with it; and no id is stored twice.
     """
     effects = Counter(effect for entry in entries if (effect := _effect(entry)) is not None)
-    sent = {(asked.seat, asked.message) for tap in taps for asked in tap.asked if asked.table == table}
-    asked_for = Counter(
-        effect for seat, message in sent if (effect := _effect_asked_for(seat, message)) is not None
-    )
+    sent: defaultdict[tuple[Seat | None, ClientMessage], list[tuple[float, Wiretap]]] = defaultdict(list)
+    for tap in taps:
+        for asked in tap.asked:
+            if asked.table == table:
+                sent[asked.seat, asked.message].append((asked.time, tap))
+    asked_for: defaultdict[_Effect | None, list[list[tuple[float, Wiretap]]]] = defaultdict(list)
+    for (sender, message), sendings in sent.items():
+        asked_for[_effect_asked_for(sender, message)].append(sendings)
     for effect, times in effects.items():
-        if times > asked_for[effect]:
-            verdict.doubled.append(f"{table}: {effect} {times} times, asked for {asked_for[effect]} times")
+        if times > len(asked_for[effect]):
+            text = f"{effect} {times} times, asked for {len(asked_for[effect])} times"
+            verdict.doubled.append(_finding_about(text, table, chain.from_iterable(asked_for[effect])))
     done = defaultdict[int, set[int]](set)
     for entry in entries:
         match entry:
@@ -299,10 +326,23 @@ def check_requests(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap]
             case Answered(seat, requests):
                 for number, _ in requests:
                     if number in done[seat]:
-                        verdict.doubled.append(
-                            f"{table}: request {number} of seat {seat} was carried out again"
+                        about = chain.from_iterable(
+                            sendings
+                            for (sender, message), sendings in sent.items()
+                            if sender == seat and getattr(message, "id", None) == number
                         )
+                        text = f"request {number} of seat {seat} was carried out again"
+                        verdict.doubled.append(_finding_about(text, table, about))
                     done[seat].add(number)
+
+
+def _finding_about(text: str, table: str, sendings: Iterable[tuple[float, Wiretap]]) -> Finding:
+    """Return a finding about what was sent at these times on these connections, if it was at all."""
+    in_order = sorted(sendings, key=lambda each: each[0])
+    if not in_order:
+        return Finding(text, table)
+    (since, _), (at, tap) = in_order[0], in_order[-1]
+    return Finding(text, table, at, tap.number, since)
 
 
 def _effect(entry: Entry) -> _Effect | None:

@@ -17,7 +17,7 @@ from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart
 from server.net.tokens import token_hash
 from server.storage.entries import Entry, PersonEntered, RoundDrawn, TableResult
 from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
-from simulation.verdict import Outcome, Verdict
+from simulation.verdict import Finding, Outcome, Verdict
 
 _GUESTS: Final = 7
 _ROUNDS: Final = 2
@@ -100,7 +100,7 @@ async def hold_evening(way: Route, seed: int, outcome: Outcome) -> list[EveningG
             for guest in guests:
                 playing.create_task(guest.attend())
     except TimeoutError:
-        outcome.verdict.unfinished.append("the evening does not end")
+        outcome.verdict.unfinished.append(Finding("the evening does not end"))
     return guests
 
 
@@ -111,15 +111,16 @@ def judge_evening(guests: Sequence[EveningGuest], entries: Sequence[Entry], verd
     results = Counter(entry.code for entry in entries if isinstance(entry, TableResult))
     own = {(guest.person, token_hash(guest.token)) for guest in guests}
     if not own <= persons or len({held for _number, held in persons}) != len(persons):  # strangers come, too
-        verdict.different.append(f"the evening has people {sorted(number for number, _hash in persons)}")
+        text = f"the evening has people {sorted(number for number, _hash in persons)}"
+        verdict.different.append(Finding(text))
     if results != Counter(code for each in drawn for code, _people in each.tables):
-        verdict.lost.append(f"the evening has results of {sorted(results)}")
+        verdict.lost.append(Finding(f"the evening has results of {sorted(results)}"))
     for each in drawn:
         if any(set(one) & set(other) for (_, one), (_, other) in combinations(each.tables, 2)):
-            verdict.different.append("somebody was to be at two tables of the evening")
+            verdict.different.append(Finding("somebody was to be at two tables of the evening"))
         if any(len(people) < 2 for _code, people in each.tables):
-            verdict.different.append("the evening had a table of one")
+            verdict.different.append(Finding("the evening had a table of one"))
     if len(drawn) != _ROUNDS:
-        verdict.different.append(f"the evening had {len(drawn)} rounds")
+        verdict.different.append(Finding(f"the evening had {len(drawn)} rounds"))
     if any(guest.faults for guest in guests):
-        verdict.different.append("the draws of the evening are wrong")
+        verdict.different.append(Finding("the draws of the evening are wrong"))

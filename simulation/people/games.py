@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,7 +18,7 @@ from simulation.people.plan import Crowd, PlannedGame, games
 from simulation.people.players import End, SimulatedPlayer
 from simulation.people.strangers import StrangersBot
 from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
-from simulation.verdict import Outcome
+from simulation.verdict import Finding, Outcome
 
 _PAUSE: Final = 0.1  # before another table is tried
 _SECONDS_BETWEEN_TRIALS: Final = 1.0  # to take a seat that may become free
@@ -111,15 +112,15 @@ class Games:
             if self._gave_way(party):
                 pass
             elif party.has_seen(party.tables[-1]):
-                self._verdict.lost.append(f"{party.tables[-1]}: the table is gone, and its game had begun")
+                self._verdict.lost.append(_finding("the table is gone, and its game had begun", party))
             else:
                 self.parties.remove(party)
                 begun = False
         except* Lost as group:
             if not self._gave_way(party):
-                self._verdict.lost += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
+                self._verdict.lost += [_finding(str(error), party) for error in group.exceptions]
         except* Stolen as group:
-            self._verdict.stolen += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
+            self._verdict.stolen += [_finding(str(error), party) for error in group.exceptions]
         finally:
             for visitor in (*party.everybody, *party.spectators):
                 await visitor.disconnect()
@@ -242,7 +243,8 @@ class Games:
         tables = {player.table for player in party.players}
         party.tables += sorted(tables)
         if len(tables) > 1:
-            self._verdict.doubled.append(f"{party.tables[0]}: the rematch was opened twice, at {tables}")
+            text = f"the rematch was opened twice, at {tables}"
+            self._verdict.doubled.append(Finding(text, party.tables[0], time.time()))
             return
         await self._play_here(party, self._seats_left(party))
 
@@ -307,3 +309,8 @@ class Games:
                     vanishes = game.lively or self._plan.most_tables < self._plan.games
                     party.spectators.append(Spectator(self._way, rng, self._counts, may_vanish=vanishes))
                 return party
+
+
+def _finding(text: str, party: Party) -> Finding:
+    """Return what is wrong just now at the last table of a party."""
+    return Finding(text, party.tables[-1], time.time())

@@ -65,8 +65,8 @@ class StrangersBot:
 
 async def browse(
     address: str, hidden: Callable[[], Mapping[str, bool]], rng: random.Random, counts: Counter[str]
-) -> AsyncIterator[str]:
-    """Watch one table after another on web pages, and the list; yield what nobody should see there.
+) -> AsyncIterator[tuple[str, str]]:
+    """Watch one table after another on web pages, and the list; yield what nobody should see at which.
 
     `hidden` has the tables, and whether the kinds of their wolves are secrets just now.
     """
@@ -84,7 +84,7 @@ async def browse(
                     async for parts in page:
                         counts["pages drawn"] += 1
                         if hidden().get(table) and _WOLF.search(str(parts)):
-                            yield f"{table}: a page shows the kind of a wolf: {parts!r}"
+                            yield table, f"a page shows the kind of a wolf: {parts!r}"
         except (OSError, TimeoutError, WebSocketException):
             counts["pages that ended"] += 1
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from engine.view import View
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import NEW, AtTable, GetRecord, ListTables, Say, ServerMessage, TableState, Watch
 from simulation.people.postbox import Postbox
+from simulation.verdict import Finding
 
 # Of a client, and of the listener that it came to: a connection's two, for one port can have several.
 Ports: TypeAlias = tuple[int, int]
@@ -79,7 +81,7 @@ class Witness(TableModel):
     def __init__(self, name: str | None) -> None:
         super().__init__()
         self.seen: defaultdict[str, Seen] = defaultdict(Seen)
-        self.strangers: list[str] = []
+        self.strangers: list[Finding] = []
         self._name = name
 
     def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
@@ -92,7 +94,8 @@ class Witness(TableModel):
         if isinstance(message, TableState) and message.table == self.table and self.seat is not None:
             named = message.seats[self.seat].name
             if named != self._name:
-                self.strangers.append(f"{self.table}: seat {self.seat} of {named} was given to {self._name}")
+                text = f"seat {self.seat} of {named} was given to {self._name}"
+                self.strangers.append(Finding(text, self.table, time.time()))
         return updates
 
 
