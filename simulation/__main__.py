@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, help="the first seed; the others follow it")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="simulations at once")
     parser.add_argument("--minutes", type=float, help="begin no simulation after this time")
-    parser.add_argument("--without", default="", help="numbers of faults that do not happen: 0,3")
+    parser.add_argument("--without", default="", help="what is left out, as --shrink says: fault0,game2")
     parser.add_argument(
         "--nodes", type=int, help="servers that share a database; without, the seed says how many"
     )
@@ -47,7 +47,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     first = secrets.randbelow(10**9) if options.first is None else options.first
-    without = frozenset(map(int, filter(None, options.without.split(","))))
+    without = frozenset(filter(None, options.without.split(",")))
     choices = (
         Choice(
             seed,

@@ -13,7 +13,7 @@ from simulation.broken import MISTAKES
 from simulation.database.server import LEASE_SECONDS
 from simulation.machine.network import Weather
 from simulation.people.evening import evening_of
-from simulation.people.plan import LETTERS, Crowd
+from simulation.people.plan import LETTERS, Crowd, parts_of_games
 
 
 class FaultKind(enum.StrEnum):
@@ -83,7 +83,7 @@ class Choice:
     """What is asked for: a seed, and perhaps less than it brings, or what a broken server needs."""
 
     seed: int
-    without: frozenset[int] = frozenset()  # numbers of faults that do not happen
+    without: frozenset[str] = frozenset()  # what is left out, as `parts_of` names it
     calm: bool = False
     nodes: int | None = None  # the seed says so
     letters: bool = False  # games over days
@@ -92,7 +92,7 @@ class Choice:
     def command(self) -> str:
         """Return what a terminal takes to do it again."""
         words = ["python -m simulation --seeds 1 --first", str(self.seed)]
-        words += ["--without", ",".join(map(str, sorted(self.without)))] if self.without else []
+        words += ["--without", ",".join(sorted(self.without))] if self.without else []
         words += ["--letters"] if self.letters else []
         words += ["--calm"] if self.calm else []
         words += ["--nodes", str(self.nodes)] if self.nodes is not None else []
@@ -135,6 +135,7 @@ _WANTED: Final = {
 }
 
 
+_AROUND: Final = ("stranger", "browser", "stroller")  # who is there beside those who play
 _LONG_LEASE: Final = 600.0  # renewing a lease takes most of the work of nodes that nobody looks at
 _BY_LETTERS: Final[dict[str, Any]] = {
     "games": 2,
@@ -172,7 +173,7 @@ def plan_of(choice: Choice) -> WorldPlan:
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
     at_ends = wanted.pop("at_ends", False)
-    people = _people(rng, str(choice.seed)) | wanted
+    people = _people(rng, str(choice.seed)) | wanted | {"without": choice.without}
     if "most_archived" not in wanted and people["most_tables"] < people["games"]:
         people["most_archived"] = random.Random(f"archive {choice.seed}").choice(_ARCHIVES)
     if choice.letters:
@@ -211,7 +212,7 @@ def plan_of(choice: Choice) -> WorldPlan:
     return WorldPlan(
         choice.seed,
         Crowd(**people),
-        tuple(fault for fault in faults if fault.number not in choice.without),
+        tuple(fault for fault in faults if f"fault{fault.number}" not in choice.without),
         Weather(torn=0.0, stalled=0.0) if choice.calm else weather,
         Weather(torn=0.0, stalled=0.0) if choice.calm else line_weather,
         durable=durable,
@@ -222,9 +223,21 @@ def plan_of(choice: Choice) -> WorldPlan:
         lease=_LONG_LEASE if choice.letters else LEASE_SECONDS,
         grace=grace,
         evening=None
-        if choice.letters or choice.needs or people.get("most_tables", 500) < people["games"]
+        if choice.letters
+        or choice.needs
+        or "evening" in choice.without
+        or people.get("most_tables", 500) < people["games"]
         else evening_of(choice.seed),
     )
+
+
+def parts_of(plan: WorldPlan, faults: int) -> list[str]:
+    """Return what can be left out of a simulation in which there were so many faults: the largest first."""
+    by_letters = plan.people.by_letters  # whose faults are drawn each day
+    around = [] if by_letters else [*_AROUND, *(["evening"] if plan.evening else [])]
+    struck = range(1, faults + 1) if by_letters else (fault.number for fault in plan.faults)
+    parts = [*parts_of_games(plan.people), *around, *(f"fault{number}" for number in struck)]
+    return [part for part in parts if part not in plan.people.without]
 
 
 def _people(rng: random.Random, seed: str) -> dict[str, Any]:

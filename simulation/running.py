@@ -20,7 +20,7 @@ from typing import Final, NoReturn
 
 from server.tables.names import skeleton
 from simulation.machine.loop import Trace
-from simulation.plan import Choice, plan_of
+from simulation.plan import Choice, parts_of, plan_of
 from simulation.verdict import Outcome
 from simulation.week import Week
 from simulation.world import World
@@ -55,13 +55,14 @@ def outcomes(
 
 
 def shrink(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
-    """Return the same simulation without faults that its failure does not need."""
+    """Return the same simulation without faults, games and people that its failure does not need."""
     wanted = _kinds(outcome)
     calm = replace(choice, calm=True)
     if any(_kinds(found) & wanted for _, found in outcomes([calm], jobs)):
         choice = calm
     while True:
-        left_out = (choice.without | {fault.number} for fault in plan_of(choice).faults)
+        parts = parts_of(plan_of(choice), outcome.counts["faults"])
+        left_out = (choice.without | {part} for part in parts)
         fewer = [replace(choice, without=each) for each in left_out]
         failing = [tried for tried, found in outcomes(fewer, jobs) if _kinds(found) & wanted]
         if not failing:

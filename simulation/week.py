@@ -48,9 +48,10 @@ class Week(World):
 
     _stood_in: dict[str, list[float]]
     _down: list[float]
+    _struck: int
 
     async def _live(self) -> None:
-        self._stood_in, self._down = {}, []
+        self._stood_in, self._down, self._struck = {}, [], 0
         vars(sqlite_journal)["_SECONDS_BETWEEN_LOOKS"] = _HOUR  # nobody else touches the files
         # Nodes that hear nothing look less often, as their lease is longer: else it is most of the work.
         vars(channel)["_SECONDS_BETWEEN_BEATS"] *= self._plan.lease / LEASE_SECONDS
@@ -85,8 +86,10 @@ class Week(World):
             self._strike(rng.choice(kinds))
 
     def _strike(self, kind: FaultKind) -> None:
-        self._down.append(self._clock.now)
-        self._disturbing.strike(PlannedFault(len(self._down), kind, Moment.MOVE, 0, 0))
+        self._struck += 1
+        if f"fault{self._struck}" not in self._plan.people.without:
+            self._down.append(self._clock.now)
+            self._disturbing.strike(PlannedFault(self._struck, kind, Moment.MOVE, 0, 0))
 
     def _check_log_line(self, server: Server, line: str) -> None:
         super()._check_log_line(server, line)

@@ -255,12 +255,18 @@ class World:
             new_process=self._new_bot,
         )
         strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), outcome.counts)
-        others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
+        others = []
+        if "stranger" not in plan.people.without:
+            others.append(begin(self._stranger, strange.break_rules()))
+        if "browser" not in plan.people.without:
+            others.append(begin(self._browser, self._browse()))
         evening = None
         if plan.evening is not None:
             evening = begin(self._guests, hold_evening(way, plan.seed, outcome))
         async with asyncio.TaskGroup() as around:
-            side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
+            side = [around.create_task(self._disturbing.run())]
+            if "stroller" not in plan.people.without:
+                side.append(around.create_task(self._stroll(way)))
             playing = around.create_task(self._games.play_all())
             watching = around.create_task(self._wait_while_moves_come(playing))
             await asyncio.wait((playing, watching), return_when=asyncio.FIRST_COMPLETED)

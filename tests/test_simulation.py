@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from engine.pieces import Seat
 from protocol.messages import Ask, Done, PlacePiece, Refused, ServerMessage
 from server.storage.entries import Answered, Played, Taken, TookBack
 from simulation.judging.wire_checks import check_answers, check_requests
+from simulation.people.plan import games
+from simulation.plan import Choice, parts_of, plan_of
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, TappedMessage, Wiretap
 
@@ -161,6 +164,21 @@ def test_a_stored_move_was_sent_by_its_seat(table: str, seat: Seat | None) -> No
     verdict = Verdict()
     check_answers("ROMA", [Played(SEAT, move, [])], [tap], verdict)
     assert verdict.kinds().pop("invented")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_part_of_a_simulation_can_be_left_out(seed: int) -> None:
+    """And nothing else changes with it, but that there is less to leave out."""
+    choice = Choice(seed, nodes=1)
+    every = parts_of(plan_of(choice), 0)
+    assert len(every) == len(set(every))
+    for part in every:
+        fewer = parts_of(plan_of(replace(choice, without=frozenset({part}))), 0)
+        assert part not in fewer
+        assert set(fewer) < set(every)
+    assert games(plan_of(replace(choice, without=frozenset({"game0"}))).people).keys() == set(
+        games(plan_of(choice).people)
+    ) - {0}
 
 
 def test_what_is_no_message_is_found() -> None:

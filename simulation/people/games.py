@@ -88,7 +88,7 @@ class Games:
                     self._counts["tables given up before the start"] += 1
 
         async with asyncio.TaskGroup() as playing:
-            for number in range(self._plan.games):
+            for number in self._games:
                 playing.create_task(play(number))
 
     async def wait_for_records(self, records_of: Callable[[str], Sequence[object]], seconds: float) -> None:

@@ -1,8 +1,9 @@
 """What a round does, drawn from the seed beforehand."""
 
 import random
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from engine.components import DEALS
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
@@ -47,6 +48,7 @@ class Crowd:
     by_letters: bool = False  # people look in now and then, and nobody else is there
     with_guests: float = 0.0  # of the games: the last seat is for `palatinus bot`
     with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
+    without: frozenset[str] = frozenset()  # what is left out, as `parts_of_games` names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,42 @@ class PlannedGame:
     may_end: bool
 
 
-def games(plan: Crowd) -> list[PlannedGame]:
-    """Return the games of a round."""
-    return [_game(random.Random(f"{plan.seed} game {number}"), plan) for number in range(plan.games)]
+# What a game can do without, and what it is then.
+_WITHOUT: Final[Mapping[str, Mapping[str, Any]]] = {
+    "spectator": {"watched": False},
+    "guest": {"guests": 0},
+    "bots": {"bots": 0},
+    "program": {"programs": frozenset()},
+    "others": {"players": 2, "guests": 0, "bots": 0},  # than the two first players
+    "rematch": {"again": False},
+    "deeds": {"lively": False, "may_end": False},
+    "leaving": {"leaves_at": None},
+}
+
+
+def games(plan: Crowd) -> dict[int, PlannedGame]:
+    """Return the games of a round, by their numbers."""
+    found = {}
+    for number in range(plan.games):
+        if f"game{number}" in plan.without:
+            continue
+        game = _game(random.Random(f"{plan.seed} game {number}"), plan)
+        for part, changes in _WITHOUT.items():
+            if f"{part}{number}" in plan.without:
+                game = replace(game, **changes)
+        found[number] = game
+    return found
+
+
+def parts_of_games(plan: Crowd) -> list[str]:
+    """Return what can be left out of a round: whole games first."""
+    drawn = games(plan)
+    return [f"game{number}" for number in drawn] + [
+        f"{part}{number}"
+        for part, changes in _WITHOUT.items()
+        for number, game in drawn.items()
+        if replace(game, **changes) != game
+    ]
 
 
 def _game(rng: random.Random, plan: Crowd) -> PlannedGame:
