@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from simulation.broken import MISTAKES, prove
-from simulation.plan import Choice, plan_of
+from simulation.plan import Choice
+from simulation.report import report
 from simulation.running import outcomes, shrink
-from simulation.verdict import Outcome
 
 _SECONDS_BETWEEN_LINES: Final = 30.0
-_SHOWN: Final = 5  # findings of a kind
-_WORDS: Final = 1500  # letters of a finding
 _SECONDS_FOR_A_MISTAKE: Final = 60.0  # of one core
 
 
@@ -73,13 +71,14 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
     virtual = cpu = 0.0
     for choice, outcome in outcomes(choices, options.jobs, trace=options.trace, until=until):
         done += 1
+        if outcome.failed:
+            failed += 1
+            if options.shrink:
+                choice, outcome = shrink(choice, outcome, options.jobs)  # noqa: PLW2901 - which is reported
+            print("\n".join(report(choice, outcome)), flush=True)
         counts.update(outcome.counts)
         virtual += outcome.seconds
         cpu += outcome.cpu
-        if outcome.failed:
-            failed += 1
-            small = shrink(choice, outcome, options.jobs) if options.shrink else choice
-            _report(small, outcome)
         if options.needs is not None and (failed or cpu > _SECONDS_FOR_A_MISTAKE):
             break
         if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
@@ -100,22 +99,6 @@ def _progress(done: int, failed: int, counts: Counter[str], virtual: float, seco
         f"{done:,} simulations in {seconds:,.0f} s: {counts['games']:,} games, {counts['faults']:,} faults, "
         f"{virtual / 3600:,.1f} simulated hours, {failed} failed"
     )
-
-
-def _report(choice: Choice, outcome: Outcome) -> None:
-    print(f"seed {choice.seed} failed. Again: {choice.command()}")
-    for fault in plan_of(choice).faults:
-        print(f"  fault {fault.number}: {fault.kind} {fault.moment} ({fault.moves}, {fault.pieces})")
-    if outcome.failure:
-        print(f"  the simulation itself failed: {outcome.failure}")
-    for kind, cases in outcome.verdict.kinds().items():
-        for case in cases[:_SHOWN]:
-            print(f"  {kind}: {case.table or ''} {case.text[:_WORDS]}")
-    for party, lines in outcome.last.items():
-        print(f"  the last of {party}:")
-        for line in lines:
-            print(f"    {line.rstrip()[:_WORDS]}")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

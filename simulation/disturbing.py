@@ -126,7 +126,11 @@ class Disturbing:
         )
         if fault.moment is Moment.RETURN:  # while that is being stored
             await asyncio.sleep(rng.choice([0.0, 0.002, 0.01]))
-        server.trace(f"{fault.kind}, fault {fault.number}")
+        server.trace(f"fault {fault.number} begins: {fault.kind}")
+        await self._bring_about(fault, server, rng)
+        server.trace(f"fault {fault.number} is over")
+
+    async def _bring_about(self, fault: PlannedFault, server: Server, rng: random.Random) -> None:
         if fault.kind in _OF_THE_DATABASE:
             async with self._down["database"]:
                 await self._take_database_down(fault.kind, rng)

@@ -3,6 +3,7 @@
 import enum
 import random
 from dataclasses import dataclass, replace
+from string import ascii_lowercase
 from typing import Any, Final
 
 import msgspec
@@ -92,7 +93,10 @@ class Choice:
     def command(self) -> str:
         """Return what a terminal takes to do it again."""
         words = ["python -m simulation --seeds 1 --first", str(self.seed)]
-        words += ["--without", ",".join(sorted(self.without))] if self.without else []
+        # What belongs to a game that is left out need not be named.
+        parts = {part for part in self.without if f"game{part.lstrip(ascii_lowercase)}" not in self.without}
+        parts |= {part for part in self.without if part.startswith(("game", "fault"))}
+        words += ["--without", ",".join(sorted(parts))] if parts else []
         words += ["--letters"] if self.letters else []
         words += ["--calm"] if self.calm else []
         words += ["--nodes", str(self.nodes)] if self.nodes is not None else []

@@ -9,7 +9,7 @@ import tempfile
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
@@ -19,8 +19,8 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from server.tables.names import skeleton
-from simulation.machine.loop import Trace
 from simulation.plan import Choice, parts_of, plan_of
+from simulation.trace import Trace
 from simulation.verdict import Outcome
 from simulation.week import Week
 from simulation.world import World
@@ -54,20 +54,36 @@ def outcomes(
             process.kill()
 
 
-def shrink(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
-    """Return the same simulation without faults, games and people that its failure does not need."""
-    wanted = _kinds(outcome)
-    calm = replace(choice, calm=True)
-    if any(_kinds(found) & wanted for _, found in outcomes([calm], jobs)):
-        choice = calm
+def shrink(choice: Choice, outcome: Outcome, jobs: int) -> tuple[Choice, Outcome]:
+    """Return the same simulation without what its failure does not need, and what has come of that.
+
+    That something is not needed shows only if its absence does not change when the rest happens too much.
+    """
+    wanted, faults = _kinds(outcome), outcome.counts["faults"]
+    simpler = [replace(choice, nodes=1)] if plan_of(choice).nodes > 1 else []
+    simpler += [replace(choice, calm=True)] if not choice.calm else []
+    size = len(parts_of(plan_of(choice), faults))
     while True:
-        parts = parts_of(plan_of(choice), outcome.counts["faults"])
-        left_out = (choice.without | {part} for part in parts)
-        fewer = [replace(choice, without=each) for each in left_out]
-        failing = [tried for tried, found in outcomes(fewer, jobs) if _kinds(found) & wanted]
-        if not failing:
-            return choice
-        choice = min(failing, key=lambda tried: sorted(tried.without))
+        parts = parts_of(plan_of(choice), faults)
+        size = min(size, len(parts))
+        groups = (parts[at : at + size] for at in range(0, len(parts), max(size, 1)))
+        simpler += [replace(choice, without=choice.without.union(group)) for group in groups]
+        for tried, found in _in_order(simpler, jobs):
+            if _kinds(found) & wanted:
+                choice, outcome = tried, found
+                break
+        else:
+            if size <= 1:
+                return choice, outcome
+            size = (size + 1) // 2
+        simpler = []
+
+
+def _in_order(choices: Sequence[Choice], jobs: int) -> Iterator[tuple[Choice, Outcome]]:
+    """Yield what has come of each simulation, in the order of the choices, so many at once."""
+    for at in range(0, len(choices), jobs):
+        found = dict(outcomes(choices[at : at + jobs], jobs))
+        yield from ((choice, found[choice]) for choice in choices[at : at + jobs])
 
 
 def _kinds(outcome: Outcome) -> set[str]:

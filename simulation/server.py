@@ -210,9 +210,9 @@ class Server:
         self.long_tables |= long_tables_in(self._data)
         return wrong
 
-    def trace(self, what: str) -> None:
-        """Note that something happens to it."""
-        self._clock.trace.add(self.name, what)
+    def trace(self, fault: str) -> None:
+        """Take note of what is done to it."""
+        self._clock.trace.note(self.name, "fault", fault)
 
     def _bury(self, process: Process, *, silently: bool) -> None:
         process.end(silently=silently)
@@ -241,7 +241,7 @@ class Log(logging.Handler):
                 line = self.format(record).replace(str(server.folder), "DATA")
                 server.log.append(LogLine(EPOCH + self._clock.now, line))
                 self._heard(server, line)
-                self._clock.trace.add(server.name, "logs", line, detail_only=record.levelno < logging.WARNING)
+                self._clock.trace.note(server.name, "log", line)
 
 
 def begin(process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

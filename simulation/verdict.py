@@ -55,6 +55,16 @@ class Verdict:
         return any(self.kinds().values())
 
 
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A finding of some kind, how many there are of it, and what happened in the time before it, in lines."""
+
+    kind: str
+    number: int
+    finding: Finding
+    lines: list[str]
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a simulation has found, and what happened in it."""
@@ -65,7 +75,7 @@ class Outcome:
     cpu: float = 0.0  # seconds of a real processor
     failure: str = ""  # why the simulation itself failed
     digest: str = ""
-    last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
+    excerpts: list[Excerpt] = field(default_factory=list)  # from the trace, for the findings
     gave_way: set[str] = field(default_factory=set)  # tables that were to leave a full archive
 
     @property

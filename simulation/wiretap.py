@@ -62,10 +62,12 @@ class Wiretap:
     `number` is the connection's, and `life` counts how often the `server` had been started when it was
     opened; `ended` has the tables whose games it was told to have ended. `marks` tell how many bytes the
     server had sent when it was about to go on after it was stopped, and when that was. `damaged` is what it
-    sent that is no message.
+    sent that is no message. `note` is called with all that either side sends, as `Trace.note` is.
     """
 
-    def __init__(self, life: int, server: str = "", number: int = 0) -> None:
+    def __init__(
+        self, life: int, server: str = "", number: int = 0, note: Callable[..., None] = lambda *_, **__: None
+    ) -> None:
         self.number = number
         self.life = life
         self.server = server
@@ -76,6 +78,7 @@ class Wiretap:
         self.asked: list[TappedMessage] = []
         self.ended: set[str] = set()
         self.damaged: list[Finding] = []
+        self._note = note
         self._table: str | None = None
         self._seat: Seat | None = None
         self._leaving: set[int] = set()  # ids of requests to leave
@@ -113,6 +116,7 @@ class Wiretap:
         except BadMessage as error:
             text = f"the server sent what is no message: {error}: {frame.hex()}"
             self.damaged.append(Finding(text, self._table, time.time(), self.number))
+            self._take_note("server", frame.hex())
             return
         match message:
             case Seated():
@@ -130,15 +134,22 @@ class Wiretap:
             ):
                 self.ended.add(self._table)
         self.heard.append(Heard(self._table, self._seat, frame, message, time.time(), begins))
+        self._take_note("server", message)
 
     def _take_request(self, frame: bytes, _begins: int) -> None:
         try:
             message = decode_client(frame)
         except BadMessage:  # nothing that a client of ours sends: the server's own answer tells of it
+            self._take_note("client", frame.hex())
             return
         if isinstance(message, Leave):
             self._leaving.add(message.id)
         self.asked.append(TappedMessage(message, len(self.heard), time.time(), self._table, self._seat))
+        self._take_note("client", message)
+
+    def _take_note(self, sender: str, what: ClientMessage | ServerMessage | str) -> None:
+        where = {"connection": self.number, "table": self._table, "seat": self._seat}
+        self._note(self.server, sender, what, **where)
 
 
 class _Frames:

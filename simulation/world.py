@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +30,8 @@ from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import TablesJudge
 from simulation.machine.disk import Disks
-from simulation.machine.entering import NAMES_A_PIECE, enter, since_the_beginning
-from simulation.machine.loop import EPOCH, Clock, Process, Stuck, Trace
+from simulation.machine.entering import NAMES_A_PIECE, enter
+from simulation.machine.loop import EPOCH, Clock, Process, Stuck
 from simulation.machine.network import Network, NetworkConnection, Weather
 from simulation.people.evening import EveningGuest, hold_evening, judge_evening
 from simulation.people.games import Games
@@ -38,7 +39,9 @@ from simulation.people.postbox import Postbox
 from simulation.people.strangers import Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import WorldPlan
+from simulation.report import excerpts
 from simulation.server import Log, NotStarted, Server, begin, records_in
+from simulation.trace import Trace
 from simulation.verdict import Finding, Outcome, journal_in, stored_in
 from simulation.wiretap import Wiretap
 
@@ -56,7 +59,6 @@ _LIMITS: Final = Limits(
     connections=5000, connections_per_address=5000, tables_per_connection=5000, tables_per_address=5000
 )
 _SECONDS_FOR_RECORDS: Final = 60.0
-_LAST_MESSAGES: Final = 6  # of a connection, in the report of a failure
 
 
 class World:
@@ -148,7 +150,7 @@ class World:
         self.outcome.seconds = self._clock.now
         self.outcome.digest = self._trace.digest
         if verdict:
-            self.outcome.last = self._last_of_each()
+            self.outcome.excerpts = excerpts(verdict, self._trace.events)
         return self.outcome
 
     @property
@@ -167,17 +169,17 @@ class World:
 
     def _tap(self, connection: NetworkConnection) -> None:
         host = connection.client_address[0]
-        if host in {self._browser.host, _EVENING}:
+        if host == self._browser.host:
             return
         (server,) = (each for each in self.servers if each.host == connection.server_address[0])
-        tap = self._taps_of[connection.number] = Wiretap(server.life, server.name, connection.number)
+        tap = Wiretap(server.life, server.name, connection.number, self._trace.note)
+        connection.sent = partial(self._by_the_worlds_clock, tap.feed)
+        connection.received = partial(self._by_the_worlds_clock, tap.feed_request)
+        if host == _EVENING:  # which is judged by its entries
+            return
+        self._taps_of[connection.number] = tap
         (self.taps if host != _STRANGER else self._strangers_taps).append(tap)
         self.outcome.counts["connections"] += 1
-
-        def sent(data: bytes) -> None:
-            self._by_the_worlds_clock(tap.feed, data)
-
-        connection.sent = sent
 
         def received(data: bytes) -> None:
             self._by_the_worlds_clock(tap.feed_request, data)
@@ -416,18 +418,6 @@ class World:
         self._judge_log(tokens)
         errors = [error for process in self._clock.processes for error in process.errors]
         verdict.different += [Finding(f"a client failed: {error}") for error in errors]
-
-    def _last_of_each(self) -> dict[str, list[str]]:
-        """Return what each party did or was told last, where something is wrong."""
-        last = {party: list(lines) for party, lines in sorted(self._trace.last.items())}
-        wrong = {each.table for found in self.outcome.verdict.kinds().values() for each in found}
-        for number, tap in enumerate(self.taps, start=1):
-            if wrong & tap.tables:
-                said = [(each.time, f"> {each.message}") for each in tap.asked]
-                said += [(each.time, f"< {each.message}") for each in tap.heard]
-                lines = [f"{since_the_beginning(at):.6f} {what}" for at, what in sorted(said)]
-                last[f"connection {number}"] = lines[-_LAST_MESSAGES:]
-        return last
 
     def _judge_strangers(self, tables: set[str], tokens: set[str]) -> None:
         """Who has not come to a table is told nothing of it, and nobody's token."""

@@ -5,50 +5,25 @@ promises; which process goes on next, and in which order timers of one moment fi
 """
 
 import asyncio
-import hashlib
 import heapq
 import math
 import random
 import sys
 import threading
 from asyncio import base_events
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextvars import Context
-from typing import Any, Final, Protocol, TextIO, TypeVar
+from typing import Any, Final, Protocol, TypeVar
+
+from simulation.trace import Trace
 
 T = TypeVar("T")
 
 _NEVER: Final = math.inf
 EPOCH: Final = 1_800_000_000.0  # the system's clock when a simulation begins
 _STEPS_WITHOUT_TIME: Final = 200_000  # ... after which somebody must be running in a circle
-_LAST: Final = 12  # lines kept of each party, for the report of a failure
-
-
-class Trace:
-    """Takes notes; `digest` says whether two simulations were the same. With a `file`, writes all of it."""
-
-    def __init__(self, file: TextIO | None = None) -> None:
-        self.now: Callable[[], float] = lambda: 0.0
-        self.events = 0
-        self.last: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_LAST))
-        self._file = file
-        self._hash = hashlib.sha256()
-
-    def add(self, party: str, what: str, detail: str = "", *, detail_only: bool = False) -> None:
-        """Note that something has happened to a party; details alone say little of a failure."""
-        line = f"{self.now():.9f} {party} {what} {detail}\n"
-        self.events += 1
-        self._hash.update(line.encode())
-        if not detail_only:
-            self.last[party].append(line)
-        if self._file is not None:
-            self._file.write(line)
-
-    @property
-    def digest(self) -> str:
-        return self._hash.hexdigest()
 
 
 class Stuck(Exception):
@@ -312,4 +287,4 @@ class Process(base_events.BaseEventLoop):
         error = context.get("exception")
         what = f"{context.get('message')}: {error!r}"
         self.errors.append(what)
-        self._clock.trace.add(self.name, "error", what)
+        self._clock.trace.note(self.name, "error", what)

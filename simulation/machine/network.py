@@ -254,9 +254,16 @@ class NetworkConnection:
         if receiver is self.ends.get(True) and self.received is not None and data:
             self.received(data)
         trace = self._clock.trace
-        what = "end" if data is None else data.hex()
-        trace.add(receiver.process.name, f"{self.number} <", what, detail_only=True)
+        if data is None:
+            ended_by = "the client" if receiver is self.ends.get(True) else "the server"
+            trace.note(self._server, "network", f"ended by {ended_by}", connection=self.number)
+        else:
+            trace.hash(f"{receiver.process.name} {self.number} {data.hex()}")
         receiver.arrive(data)
+
+    @property
+    def _server(self) -> str:
+        return self.ends[True].process.name
 
     def go_on(self) -> None:
         """Let what has been held up arrive now, in its order."""
@@ -291,7 +298,7 @@ class NetworkConnection:
 
     def cut(self) -> None:
         """Break the connection in the middle; perhaps only one side learns of it."""
-        self._clock.trace.add("network", f"{self.number} cut")
+        self._clock.trace.note(self._server, "network", "cut", connection=self.number)
         ends = [self.ends[at] for at in sorted(self.ends)]
         for end in ends:
             end.out.lost = True
@@ -353,7 +360,7 @@ class Network:
 
         self.connections[number] = connection
         self.opened(connection)
-        self.clock.trace.add(server.name, f"{number} opened", process.name)
+        self.clock.trace.note(server.name, "network", f"opened by {process.name}", connection=number)
         server.call_soon(accepted)
         protocol.connection_made(ours)
         return ours, protocol
