@@ -1,7 +1,9 @@
 """Live through many simulations, each with a server, games and faults of its own, all drawn from a seed.
 
 `python -m simulation --seeds 1000 -j 2` begins with a fresh seed, which it prints. For a seed that fails, it
-prints the command that lives through it again, and what every party saw last.
+prints the command that lives through it again, and what happened before each kind of finding.
+
+The exit status is 1 if a seed fails, and 3 if none does, but one does not end within 300 s of CPU time.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from simulation.running import outcomes, shrink
 
 _SECONDS_BETWEEN_LINES: Final = 30.0
 _SECONDS_FOR_A_MISTAKE: Final = 60.0  # of one core
+_TOO_SLOW: Final = 3  # the exit status if nothing else is wrong
 
 
 def main() -> int:
@@ -35,9 +38,11 @@ def main() -> int:
     )
     parser.add_argument("--calm", action="store_true", help="a network without delays and cuts of its own")
     parser.add_argument("--letters", action="store_true", help="games over days, with something wrong daily")
-    parser.add_argument("--trace", type=Path, help="write all that happens into this file")
+    parser.add_argument("--trace", type=Path, help="write all that happens into this file, as lines of JSON")
     parser.add_argument(
-        "--shrink", action="store_true", help="leave out the faults that a failure does not need"
+        "--shrink",
+        action="store_true",
+        help="leave out faults, games and people that a failure does not need",
     )
     parser.add_argument("--broken", choices=("all", *MISTAKES), help="prove that this broken server is found")
     parser.add_argument(
@@ -67,37 +72,38 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
     began = told = time.monotonic()
     until = None if options.minutes is None else began + 60 * options.minutes
     counts: Counter[str] = Counter()
-    done = failed = 0
+    ended: Counter[str] = Counter()  # simulations, and those that failed or took too long
     virtual = cpu = 0.0
     for choice, outcome in outcomes(choices, options.jobs, trace=options.trace, until=until):
-        done += 1
-        if outcome.failed:
-            failed += 1
-            if options.shrink:
+        ended["done"] += 1
+        if outcome.failed or outcome.slow:
+            ended["failed" if outcome.failed else "slow"] += 1
+            if options.shrink and outcome.failed:
                 choice, outcome = shrink(choice, outcome, options.jobs)  # noqa: PLW2901 - which is reported
             print("\n".join(report(choice, outcome)), flush=True)
         counts.update(outcome.counts)
         virtual += outcome.seconds
         cpu += outcome.cpu
-        if options.needs is not None and (failed or cpu > _SECONDS_FOR_A_MISTAKE):
+        if options.needs is not None and (ended["failed"] or cpu > _SECONDS_FOR_A_MISTAKE):
             break
         if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
             told = time.monotonic()
-            print(_progress(done, failed, counts, virtual, told - began), file=sys.stderr, flush=True)
+            print(_progress(ended, counts, virtual, told - began), file=sys.stderr, flush=True)
     if options.seeds == 1:
         print(f"trace {outcome.digest}")
     for name, count in sorted(counts.items()):
         print(f"{name:44}{count:>12,}")
-    print(_progress(done, failed, counts, virtual, time.monotonic() - began))
+    print(_progress(ended, counts, virtual, time.monotonic() - began))
     if options.needs is not None:
         print(f"CPU: {cpu:.1f} s")
-    return 1 if failed else 0
+    return 1 if ended["failed"] else _TOO_SLOW if ended["slow"] else 0
 
 
-def _progress(done: int, failed: int, counts: Counter[str], virtual: float, seconds: float) -> str:
+def _progress(ended: Counter[str], counts: Counter[str], virtual: float, seconds: float) -> str:
     return (
-        f"{done:,} simulations in {seconds:,.0f} s: {counts['games']:,} games, {counts['faults']:,} faults, "
-        f"{virtual / 3600:,.1f} simulated hours, {failed} failed"
+        f"{ended['done']:,} simulations in {seconds:,.0f} s: {counts['games']:,} games, "
+        f"{counts['faults']:,} faults, {virtual / 3600:,.1f} simulated hours, {ended['failed']} failed"
+        + (f", {ended['slow']} took too long" if ended["slow"] else "")
     )
 
 

@@ -37,7 +37,7 @@ def excerpts(verdict: Verdict, events: Sequence[Event]) -> list[Excerpt]:
 def report(choice: Choice, outcome: Outcome) -> Iterator[str]:
     """Yield the lines that say what has failed."""
     plan = plan_of(choice)
-    yield f"seed {choice.seed} failed. Again: {choice.command()}"
+    yield f"seed {choice.seed} {'took too long' if outcome.slow else 'failed'}. Again: {choice.command()}"
     for number, game in games(plan.people).items():
         bots = f"{game.bots} bots of the server, {game.guests} in processes of their own"
         yield f"  game{number}: {game.players} players ({bots}), {type(game.absence).__name__}"
@@ -45,6 +45,7 @@ def report(choice: Choice, outcome: Outcome) -> Iterator[str]:
         yield f"  fault{fault.number}: {fault.kind} {fault.moment} ({fault.moves}, {fault.pieces})"
     if outcome.failure:
         yield f"  the simulation itself failed: {outcome.failure}"
+    yield from (f"  {line}" for line in outcome.slow.splitlines())
     shown: list[list[str]] = []
     for each in outcome.excerpts:
         yield f"  {each.kind}: {_words(each.finding)}"
@@ -80,7 +81,7 @@ def _lines(finding: Finding, events: Sequence[Event]) -> Iterator[str]:
         if end - _SECONDS <= event.at <= end + _EXACT
         or any(abs(event.at - each) <= _AROUND for each in meant[:-1])
     ]
-    lines = list(_in_words(shown, meant))
+    lines = list(in_words(shown, meant))
     near = {
         number + by
         for number, line in enumerate(lines)
@@ -122,7 +123,7 @@ def _tables(event: Event) -> set[str | None]:
     return {event.table, getattr(event.what, "table", None)} if event.kind in MESSAGES else set()
 
 
-def _in_words(events: Iterable[Event], meant: Sequence[float]) -> Iterator[str]:
+def in_words(events: Iterable[Event], meant: Sequence[float] = ()) -> Iterator[str]:
     """Yield a line for each event, but one for what several were sent at the same moment.
 
     Messages sent at the moments that are `meant` are marked.

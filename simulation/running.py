@@ -1,6 +1,7 @@
 """Simulations in processes of their own: each enters its world for good, and leaves only its outcome."""
 
 import gc
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -16,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 from server.tables.names import skeleton
 from simulation.plan import Choice, parts_of, plan_of
@@ -26,6 +27,8 @@ from simulation.week import Week
 from simulation.world import World
 
 _MOST_SECONDS: Final = 300.0  # of CPU time for a simulation: then something runs in a circle
+_LOOKS: Final = 100  # at what runs, if it does not end by then ...
+_SECONDS_BETWEEN_LOOKS: Final = 0.02  # ... of CPU time
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - files in memory, in folders of our own
 
 
@@ -115,20 +118,11 @@ def _receive(ours: Connection, process: ForkProcess) -> Outcome:
 def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
     real_cpu = time.process_time  # which the machine replaces
     folder = Path(tempfile.mkdtemp(prefix="palatinus-simulation-", dir=_MEMORY if _MEMORY.is_dir() else None))
-
-    def give_up(_signal: int, frame: FrameType | None) -> NoReturn:
-        where = "".join(traceback.format_stack(frame))
-        theirs.send(Outcome(failure=f"no end after {real_cpu():.0f} s of CPU time, at\n{where}"))
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(1)
-
-    # Not in real time: however busy the machine is, or however long it sleeps, a simulation is the same.
-    signal.signal(signal.SIGPROF, give_up)
-    signal.setitimer(signal.ITIMER_PROF, _MOST_SECONDS)
     try:
-        with nullcontext() if trace is None else trace.open("w", encoding="utf-8") as file:
-            world = Week if choice.letters else World
-            outcome = world(plan_of(choice), folder, Trace(file)).run()
+        with nullcontext() if trace is None else trace.open("w", encoding="utf-8", buffering=1) as file:
+            world = (Week if choice.letters else World)(plan_of(choice), folder, Trace(file))
+            _limit(world, folder, theirs)
+            outcome = world.run()
     except Exception:  # noqa: BLE001 - whatever it is, the seed that it happened with is printed
         outcome = Outcome(failure=traceback.format_exc())
     finally:
@@ -136,3 +130,21 @@ def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
     signal.setitimer(signal.ITIMER_PROF, 0.0)
     outcome.cpu = real_cpu()
     theirs.send(outcome)
+
+
+def _limit(world: World, folder: Path, theirs: Connection) -> None:
+    """End this process when it has run for too long, and say what it was doing.
+
+    Not in real time: however busy the machine is, or however long it sleeps, a simulation is the same.
+    """
+    looks, circle = itertools.count(1), world.circle()
+
+    def look(_signal: int, frame: FrameType | None) -> None:
+        circle.look(frame)
+        if next(looks) == _LOOKS:
+            theirs.send(Outcome(slow="\n".join(circle.described())))
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(1)
+
+    signal.signal(signal.SIGPROF, look)
+    signal.setitimer(signal.ITIMER_PROF, _MOST_SECONDS, _SECONDS_BETWEEN_LOOKS)

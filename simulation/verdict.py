@@ -74,6 +74,7 @@ class Outcome:
     seconds: float = 0.0  # that have passed in it
     cpu: float = 0.0  # seconds of a real processor
     failure: str = ""  # why the simulation itself failed
+    slow: str = ""  # what it was doing when it had used up its CPU time
     digest: str = ""
     excerpts: list[Excerpt] = field(default_factory=list)  # from the trace, for the findings
     gave_way: set[str] = field(default_factory=set)  # tables that were to leave a full archive

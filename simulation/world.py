@@ -26,6 +26,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import EVENING, Entry, EveningBegun, entry_text
 from server.storage.postgresql.rows import carry_out, change
 from server.storage.stored_tables import Everything, Stored, link_rows
+from simulation.circles import Circle
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import TablesJudge
@@ -142,7 +143,7 @@ class World:
         gc.disable()
         verdict = self.outcome.verdict
         try:
-            self._clock.run(self._people, begin(self._people, self._live()))
+            self._clock.run(begin(self._people, self._live()))
         except* Stuck as group:
             verdict.unfinished += [self._finding(str(each)) for each in _leaves(group)]
         except* NotStarted as group:
@@ -152,6 +153,10 @@ class World:
         if verdict:
             self.outcome.excerpts = excerpts(verdict, self._trace.events)
         return self.outcome
+
+    def circle(self) -> Circle:
+        """Return what can look at what runs just now."""
+        return Circle(self._clock, self._trace)
 
     @property
     def long_tables(self) -> set[str]:

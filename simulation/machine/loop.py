@@ -67,15 +67,16 @@ class Clock:
         """Call `do` in so many seconds."""
         self.at(self.now + seconds, do)
 
-    def run(self, process: "Process", main: "asyncio.Task[T]") -> T:
-        """Let all processes run until a task of `process` is done; raises what it raises, or Stuck."""
+    def run(self, main: "asyncio.Task[T]") -> T:
+        """Let all processes run until a task is done; raises what it raises, or Stuck."""
         steps, since = 0, self.now
         while not main.done():
             steps += 1
             if self.now > since:
                 steps, since = 0, self.now
             elif steps > _STEPS_WITHOUT_TIME:
-                raise Stuck(f"time stands still at {self.now}: {process.name}")
+                awake = [name for each in self.processes for name in each.called_next()]
+                raise Stuck(f"time stands still at {self.now}: {', '.join(awake)}")
             self._step()
         return main.result()
 
@@ -177,6 +178,16 @@ class Process(base_events.BaseEventLoop):
             self._timer_cancelled_count -= 1
             heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
         return scheduled[0].when() / self.drift if scheduled else _NEVER
+
+    def called_next(self) -> list[str]:
+        """Return the names of the callbacks and coroutines that are called in the next turn of the loop."""
+        names = set()
+        for handle in self._ready:
+            callback = handle._callback  # type: ignore[attr-defined]
+            task = getattr(callback, "__self__", None)
+            called = task.get_coro() if isinstance(task, asyncio.Task) else callback
+            names.add(f"{self.name}: {getattr(called, '__qualname__', called)}")
+        return sorted(names)
 
     def run_due(self) -> None:
         """Run one turn of the loop."""
