@@ -2,36 +2,67 @@
 
 import asyncio
 import contextlib
+import math
 import random
 import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from protocol.messages import Resume
 from simulation.database.server import DatabaseServer
-from simulation.judging.ownership import SAID_BY_NODES
 from simulation.machine.network import Network
 from simulation.plan import FaultKind, Moment, PlannedFault, WorldPlan
-from simulation.server import Server
+from simulation.server import LogLine, Server
 from simulation.verdict import Finding, Outcome
 from simulation.wiretap import Wiretap
 
 _LOOK: Final = 0.02
 # What a server says when its disk fails, and in no other case.
-_SAID_ABOUT_THE_DISK: Final = (
+_SAID_ABOUT_THE_DISK: Final = re.compile(
     r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record|commit list lacked"
 )
 # The commit list is not synced with each commit, and the journal is.
-_SAID_AFTER_A_POWER_CUT: Final = "the commit list lacked the last commits"
-_NEVER: Final = r"(?!)"
+_SAID_AFTER_A_POWER_CUT: Final = re.compile("the commit list lacked the last commits")
+_AFTERWARDS: Final = 60.0  # seconds in which a server may still log what a fault has done
 _OF_THE_DATABASE: Final = {FaultKind.RESTART, FaultKind.CRASH, FaultKind.FAILOVER}
 _OF_THE_LEASE: Final = {FaultKind.PAUSE, FaultKind.LINE_CUT, FaultKind.LINE_SILENT, FaultKind.LINE_SLOW}
 _DIES_AGAIN: Final = 0.3  # of the servers that are started after a fault: in the middle of a write
 _DOWN: Final = {FaultKind.KILL, FaultKind.TORN_WRITE, FaultKind.POWER_CUT, FaultKind.STOP}
+
+
+@dataclass(slots=True)
+class _Excuse:
+    server: str
+    said: re.Pattern[str]
+    since: float
+    until: float = math.inf
+
+
+class Excuses:
+    """What servers may log from the beginning of each fault until a while after its end."""
+
+    def __init__(self) -> None:
+        self._excuses: list[_Excuse] = []
+
+    @contextlib.contextmanager
+    def excuse(self, server: str, said: re.Pattern[str]) -> Iterator[None]:
+        """Expect something in a server's log because of what happens in this context."""
+        self._excuses.append(excuse := _Excuse(server, said, time.time()))
+        try:
+            yield
+        finally:
+            excuse.until = time.time() + _AFTERWARDS
+
+    def explain(self, server: str, line: LogLine) -> bool:
+        """Return whether a server may have logged a line."""
+        return any(
+            each.server == server and each.since <= line.at <= each.until and each.said.search(line.text)
+            for each in self._excuses
+        )
 
 
 class Disturbing:
@@ -59,17 +90,12 @@ class Disturbing:
         self._lasting: set[asyncio.Task[None]] = set()
         # While a server, or the database, is taken down and started again.
         self._down: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._said = ["notice was not delivered", _NEVER if database is None else SAID_BY_NODES.pattern]
+        self.excuses = Excuses()
 
     @property
     def calm(self) -> bool:
         """Tell whether nothing is wrong just now."""
         return not self._lasting and self._struck.empty()
-
-    @property
-    def expected_in_log(self) -> re.Pattern[str]:
-        """Return what the server may have logged because of the faults."""
-        return re.compile("|".join(self._said))
 
     def note_arrival(self, tap: Wiretap) -> None:
         """Take note that something has reached the server; see what falls due."""
@@ -187,10 +213,9 @@ class Disturbing:
                     await asyncio.sleep(_LOOK)
         power = kind is FaultKind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
         power = power and self._database is None
-        if power:
-            self._said.append(_SAID_AFTER_A_POWER_CUT)
         server.kill(power=power)
-        await self._start_again(server, rng)
+        with self.excuses.excuse(server.name, _SAID_AFTER_A_POWER_CUT) if power else contextlib.nullcontext():
+            await self._start_again(server, rng)
 
     async def _start_again(self, server: Server, rng: random.Random) -> None:
         if server.runs:
@@ -219,14 +244,14 @@ class Disturbing:
                 with self._bad_lines(server, kind, rng):
                     yield
             case FaultKind.FULL_DISK:
-                self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.room = rng.choice([0, 1000, 3000, 20_000])
-                yield
+                with self.excuses.excuse(server.name, _SAID_ABOUT_THE_DISK):
+                    yield
                 server.disk.room = None
             case FaultKind.BAD_DISK:
-                self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.failing = rng.choice([0.02, 0.2, 1.0])
-                yield
+                with self.excuses.excuse(server.name, _SAID_ABOUT_THE_DISK):
+                    yield
                 server.disk.failing = 0.0
             case FaultKind.SLOW_DISK:
                 slow = rng.choice([0.05, 0.5, 2.0])

@@ -29,6 +29,7 @@ from server.storage.stored_tables import Everything, Stored, link_rows
 from simulation.circles import Circle
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
+from simulation.judging.ownership import SAID_BY_NODES
 from simulation.judging.tables import TablesJudge
 from simulation.machine.disk import Disks
 from simulation.machine.entering import NAMES_A_PIECE, enter
@@ -41,7 +42,7 @@ from simulation.people.strangers import Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import WorldPlan
 from simulation.report import excerpts
-from simulation.server import Log, NotStarted, Server, begin, records_in
+from simulation.server import Log, LogLine, NotStarted, Server, begin, records_in
 from simulation.trace import Trace
 from simulation.verdict import Finding, Outcome, journal_in, stored_in
 from simulation.wiretap import Wiretap
@@ -52,6 +53,7 @@ NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node'
 _LEASE_LOST: Final = re.compile(r"the lease is lost: term=(\d+)")
 # The warning before: the database has left a change in doubt for so long that its tables are read again.
 _IN_DOUBT: Final = re.compile(r"database is lost: line=\w+ reason=\"it does not answer in time")
+_UNDELIVERED: Final = "a notice was not delivered"
 _HALF_A_DAY: Final = 12 * 3600.0
 _STRANGER: Final = "10.0.9.1"
 _EVENING: Final = "10.0.2.2"
@@ -437,14 +439,23 @@ class World:
     def _judge_log(self, tokens: set[str]) -> None:
         """Nothing was logged that the faults do not explain, and no secret."""
         verdict = self.outcome.verdict
-        expected = self._disturbing.expected_in_log
+        undelivered = self.outcome.counts["notices not delivered"]
         for server in self.servers:
-            for at, line in server.log:
-                if not (expected.search(line) or " INFO " in line):
-                    verdict.different.append(Finding(f"the {server.name} logged: {line}", at=at))
-                if NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
-                    verdict.leaked.append(Finding(f"the {server.name} logged: {line}", at=at))
+            for line in server.log:
+                found = Finding(f"the {server.name} logged: {line.text}", at=line.at)
+                if undelivered and _UNDELIVERED in line.text:
+                    undelivered -= 1
+                elif not self._is_expected(server, line):
+                    verdict.different.append(found)
+                if NAMES_A_PIECE.search(line.text) or any(token in line.text for token in tokens):
+                    verdict.leaked.append(found)
             verdict.different += [Finding(f"the {server.name} failed: {error}") for error in server.errors]
+
+    def _is_expected(self, server: Server, line: LogLine) -> bool:
+        """Return whether a server may have logged a line; the lines to a database may fail at any time."""
+        if self.database is not None and SAID_BY_NODES.search(line.text):
+            return True
+        return " INFO " in line.text or self._disturbing.excuses.explain(server.name, line)
 
 
 def note_what_gives_way(tables: set[str]) -> None:
