@@ -34,6 +34,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, help="begin no simulation after this time")
     parser.add_argument("--without", default="", help="what is left out, as --shrink says: fault0,game2")
     parser.add_argument(
+        "--timing", type=int, default=0, help="another number has the same happen at other moments"
+    )
+    parser.add_argument(
         "--nodes", type=int, help="servers that share a database; without, the seed says how many"
     )
     parser.add_argument("--calm", action="store_true", help="a network without delays and cuts of its own")
@@ -56,6 +59,7 @@ def main() -> int:
             seed,
             without,
             calm=options.calm,
+            timing=options.timing,
             nodes=options.nodes,
             letters=options.letters,
             needs=options.needs,

@@ -66,6 +66,7 @@ class WorldPlan:
     """A simulation; `people` says who plays, and how."""
 
     seed: int
+    timing: int  # the same happens at other moments with another one
     people: Crowd
     faults: tuple[PlannedFault, ...]
     weather: Weather
@@ -88,6 +89,7 @@ class Choice:
     calm: bool = False
     nodes: int | None = None  # the seed says so
     letters: bool = False  # games over days
+    timing: int = 0  # another one has the same happen at other moments
     needs: str | None = None  # with all that this broken server needs to be found
 
     def command(self) -> str:
@@ -97,6 +99,7 @@ class Choice:
         parts = {part for part in self.without if f"game{part.lstrip(ascii_lowercase)}" not in self.without}
         parts |= {part for part in self.without if part.startswith(("game", "fault"))}
         words += ["--without", ",".join(sorted(parts))] if parts else []
+        words += ["--timing", str(self.timing)] if self.timing else []
         words += ["--letters"] if self.letters else []
         words += ["--calm"] if self.calm else []
         words += ["--nodes", str(self.nodes)] if self.nodes is not None else []
@@ -215,6 +218,7 @@ def plan_of(choice: Choice) -> WorldPlan:
         people["with_guests"] = 0.0
     return WorldPlan(
         choice.seed,
+        choice.timing,
         Crowd(**people),
         tuple(fault for fault in faults if f"fault{fault.number}" not in choice.without),
         Weather(torn=0.0, stalled=0.0) if choice.calm else weather,

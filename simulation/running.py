@@ -10,7 +10,7 @@ import tempfile
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
@@ -29,6 +29,8 @@ from simulation.world import World
 _MOST_SECONDS: Final = 300.0  # of CPU time for a simulation: then something runs in a circle
 _LOOKS: Final = 100  # at what runs, if it does not end by then ...
 _SECONDS_BETWEEN_LOOKS: Final = 0.02  # ... of CPU time
+_TIMINGS: Final = 3  # with which a smaller simulation is tried ...
+_MOST_TRIES: Final = 300  # ... of all
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - files in memory, in folders of our own
 
 
@@ -60,33 +62,37 @@ def outcomes(
 def shrink(choice: Choice, outcome: Outcome, jobs: int) -> tuple[Choice, Outcome]:
     """Return the same simulation without what its failure does not need, and what has come of that.
 
-    That something is not needed shows only if its absence does not change when the rest happens too much.
+    Whatever is left out changes when the rest happens, so each attempt is made with several timings.
     """
-    wanted, faults = _kinds(outcome), outcome.counts["faults"]
-    simpler = [replace(choice, nodes=1)] if plan_of(choice).nodes > 1 else []
-    simpler += [replace(choice, calm=True)] if not choice.calm else []
+    wanted, faults, tries = _kinds(outcome), outcome.counts["faults"], _MOST_TRIES
+
+    def found_among(smaller: list[Choice]) -> bool:
+        nonlocal choice, outcome, tries
+        for at in range(0, min(len(smaller), tries), jobs):
+            together = smaller[at : at + jobs]
+            tries -= len(together)
+            found = dict(outcomes(together, jobs))
+            for tried in together:
+                if _kinds(found[tried]) & wanted:
+                    choice, outcome = tried, found[tried]
+                    return True
+        return False
+
+    if plan_of(choice).nodes > 1:
+        found_among([replace(choice, nodes=1)])
+    if not choice.calm:
+        found_among([replace(choice, calm=True)])
     size = len(parts_of(plan_of(choice), faults))
-    while True:
-        parts = parts_of(plan_of(choice), faults)
+    while parts := parts_of(plan_of(choice), faults):
         size = min(size, len(parts))
-        groups = (parts[at : at + size] for at in range(0, len(parts), max(size, 1)))
-        simpler += [replace(choice, without=choice.without.union(group)) for group in groups]
-        for tried, found in _in_order(simpler, jobs):
-            if _kinds(found) & wanted:
-                choice, outcome = tried, found
+        groups = [parts[at : at + size] for at in range(0, len(parts), size)]
+        fewer = [replace(choice, without=choice.without.union(group)) for group in groups]
+        later = [replace(each, timing=choice.timing + by) for by in range(_TIMINGS) for each in fewer]
+        if not found_among(later):
+            if size == 1:
                 break
-        else:
-            if size <= 1:
-                return choice, outcome
             size = (size + 1) // 2
-        simpler = []
-
-
-def _in_order(choices: Sequence[Choice], jobs: int) -> Iterator[tuple[Choice, Outcome]]:
-    """Yield what has come of each simulation, in the order of the choices, so many at once."""
-    for at in range(0, len(choices), jobs):
-        found = dict(outcomes(choices[at : at + jobs], jobs))
-        yield from ((choice, found[choice]) for choice in choices[at : at + jobs])
+    return choice, outcome
 
 
 def _kinds(outcome: Outcome) -> set[str]:

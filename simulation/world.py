@@ -76,7 +76,7 @@ class World:
         self._plan = plan
         self._trace = trace
         self._folder = folder
-        self._rng = rng = random.Random(f"{plan.seed} world")
+        self._rng = rng = random.Random(f"{plan.seed} world {plan.timing or ''}".rstrip())
         self._clock = clock = Clock(rng, trace)
         trace.now = lambda: clock.now
         self._network = Network(clock, rng, plan.weather)
