@@ -163,6 +163,8 @@ def _said(event: Event, states: dict[int | None, dict[str, Any]]) -> str:
 
 def _short(value: object) -> str:
     """Return a value of a message; of tokens, hashes and the like only the beginning."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value))}]"
     secret = isinstance(value, str) and len(value) > _LONGEST_WORD and " " not in value
     return f"{str(value)[:6]}..." if secret else repr(value)
 

@@ -75,7 +75,7 @@ class Server:
         self.process: Process | None = None
         self.drift = 1.0  # of the clocks of its processes
         self.wall_offset = 0.0
-        self.errors: list[str] = []  # that no task of its processes has handled
+        self.errors: list[tuple[float, str]] = []  # that no task of its processes has handled, and when
         self._config = config
         self._data = config.data
         self._clock = clock

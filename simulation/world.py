@@ -424,7 +424,7 @@ class World:
         self._judge_strangers({table for party in parties for table in party.tables}, tokens)
         self._judge_log(tokens)
         errors = [error for process in self._clock.processes for error in process.errors]
-        verdict.different += [Finding(f"a client failed: {error}") for error in errors]
+        verdict.different += [Finding(f"a client failed: {error}", at=at) for at, error in errors]
 
     def _judge_strangers(self, tables: set[str], tokens: set[str]) -> None:
         """Who has not come to a table is told nothing of it, and nobody's token."""
@@ -449,7 +449,8 @@ class World:
                     verdict.different.append(found)
                 if NAMES_A_PIECE.search(line.text) or any(token in line.text for token in tokens):
                     verdict.leaked.append(found)
-            verdict.different += [Finding(f"the {server.name} failed: {error}") for error in server.errors]
+            failures = [Finding(f"the {server.name} failed: {error}", at=at) for at, error in server.errors]
+            verdict.different += failures
 
     def _is_expected(self, server: Server, line: LogLine) -> bool:
         """Return whether a server may have logged a line; the lines to a database may fail at any time."""

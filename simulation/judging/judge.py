@@ -124,12 +124,13 @@ class Judge:
     def _judge_seen(self, who: str, eyes: Eyes, model: Seen) -> None:
         """What a client knows is what its eyes may know of the journal."""
         if model.fault is not None:
-            self.verdict.different.append(self._finding(f"{who} found the draws wrong: {model.fault}"))
+            text = f"{who} found the draws wrong: {model.fault}"
+            self.verdict.different.append(Finding(text, self._table, model.at))
         if model.view is not None and model.seq <= len(self._events):
             known = snapshot(self.game(model.seq).view, eyes)
             if (model.view, list(model.view.placed)) != (known, list(known.placed)):
                 text = f"{who} has another view after event {model.seq}"
-                self.verdict.different.append(self._finding(text))
+                self.verdict.different.append(Finding(text, self._table, model.at))
 
     def _seen_events(self, eyes: Eyes, first: int, last: int) -> list[SeenEvent]:
         return [redacted(event, eyes) for event in self._events[first - 1 : last]]

@@ -153,7 +153,7 @@ class Process(base_events.BaseEventLoop):
         self.sockets: list[Any] = []  # that it listens on
         self.transports: dict[int, Any] = {}  # by number, so that their order is that of their opening
         self.at_end: list[Callable[[], None]] = []  # what ends with the process
-        self.errors: list[str] = []  # that no task has handled
+        self.errors: list[tuple[float, str]] = []  # that no task has handled, and when
         self._clock = clock
         self._rng = rng
         self._numbers = 0
@@ -297,5 +297,5 @@ class Process(base_events.BaseEventLoop):
     def _take_note(self, _loop: Any, context: dict[str, Any]) -> None:
         error = context.get("exception")
         what = f"{context.get('message')}: {error!r}"
-        self.errors.append(what)
+        self.errors.append((EPOCH + self._clock.now, what))
         self._clock.trace.note(self.name, "error", what)

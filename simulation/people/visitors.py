@@ -63,9 +63,10 @@ class NeverBegun(Exception):
 class Seen:
     """What one connection knew of one table in the end, from its seat.
 
-    `fault` is what it has found wrong with the draws of the game.
+    `fault` is what it has found wrong with the draws of the game, and `at` when it last was told anything.
     """
 
+    at: float = 0.0
     view: View | None = None
     seq: int = 0
     seat: Seat | None = None
@@ -89,6 +90,7 @@ class Witness(TableModel):
         if self.table is None:
             return updates
         seen = self.seen[self.table]
+        seen.at = time.time()
         seen.view, seen.seq, seen.seat = self.view, self.seq, self.seat
         seen.fault = None if (check := self.draws.check()) is None else check.fault
         if isinstance(message, TableState) and message.table == self.table and self.seat is not None:
