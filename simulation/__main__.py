@@ -52,6 +52,8 @@ def main() -> int:
         "--needs", choices=MISTAKES, help="play what this broken server needs, to the first failure"
     )
     options = parser.parse_args()
+    if options.trace is not None and options.seeds != 1:
+        parser.error("--trace is for one simulation: --seeds 1")
     first = secrets.randbelow(10**9) if options.first is None else options.first
     without = frozenset(filter(None, options.without.split(",")))
     choices = (

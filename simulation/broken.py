@@ -46,7 +46,7 @@ def prove(names: list[str], first: int, jobs: int) -> int:
             said = _simulate(Path(folder), name, "--first", str(first), "--seeds", "10000", "-j", str(jobs))
             path.write_text(source, encoding="utf-8")
             found = re.search(r"^seed (\d+) failed", said, re.MULTILINE)
-            how = ", ".join(dict.fromkeys(re.findall(r"^  (\w+): ", said, re.MULTILINE))) or "NOT FOUND"
+            how = ", ".join(dict.fromkeys(re.findall(r"^  ([a-z]+): ", said, re.MULTILINE))) or "NOT FOUND"
             control = "" if found is None else _simulate(ROOT, name, "--first", found[1], "--seeds", "1")
             if " 0 failed" not in control:
                 missed += 1
