@@ -22,6 +22,7 @@ _LINE: Final = 240  # ... and of a line
 _LONGEST_WORD: Final = 30  # letters
 _EXACT: Final = 1e-6  # seconds
 _MEANT: Final = "=>"
+_MEANS: Final = {*MESSAGES, "log", "error"}  # kinds of events that findings are about
 
 
 def excerpts(verdict: Verdict, events: Sequence[Event]) -> list[Excerpt]:
@@ -73,7 +74,8 @@ def _lines(finding: Finding, events: Sequence[Event]) -> Iterator[str]:
     concerned = list(_concerned(finding, events))
     if not concerned:
         return
-    end = concerned[-1].at if finding.at is None else finding.at - EPOCH
+    said = [event for event in concerned if event.kind in MESSAGES] or concerned
+    end = said[-1].at if finding.at is None else finding.at - EPOCH
     meant = [end] if finding.since is None else [finding.since - EPOCH, end]
     shown = [
         event
@@ -126,14 +128,15 @@ def _tables(event: Event) -> set[str | None]:
 def in_words(events: Iterable[Event], meant: Sequence[float] = ()) -> Iterator[str]:
     """Yield a line for each event, but one for what several were sent at the same moment.
 
-    Messages sent at the moments that are `meant` are marked.
+    What was sent or logged at the moments that are `meant` is marked.
     """
     states: dict[int | None, dict[str, Any]] = {}  # last told of the table, by connections
     said = ((event, _said(event, states)) for event in events)
     for (at, node, kind, words), group in groupby(said, _moment):
         who = ", ".join(_receiver(event) for event, _ in group)
         sign = {"client": "->", "server": "<-"}.get(kind, kind)
-        mark = _MEANT if kind in MESSAGES and any(abs(at - each) <= _EXACT for each in meant) else ""
+        is_meant = kind in _MEANS and any(abs(at - each) <= _EXACT for each in meant)
+        mark = _MEANT if is_meant else ""
         yield f"{mark:2} {at:9.3f} {node:7} {who:9} {sign:2} {_cut(words, _LINE)}"
 
 

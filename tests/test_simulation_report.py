@@ -84,7 +84,11 @@ def test_a_long_list_is_cut_in_the_middle() -> None:
 
 
 def test_a_finding_without_a_time_is_shown_with_the_last_of_its_table() -> None:
-    events = [event(1.0, "client", Say(1, "the last")), event(90.0, "client", Say(2, "another"), 2, "ALBA")]
+    events = [
+        event(1.0, "client", Say(1, "the last")),
+        event(90.0, "client", Say(2, "another"), 2, "ALBA"),
+        Event(99.0, "server", "fault", "fault 0 begins: kill"),
+    ]
     said = lines_before(Finding("no game in the journal", "ROMA"), events)
     assert "the last" in said
     assert "another" not in said
