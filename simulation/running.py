@@ -30,7 +30,7 @@ _MOST_SECONDS: Final = 300.0  # of CPU time for a simulation: then something run
 _LOOKS: Final = 100  # at what runs, if it does not end by then ...
 _SECONDS_BETWEEN_LOOKS: Final = 0.02  # ... of CPU time
 _TIMINGS: Final = 3  # with which a smaller simulation is tried ...
-_MOST_TRIES: Final = 300  # ... of all
+_MOST_TRIES: Final = 200  # ... of all
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - files in memory, in folders of our own
 
 
