@@ -80,8 +80,8 @@ def _lines(finding: Finding, events: Sequence[Event]) -> Iterator[str]:
     shown = [
         event
         for event in concerned
-        if end - _SECONDS <= event.at <= end + _EXACT
-        or any(abs(event.at - each) <= _AROUND for each in meant[:-1])
+        if event.at <= end + _EXACT
+        and (event.at >= end - _SECONDS or any(abs(event.at - each) <= _AROUND for each in meant))
     ]
     lines = list(in_words(shown, meant))
     near = {

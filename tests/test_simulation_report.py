@@ -56,7 +56,7 @@ def test_both_sides_of_a_failure_are_shown_in_one_list() -> None:
         Event(64.0, "server", "log", "12:00:00 INFO of no interest"),
         Event(64.0, "server", "log", "12:00:00 WARNING it hurts"),
         event(65.0, "server", Said("twice", number=2)),
-        event(66.0, "server", Said("too late", number=3)),
+        event(65.1, "server", Said("too late", number=3)),
     ]
     said = lines_before(Finding("twice", "ROMA", EPOCH + 65, 1, EPOCH + 61), events)
     parts = ["say id=3", "said text='twice' number=1", "kill", "#1", "it hurts", "said text='twice' number=2"]
@@ -71,6 +71,14 @@ def test_what_a_finding_is_compared_with_is_shown_however_long_ago() -> None:
     assert "remark 20" in said
     assert "remark 190" in said
     assert "remark 100" not in said
+
+
+def test_nothing_after_a_finding_is_shown() -> None:
+    """Even if what it is compared with was just before."""
+    events = [event(at / 10, "client", Say(at, f"remark {at}")) for at in range(30)]
+    said = lines_before(Finding("twice", "ROMA", EPOCH + 2, 1, EPOCH + 1.8), events)
+    assert "remark 20" in said
+    assert "remark 21" not in said
 
 
 def test_a_long_list_is_cut_in_the_middle() -> None:
