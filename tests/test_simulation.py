@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.pieces import Seat
-from protocol.messages import Ask, Done, PlacePiece, Refused, ServerMessage
+from protocol.messages import Ask, Done, PlacePiece, Refused, ServerMessage, TableState
 from server.storage.entries import Answered, Played, Taken, TookBack
+from simulation.judging.protocol_model import check_granted
 from simulation.judging.wire_checks import check_answers, check_requests
 from simulation.people.plan import games
 from simulation.plan import Choice, parts_of, plan_of
@@ -153,6 +154,21 @@ def test_an_id_that_is_stored_twice_is_a_request_that_was_carried_out_twice() ->
         verdict = Verdict()
         check_requests("ROMA", entries, [], verdict)
         assert bool(verdict.doubled) == doubled
+
+
+@pytest.mark.parametrize("sent_before", [True, False])
+def test_a_move_is_not_granted_after_the_end(*, sent_before: bool) -> None:
+    """Unless it was sent before, even to a server that was closing: then its answer is repeated."""
+    move = PlacePiece(7, "Em", "A1")
+    closed, tap = Wiretap(1), Wiretap(1)
+    if sent_before:
+        closed.asked.append(TappedMessage(move, 0, 0.0, None, None))
+    over = Heard("ROMA", SEAT, b"", TableState("ROMA", "over", [], 0), 1.0, 0)
+    tap.heard += [over, Heard("ROMA", SEAT, b"", Done(7), 2.0, 0), over]
+    tap.asked.append(TappedMessage(move, 1, 2.0, "ROMA", SEAT))
+    verdict = Verdict()
+    check_granted("ROMA", [closed, tap], verdict)
+    assert bool(verdict.invented) != sent_before
 
 
 @pytest.mark.parametrize(("table", "seat"), [("ROMA", Seat(2)), ("ROMA", None), ("ALBA", Seat(1))])
