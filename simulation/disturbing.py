@@ -22,7 +22,7 @@ from simulation.wiretap import Wiretap
 _LOOK: Final = 0.02
 # What a server says when its disk fails, and in no other case.
 _SAID_ABOUT_THE_DISK: Final = re.compile(
-    r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
+    r"not stored|stored again|not archived|not removed|can(not)? be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record|commit list lacked"
 )
 # The commit list is not synced with each commit, and the journal is.
