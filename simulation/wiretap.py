@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from websockets.exceptions import ProtocolError
@@ -106,6 +106,16 @@ class Wiretap:
     def tables(self) -> set[str]:
         """Return the tables that the client was at."""
         return {each.table for each in self.heard if each.table is not None}
+
+    def asked_at(self, table: str) -> Iterator[TappedMessage]:
+        """Yield what the client asked at a table, even if the server had begun to close the connection."""
+        for asked in self.asked:
+            if asked.table is None and asked.at:
+                last = self.heard[asked.at - 1]
+                if last.table == table:
+                    yield replace(asked, table=table, seat=last.seat)
+            elif asked.table == table:
+                yield asked
 
     def _lose_seat(self) -> None:
         self._table, self._seat = None, None

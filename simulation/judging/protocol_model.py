@@ -252,8 +252,8 @@ def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdi
     sat_down: defaultdict[int, list[float]] = defaultdict(list)
     events: dict[int, tuple[float, dict[str, Any]]] = {}  # first heard when, by their numbers
     for tap in taps:
-        for asked in tap.asked:
-            if asked.table == table and asked.seat is not None and _says_yes(asked.message):
+        for asked in tap.asked_at(table):
+            if asked.seat is not None and _says_yes(asked.message):
                 yes[asked.seat].append(asked.time)
         for heard in tap.heard:
             if heard.table != table:

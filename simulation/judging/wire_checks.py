@@ -308,9 +308,8 @@ def check_requests(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap]
     effects = Counter(effect for entry in entries if (effect := _effect(entry)) is not None)
     sent: defaultdict[tuple[Seat | None, ClientMessage], list[tuple[float, Wiretap]]] = defaultdict(list)
     for tap in taps:
-        for asked in tap.asked:
-            if asked.table == table:
-                sent[asked.seat, asked.message].append((asked.time, tap))
+        for asked in tap.asked_at(table):
+            sent[asked.seat, asked.message].append((asked.time, tap))
     asked_for: defaultdict[_Effect | None, list[list[tuple[float, Wiretap]]]] = defaultdict(list)
     for (sender, message), sendings in sent.items():
         asked_for[_effect_asked_for(sender, message)].append(sendings)
