@@ -15,6 +15,7 @@ from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
 from simulation.database.server import LEASE_SECONDS
+from simulation.judging.notices import is_plain
 from simulation.machine.loop import EPOCH
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games
@@ -111,6 +112,12 @@ class Week(World):
                 else:
                     self._judge_clocks(table, moved, entries)
         self._judge_repeated()
+        for letter in self.postbox.letters:
+            if not is_plain(letter.notice):
+                found = Finding(
+                    f"a notice has more in it: {letter.notice}", letter.notice.table, EPOCH + letter.at
+                )
+                self.outcome.verdict.leaked.append(found)
 
     def _judge_repeated(self) -> None:
         """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that."""

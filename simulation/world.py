@@ -29,6 +29,7 @@ from server.storage.stored_tables import Everything, Stored, link_rows
 from simulation.circles import Circle
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
+from simulation.judging.evening import check_evening
 from simulation.judging.ownership import SAID_BY_NODES
 from simulation.judging.tables import TablesJudge
 from simulation.machine.disk import Disks
@@ -40,7 +41,7 @@ from simulation.people.games import Games
 from simulation.people.postbox import Postbox
 from simulation.people.strangers import Stranger, browse
 from simulation.people.visitors import Route, Stroller
-from simulation.plan import WorldPlan
+from simulation.plan import FaultKind, WorldPlan
 from simulation.report import excerpts
 from simulation.server import Log, LogLine, NotStarted, Server, begin, records_in
 from simulation.trace import Trace
@@ -408,16 +409,25 @@ class World:
                 if table not in late
             ]
         parties = [] if self._games is None else self._games.parties
-        evening = journal.pop(EVENING, [])
+        evening = journal.get(EVENING, [])
         # By a clock that has jumped a day, the last start begins another evening in place of the one over.
         if self._evening and self.servers[0].wall_offset < _HALF_A_DAY:
             judge_evening(self._evening, evening, verdict)
+            check_evening(self._evening, journal, verdict)
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes
             counts["evenings that went to another node"] += ownership.changes_of(EVENING)
+        kinds = {fault.kind for fault in self._plan.faults}
         judge = TablesJudge(
-            self._plan.people, journal, ownership, self.long_tables, self.records_of, self.outcome
+            self._plan.people,
+            journal,
+            ownership,
+            self.long_tables,
+            self.records_of,
+            self.outcome,
+            self._plan.grace,
+            stored=self.database is None and not kinds & {FaultKind.FULL_DISK, FaultKind.BAD_DISK},
         )
         judge.judge_all(parties, self.taps)
         tokens = {player.token for party in parties for player in party.everybody if player.token}

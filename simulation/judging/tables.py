@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.storage.entries import Entry, TookBack
+from simulation.judging.clock_model import check_clocks
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
@@ -16,12 +17,21 @@ from simulation.judging.protocol_model import (
     check_states,
     programs_among,
 )
+from simulation.judging.seat_model import (
+    check_agreement,
+    check_host,
+    check_plans,
+    check_removals,
+    check_second_hands,
+    check_shown_hands,
+)
 from simulation.judging.wire_checks import (
     check_answers,
     check_catching_up,
     check_chat,
     check_kept_seats,
     check_lobby,
+    check_questions,
     check_quiet,
     check_requests,
 )
@@ -44,12 +54,16 @@ class TablesJudge:
     long_tables: set[str]
     records_of: Callable[[str], list[Path]]
     outcome: Outcome
+    grace: float = 60.0  # seconds for which the seat of somebody who is away is safe
+    stored: bool = False  # nothing that was to be stored could not be
 
     def judge_all(self, parties: Sequence[Party], every_tap: Sequence[Wiretap]) -> None:
         """Judge what was heard on all connections, and the tables where these parties have played."""
         verdict = self.outcome.verdict
         taps: dict[str, list[Wiretap]] = defaultdict(list)
+        tokens = {player.token for party in parties for player in party.everybody}
         for tap in every_tap:
+            check_questions(tap, tokens, verdict)
             check_catching_up(tap, verdict)
             check_lobby(tap, verdict)
             verdict.different += tap.damaged
@@ -103,6 +117,13 @@ class TablesJudge:
         check_states(table, certain, judge.verdict)
         check_hands(table, certain, judge.verdict)
         check_consent(table, taps, programs, judge.verdict)
+        check_agreement(table, taps, programs, judge.verdict)
+        check_removals(table, certain, self.grace, judge.verdict)
+        check_host(table, certain, judge.verdict)
+        check_shown_hands(table, certain, judge.verdict)
+        counts = self.outcome.counts
+        counts["moves by plans compared with the model"] += check_plans(table, taps, entries, judge.verdict)
+        counts["turns of clocks measured"] += check_clocks(table, certain, judge.verdict, stored=self.stored)
         records = self.records_of(table)
         self.outcome.counts["records compared"] += len(records)
         texts = defaultdict(list)
@@ -117,6 +138,7 @@ class TablesJudge:
             if stranger.table == table
         ]
         for tap in taps:
+            counts["second hands refused"] += check_second_hands(table, tap, judge.verdict)
             judge.listen(tap, {player.token for player in party.everybody})
             check_quiet(table, tap, judge.verdict)
         archives = self.plan.most_tables < self.plan.games

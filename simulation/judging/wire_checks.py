@@ -1,5 +1,6 @@
 """What the traffic itself must obey: catching up, chat, the lobby, kept seats, and what came of requests."""
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from engine.pieces import Seat
 from protocol.messages import (
     Ask,
     AskPause,
+    AskTurn,
     ClientMessage,
     Done,
     Events,
@@ -29,6 +31,7 @@ from protocol.messages import (
     Sync,
     TableState,
     TakeHoliday,
+    Turn,
     Vote,
     Watch,
     Watching,
@@ -94,6 +97,19 @@ def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:
                     text = f"{who} was sent everything when it had {after or at} events"
                     verdict.needless.append(tap.finding(text, heard))
                 after, at = None, seq
+
+
+def check_questions(tap: Wiretap, tokens: Iterable[str], verdict: Verdict) -> None:
+    """Nobody is told whose turn it is who does not know the token of a seat."""
+    proofs = {hashlib.sha256(token.encode()).hexdigest() for token in tokens}
+    wrong = {
+        asked.message.id
+        for asked in tap.asked
+        if isinstance(asked.message, AskTurn) and asked.message.proof not in proofs
+    }
+    for heard in tap.heard:
+        if isinstance(heard.message, Turn) and heard.message.id in wrong:
+            verdict.leaked.append(tap.finding("somebody without a token was told whose turn it is", heard))
 
 
 def check_lobby(tap: Wiretap, verdict: Verdict) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
@@ -13,7 +14,7 @@ from client.network.connection import Connection, open_connection
 from client.network.transport import ConnectFailed, RequestRefused
 from protocol.admin import EveningPlan
 from protocol.events import move_message
-from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart
+from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart, TakesPart
 from server.net.tokens import token_hash
 from server.storage.entries import Entry, PersonEntered, RoundDrawn, TableResult
 from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
@@ -23,13 +24,14 @@ _GUESTS: Final = 7
 _ROUNDS: Final = 2
 _LONGEST: Final = 3600.0  # simulated seconds, far more than two rounds take
 _SHARE: Final = 0.25  # of the simulations of one server
+_A_WHILE: Final = 10.0  # seconds, after which all that was on its way has come
 _PAUSES: Final = 0.002  # of the news, at which somebody pauses and comes back
 
 
-def evening_of(seed: int) -> EveningPlan | None:
+def evening_of(seed: int, *, certain: bool = False) -> EveningPlan | None:
     """Return the evening that is held in the simulation with this seed, if there is one."""
     rng = random.Random(f"evening {seed}")
-    if rng.random() >= _SHARE:
+    if rng.random() >= _SHARE and not certain:
         return None
     return EveningPlan("Simulated", _ROUNDS, 5, same_draws=rng.random() < 0.5)
 
@@ -45,6 +47,10 @@ class EveningGuest:
     evening: Evening | None = None
     person: int | None = None
     faults: int = 0  # of draws
+    left_out: list[str] = field(default_factory=list)  # rounds that were drawn without it, wrongly
+    drawn: dict[str, str] = field(default_factory=dict)  # how the tiles and laurels lay, by tables
+    _told: float = 0.0  # when it was told of the evening last
+    _asked: float = 0.0  # when it last signed up, or said how it takes part
 
     @property
     def token(self) -> str:
@@ -65,7 +71,7 @@ class EveningGuest:
             if not connection.follows_evening:
                 answer = await connection.ask(SignUp(NEW, f"Evening {self.number}", self.token))
                 assert self.person in {None, answer.person}
-                self.person = answer.person
+                self.person, self._asked = answer.person, time.time()
             called = [] if self.evening is None else self.evening.tables
             table = next(
                 (each for each in called if each.stage != "over" and self.person in each.people), None
@@ -80,13 +86,34 @@ class EveningGuest:
             update = await next_update(connection, 1.0)
             check = model.draws.check()
             self.faults += check is not None and check.fault is not None
+            if model.table is not None and model.view is not None and model.view.laurels:
+                self.drawn[model.table] = f"{model.view.tiles} {model.view.laurels}"
             if isinstance(update, Evening):
-                self.evening = update
+                self._look_for_own_table(self.evening, update)
+                self.evening, self._told = update, time.time()
                 if self.rng.random() < _PAUSES:
-                    await connection.ask(TakePart(NEW, "pause"))
-                    await connection.ask(TakePart(NEW, "play"))
-                if any(each.person == self.person and each.takes_part != "play" for each in update.people):
-                    await connection.ask(TakePart(NEW, "play"))  # it came too late for its game
+                    await self._say_how(connection, "pause", "play")
+                if not self._wants_to_play(update):
+                    await self._say_how(connection, "play")  # it came too late for its game
+
+    async def _say_how(self, connection: Connection, *how: TakesPart) -> None:
+        for each in how:
+            await connection.ask(TakePart(NEW, each))
+        self._asked = time.time()
+
+    def _look_for_own_table(self, before: Evening | None, now: Evening) -> None:
+        """Take note if a round has been drawn without this guest, who was there and free to play."""
+        if before is None or not now.rounds or now.round == before.round:
+            return
+        if self._told < self._asked + _A_WHILE:  # it may have been away in between
+            return
+        busy = any(self.person in each.people for each in before.tables if each.stage != "over")
+        tables = [each for each in now.tables if each.round == now.round and self.person in each.people]
+        if self._wants_to_play(now) and not busy and len(tables) != 1:
+            self.left_out.append(f"guest {self.number} had {len(tables)} tables in round {now.round}")
+
+    def _wants_to_play(self, evening: Evening) -> bool:
+        return all(each.takes_part == "play" for each in evening.people if each.person == self.person)
 
 
 async def hold_evening(way: Route, seed: int, outcome: Outcome) -> list[EveningGuest]:

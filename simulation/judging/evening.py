@@ -1,0 +1,165 @@
+"""What an evening draws, and how it counts, as docs/host-a-game.md and docs/protocol.md have it.
+
+It uses nothing of the server's own draws and standings: the results are those in the games themselves.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from fractions import Fraction
+from itertools import combinations
+from typing import Final, TypeAlias
+
+from msgspec import structs
+
+from protocol.messages import EveningPerson, StartGame
+from server.storage.entries import (
+    EVENING,
+    Entry,
+    Played,
+    RoundDrawn,
+    StoodIn,
+    TableResult,
+)
+from simulation.people.evening import EveningGuest
+from simulation.verdict import Finding, Verdict
+
+_Rows: TypeAlias = list[tuple[int, int, int]]  # of one game: people, their points and items
+_WEIGHT: Final = 100  # by how much more another meeting of the same two people weighs
+
+
+def check_evening(
+    guests: Sequence[EveningGuest], journal: Mapping[str, list[Entry]], verdict: Verdict
+) -> None:
+    """Judge draws and standings of the evening whose entries `journal` has beside those of its tables."""
+    entries = journal.get(EVENING, [])
+    drawn = [entry for entry in entries if isinstance(entry, RoundDrawn)]
+    wrong = [each for guest in guests for each in guest.left_out]
+    wrong += wrong_draws(drawn, {guest.person for guest in guests})
+    if any(guest.evening is not None and guest.evening.same_draws for guest in guests):
+        wrong += _other_draws(guests, drawn)
+    wrong += _wrong_results(guests, drawn, entries, journal)
+    verdict.different += [Finding(f"the evening: {each}") for each in wrong]
+
+
+def wrong_draws(drawn: Sequence[RoundDrawn], known: Set[int | None]) -> Iterator[str]:
+    """Yield what is wrong with who plays with whom: `known` are people of one address.
+
+    Somebody from elsewhere would be kept apart from them.
+    """
+    met: Counter[frozenset[int]] = Counter()
+    for number, each in enumerate(drawn, start=1):
+        tables = [people for _code, people in each.tables]
+        people = {person for table in tables for person in table}
+        sizes = sorted(map(len, tables))
+        if sizes[0] < min(3, len(people)) or sizes[-1] > 5:
+            yield f"round {number} had tables of {sizes}"
+        if people <= known and (better := _better(tables, met)) is not None:
+            yield f"round {number} would repeat fewer meetings if {better} changed places: {tables}"
+        met.update(_pairs(tables))
+
+
+def _other_draws(guests: Sequence[EveningGuest], drawn: Sequence[RoundDrawn]) -> Iterator[str]:
+    """Yield the rounds whose tables did not lie alike, where they should."""
+    for number, each in enumerate(drawn, start=1):
+        codes = {code for code, _people in each.tables}
+        seen = {guest.drawn[code] for guest in guests for code in codes & guest.drawn.keys()}
+        if len(seen) > 1:
+            yield f"the tables of round {number} had different draws: {seen}"
+
+
+def _pairs(tables: Iterable[Sequence[int]]) -> list[frozenset[int]]:
+    return [frozenset(pair) for table in tables for pair in combinations(table, 2)]
+
+
+def _better(tables: Sequence[Sequence[int]], met: Mapping[frozenset[int], int]) -> tuple[int, int] | None:
+    """Return two people at different tables by whose exchange fewer meetings would be repeated."""
+
+    def repeated(*these: Iterable[int]) -> int:
+        return sum(_WEIGHT ** met.get(pair, 0) - 1 for pair in _pairs(list(map(list, these))))
+
+    for one, other in combinations(tables, 2):
+        for here in one:
+            for there in other:
+                left = [*(each for each in one if each != here), there]
+                right = [*(each for each in other if each != there), here]
+                if repeated(left, right) < repeated(one, other):
+                    return here, there
+    return None
+
+
+def _wrong_results(
+    guests: Sequence[EveningGuest],
+    drawn: Sequence[RoundDrawn],
+    entries: Sequence[Entry],
+    journal: Mapping[str, list[Entry]],
+) -> Iterator[str]:
+    """The result of a game is that of everybody who has moved there, and the standings are theirs."""
+    played: list[_Rows] = []
+    for each in drawn:
+        for code, people in each.tables:
+            rows = _rows(people, journal.get(code, ()))
+            played.append(rows)
+            noted = [
+                entry.scores for entry in entries if isinstance(entry, TableResult) and entry.code == code
+            ]
+            if any(sorted(map(tuple, scores)) != sorted(rows) for scores in noted):
+                yield f"the result at {code} was {rows}, not {noted}"
+    for guest in guests:
+        shown = () if guest.evening is None or not guest.evening.over else guest.evening.people
+        for person in shown:
+            if (right := _score(person, played)) != person:
+                yield f"guest {guest.number} was told {person}, not {right}"
+        yield from _wrong_places(shown)
+
+
+def _rows(people: Sequence[int], entries: Iterable[Entry]) -> _Rows:
+    """Return what those who have moved in a game have reached; nothing without a result."""
+    movers, tallies = set[int](), list[Mapping[str, int]]()
+    for entry in entries:
+        if isinstance(entry, Played) and not isinstance(entry.move, StartGame):
+            movers.add(entry.seat)
+        if isinstance(entry, Played | StoodIn) and entry.events[-1]["t"] == "ended":
+            tallies = entry.events[-1]["tallies"]
+    return [
+        (person, tallies[seat]["points"], tallies[seat]["items"])
+        for seat, person in enumerate(people)
+        if seat in movers and tallies
+    ]
+
+
+def _score(shown: EveningPerson, played: Iterable[_Rows]) -> EveningPerson:
+    """Return what a person should have reached, at the place and under the name that they are shown with."""
+    own = [(rows, row) for rows in played for row in rows if row[0] == shown.person]
+    met = [(rows, row) for rows, row in own if len(rows) > 1]
+    worth = Fraction(1, 2)
+    against: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    wins = 0
+    for rows, (person, *reached) in met:
+        others = {other: theirs for other, *theirs in rows if other != person}
+        behind = sum(theirs < reached for theirs in others.values())
+        tied = sum(theirs == reached for theirs in others.values())
+        worth += Fraction(2 * behind + tied, 2 * len(others))
+        wins += all(theirs <= reached for theirs in others.values())
+        for other, theirs in others.items():
+            counted = against[other]
+            counted[0] += 1
+            counted[1] += theirs < reached
+            counted[2] += theirs > reached
+    return structs.replace(
+        shown,
+        average=round(10_000 * worth / (len(met) + 1)),
+        games=len(met),
+        wins=wins,
+        points=sum(row[1] for _rows, row in own),
+        against=[(other, *counted) for other, counted in sorted(against.items())],
+    )
+
+
+def _wrong_places(shown: Sequence[EveningPerson]) -> Iterator[str]:
+    """Among those who have played, the better ones have the better places, and equal ones the same."""
+    played = [each for each in shown if each.games]
+    for one, other in combinations(played, 2):
+        if one.average > other.average and one.place >= other.place:
+            yield f"{one} is not before {other}"
+        if one.average == other.average and (one.place == other.place) != (one.tied and other.tied):
+            yield f"{one} is tied with {other}, or not"

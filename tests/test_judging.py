@@ -1,0 +1,211 @@
+"""The models that the simulation judges with: each finds what it is for, and nothing where all is well."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import pytest
+from msgspec.structs import replace
+
+from engine.pieces import Seat
+from protocol import messages as m
+from protocol.absence import GameClock, MoveClock
+
+if sys.platform != "linux":
+    pytest.skip("the simulation needs Linux", allow_module_level=True)
+
+from server.config import PlayerNotice
+from server.storage.entries import RoundDrawn
+from simulation.judging.clock_model import check_clocks
+from simulation.judging.evening import wrong_draws
+from simulation.judging.notices import is_plain
+from simulation.judging.seat_model import (
+    check_agreement,
+    check_host,
+    check_plans,
+    check_removals,
+    check_second_hands,
+    check_shown_hands,
+)
+from simulation.verdict import Verdict
+from simulation.wiretap import Heard, TappedMessage, Wiretap
+
+CODE = "ROMA"
+SEATS = [m.SeatSummary(name, here=True, clock=40_000) for name in ("Anna", "Bruno", "Carla")]
+PLAYING = m.TableState(CODE, "playing", SEATS, 0, random_layout=False, absence=GameClock(40))
+
+
+def tapped(seat: int | None, *traffic: tuple[float, Any]) -> Wiretap:
+    """Return what a connection has sent and was sent, each with its time."""
+    tap = Wiretap(1)
+    for time, message in traffic:
+        if isinstance(message, get_args(m.ClientMessage)):
+            own = None if seat is None else Seat(seat)
+            tap.asked.append(TappedMessage(message, len(tap.heard), time, CODE, own))
+        else:
+            tap.heard.append(Heard(CODE, None if seat is None else Seat(seat), b"", message, time, 0))
+    return tap
+
+
+def found(verdict: Verdict) -> set[str]:
+    return {kind for kind, cases in verdict.kinds().items() if cases}
+
+
+def with_seat(seat: int, state: m.TableState = PLAYING, **changes: Any) -> m.TableState:
+    """Return the state with something else about a seat."""
+    seats = list(state.seats)
+    seats[seat] = replace(seats[seat], **changes)
+    return replace(state, seats=seats)
+
+
+def placed(seq: int, seat: int, turn: int, clock: int, id: int | None = None) -> m.Events:  # noqa: A002
+    event = {"t": "placed", "seat": seat, "piece": "Em", "field": "A1"}
+    return m.Events(seq, [event], turn, id=id, clock=clock)
+
+
+@pytest.mark.parametrize(("left", "wrong"), [(38_000, False), (39_000, True), (36_000, True)])
+def test_a_turn_takes_as_much_of_a_clock_as_it_has_lasted(left: int, *, wrong: bool) -> None:
+    """Between what is known of when the turn began and when the move was asked for: some two seconds."""
+    turns = [
+        (0.0, PLAYING),
+        (9.9, m.PlacePiece(6, "Em", "A1")),
+        (10.0, placed(6, 0, 0, 40_000, 6)),
+        (12.0, m.PlacePiece(7, "Em", "A1")),
+        (12.0, placed(7, 0, 1, 40_000, 7)),
+        (13.0, placed(8, 1, 0, left)),
+    ]
+    verdict = Verdict()
+    assert check_clocks(CODE, [tapped(0, *turns)], verdict, stored=True) == 1
+    assert bool(verdict.different) == wrong
+
+
+@pytest.mark.parametrize(("clock", "wrong"), [(30_000, False), (29_000, True)])
+def test_clocks_stand_still_in_a_pause(clock: int, *, wrong: bool) -> None:
+    paused = replace(with_seat(1, clock=30_000), paused=m.PauseSummary(0, 0, 600))
+    tap = tapped(0, (0.0, paused), (1.0, with_seat(1, paused, clock=clock)))
+    verdict = Verdict()
+    check_clocks(CODE, [tap], verdict, stored=True)
+    assert bool(verdict.different) == wrong
+
+
+@pytest.mark.parametrize(("clock", "wrong"), [(9_000, False), (14_000, True)])
+def test_more_time_is_given_once(clock: int, *, wrong: bool) -> None:
+    state = replace(PLAYING, absence=MoveClock(5))
+    asks, again = m.Ask(1, "more-time", on=True), m.Events(7, [], 0, clock=clock)
+    verdict = Verdict()
+    check_clocks(
+        CODE,
+        [tapped(0, (0.0, state), (0.0, placed(6, 1, 0, 5_000)), (1.0, asks), (1.0, again))],
+        verdict,
+        stored=True,
+    )
+    assert bool(verdict.different) == wrong
+
+
+ASKED = m.Asked("more-time", [0, 1, 2], granted=True)
+ALL_ASK = [tapped(seat, (0.0, m.Ask(1, "more-time", on=True))) for seat in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("state", "taps", "wrong"),
+    [
+        (replace(PLAYING, asked=ASKED), ALL_ASK, False),
+        (replace(PLAYING, asked=ASKED), ALL_ASK[:2], True),
+        (replace(PLAYING, asked=replace(ASKED, seats=[0, 1])), ALL_ASK, True),
+        (replace(with_seat(2, vacant=True), asked=ASKED), ALL_ASK, True),
+    ],
+    ids=["all have agreed", "one has not said so", "not all need to", "one has lost the seat"],
+)
+def test_all_people_have_to_agree(state: m.TableState, taps: Sequence[Wiretap], *, wrong: bool) -> None:
+    verdict = Verdict()
+    check_agreement(CODE, [*taps, tapped(0, (1.0, state))], set(), verdict)
+    assert bool(verdict.invented) == wrong
+
+
+@pytest.mark.parametrize(("time", "wrong"), [(70.0, False), (50.0, True)])
+def test_nobody_is_removed_before_they_were_away_for_a_while(time: float, *, wrong: bool) -> None:
+    away = with_seat(1, here=False)
+    host = tapped(0, (0.0, PLAYING), (1.0, away), (time, m.Remove(7, 1)), (time, m.Done(7)))
+    verdict = Verdict()
+    check_removals(CODE, [host], 60.0, verdict)
+    assert bool(verdict.invented) == wrong
+
+
+@pytest.mark.parametrize(
+    ("time", "asks", "wrong"), [(70.0, False, False), (50.0, True, False), (50.0, False, True)]
+)
+def test_a_host_stays_the_host(time: float, *, asks: bool, wrong: bool) -> None:
+    """Unless they are away for long, or hand the table over."""
+    asked = [(1.0, m.HandOver(7, 1))] if asks else []
+    verdict = Verdict()
+    check_host(CODE, [tapped(0, (0.0, PLAYING), *asked, (time, replace(PLAYING, host=1)))], verdict)
+    assert bool(verdict.different) == wrong
+
+
+@pytest.mark.parametrize(
+    ("hand", "wrong"), [({"Es": 1}, False), ({"Em": 1, "Es": 1}, True), ({"Sm": 1}, True)]
+)
+def test_a_hand_is_what_its_seat_has_left(hand: dict[str, int], *, wrong: bool) -> None:
+    hands = [{"Em": 1, "Es": 1}, {"Sm": 1}]
+    shown = m.Snapshot(5, "placing", {"hands": hands}, [None] * 7, {}, [(0, "Em", "A1")], hand=hand)
+    verdict = Verdict()
+    check_shown_hands(CODE, [tapped(0, (0.0, shown))], verdict)
+    assert bool(verdict.leaked) == wrong
+
+
+PLANS = [(1.0, m.Plan(1, "Em", "A1")), (1.0, m.Done(1))]
+TOLD = (9.0, m.Planned("Em", "A1"))
+
+
+@pytest.mark.parametrize(
+    ("traffic", "wrong"),
+    [
+        ([*PLANS, TOLD], False),
+        ([TOLD], True),
+        ([*PLANS, (2.0, m.Plan(2)), TOLD], False),
+        ([*PLANS, (2.0, m.Plan(2)), (2.0, m.Done(2)), TOLD], True),
+        ([*PLANS, (2.0, placed(6, 0, 1, 0)), TOLD], True),
+        ([*PLANS, (2.0, placed(6, 1, 0, 0)), TOLD], False),
+    ],
+    ids=["planned", "not planned", "maybe withdrawn", "withdrawn", "moved", "another has moved"],
+)
+def test_a_plan_is_told_as_long_as_there_is_one(traffic: list[tuple[float, Any]], *, wrong: bool) -> None:
+    verdict = Verdict()
+    check_plans(CODE, [tapped(0, *traffic)], [], verdict)
+    assert bool(verdict.leaked) == wrong
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"), [("knows-another-hand", False), ("game-running", False), ("name-taken", True)]
+)
+def test_nobody_sees_a_second_hand(code: str, *, wrong: bool) -> None:
+    joins = m.JoinTable(7, CODE, "Anna", 1)
+    tap = tapped(0, (0.0, m.Leave(6)), (0.0, m.Done(6)), (1.0, joins), (1.0, m.Refused(code, "", 7)))
+    verdict = Verdict()
+    check_second_hands(CODE, tap, verdict)
+    assert bool(verdict.leaked) == wrong
+
+
+@pytest.mark.parametrize(
+    ("second", "wrong"),
+    [([[1, 2, 4], [3, 5, 6]], False), ([[1, 2, 3], [4, 5, 6]], True), ([[1, 2]] * 3, True)],
+)
+def test_people_meet_others_in_the_next_round(second: list[list[int]], *, wrong: bool) -> None:
+    drawn = [
+        RoundDrawn([(f"T{number}", people) for number, people in enumerate(tables)], None)
+        for tables in ([[1, 2, 3], [4, 5, 6]], second)
+    ]
+    assert bool([*wrong_draws(drawn, set(range(1, 7)))]) == wrong
+
+
+@pytest.mark.parametrize(
+    ("notice", "plain"),
+    [
+        (PlayerNotice("turn", CODE, "0" * 32, seconds=60), True),
+        (PlayerNotice("confirm", CODE, "", "123456"), True),
+        (PlayerNotice("turn", CODE, "0" * 32, "Em*"), False),
+        (PlayerNotice("over", CODE, "Em*"), False),
+    ],
+)
+def test_a_notice_says_nothing_of_the_game(notice: PlayerNotice, *, plain: bool) -> None:
+    assert is_plain(notice) == plain
