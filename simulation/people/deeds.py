@@ -10,7 +10,10 @@ from typing import Final
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed, RequestRefused
 from client.ui import at_table
+from engine.board import FIELDS
+from engine.events import Place
 from engine.pieces import People
+from engine.view import Phase
 from protocol.absence import Absence
 from protocol.messages import (
     NEW,
@@ -44,12 +47,15 @@ from simulation.people.visitors import Route
 # How often something is done, of the times at which a player looks around:
 _BEFORE_THE_GAME: Final = 0.4
 _DURING_IT: Final = 0.06
+_PLANS: Final = 0.06
 _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
 _ENDS_A_PAUSE: Final = 0.3
 _ANSWERS: Final = 0.9
 _PAUSE_SECONDS: Final = 30  # from now to the moment until which a game is paused
 _STARTS: Final = 0.3  # though it could do more before
+_RESTLESS: Final = 0.1  # of the players ask for a pause again and again:
+_PAUSES_AGAIN: Final = 0.1
 _SLIPS: Final = 0.02  # ask for what is refused now
 
 
@@ -75,6 +81,10 @@ class Deeds:
     counts: Counter[str]
     way: Route
     program: bool = False
+    restless: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restless = not self.program and self.rng.random() < _RESTLESS
 
     def may_start(self) -> bool:
         """Return whether the host starts the game now that everybody is there."""
@@ -138,8 +148,10 @@ class Deeds:
                     return rng.choice(answers)
                 if state.host == own and company.may_end and rng.random() < _ENDS_IT:
                     return EndGame(NEW)
+                if self.restless and rng.random() < _PAUSES_AGAIN:
+                    return AskPause(NEW, on=True)
                 if company.during > 0:
-                    wishes = self._wishes_in_the_game(state, own)
+                    wishes = [*self._wishes_in_the_game(state, own), *self._plans(connection)]
                     company.during -= bool(wishes)
         return rng.choice(wishes) if wishes else None
 
@@ -164,6 +176,15 @@ class Deeds:
             wishes += [*self._settings(state), *self._handing_over(state, own)]
             wishes += [Dismiss(NEW, spectator.number) for spectator in state.watching]
         return wishes
+
+    def _plans(self, connection: Connection) -> Iterator[AtTable]:
+        """Yield a plan for the next move, which may not fit when its turn comes, now and then."""
+        view, seat = connection.model.view, connection.model.seat
+        if view is None or seat is None or view.phase is not Phase.PLACING or self.rng.random() >= _PLANS:
+            return
+        if hand := sorted(view.hands[seat]):
+            place = Place(seat, self.rng.choice(hand), self.rng.choice(FIELDS))
+            yield Plan(NEW, place.piece, place.field)
 
     def _slips(self, connection: Connection, state: TableState, own: int) -> Iterator[AtTable | GetRecord]:
         """Yield what the protocol refuses now, and what does no harm if it comes just when that is over."""

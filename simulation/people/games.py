@@ -21,6 +21,7 @@ from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Specta
 from simulation.verdict import Finding, Outcome
 
 _PAUSE: Final = 0.1  # before another table is tried
+_PROGRAMS: Final = 0.15  # of those who take a seat that has become free
 _SECONDS_BETWEEN_TRIALS: Final = 1.0  # to take a seat that may become free
 
 
@@ -187,14 +188,14 @@ class Games:
         assert company is not None
         while not over.is_set():
             number = next(self._newcomers)
-            player = self._player(
-                f"{self._plan.seed} newcomer {number}", f"Newcomer {number}", party.game, company
-            )
-            company.people.add(f"Newcomer {number}")
+            name, seed = f"Newcomer {number}", f"{self._plan.seed} newcomer {number}"
+            program = random.Random(f"{seed} program").random() < _PROGRAMS
+            player = self._player(seed, name, party.game, company, program=program)
+            company.people.add(name)
             try:
                 await player.join(table)
             except BaseException as error:
-                company.people.discard(f"Newcomer {number}")
+                company.people.discard(name)
                 await player.disconnect()
                 if not isinstance(error, ConnectFailed | RequestRefused):
                     raise

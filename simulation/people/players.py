@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 import enum
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, cast
 
 from websockets.exceptions import ConnectionClosed
 
 from client.bots.brains import at_random
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed, RequestRefused
-from client.tables.table import Closed, TableClosed
+from client.tables.table import Closed, TableClosed, open_request
 from engine.legal import Legal
 from protocol.absence import Absence, ByVote, MoveClock, Wait
 from protocol.codec import encode
@@ -19,6 +19,7 @@ from protocol.codes import Code
 from protocol.events import move_message
 from protocol.messages import (
     NEW,
+    AskTurn,
     GetRecord,
     JoinTable,
     Leave,
@@ -30,6 +31,7 @@ from protocol.messages import (
     Study,
     Vote,
 )
+from server.net.tokens import token_hash
 from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
     NO_TABLE,
@@ -51,6 +53,10 @@ _THINKS_TOO_LONG: Final = 0.02  # for the move's clock
 
 _REMEMBERS: Final = 0.5  # of the terminals that take the seat: what the old one knew of the game
 _FORGES: Final = 0.1  # ... try another token first
+_TRIES_ANOTHER_SEAT: Final = 0.1  # of the looks around at a vacant one
+_GOES_AFTER_ASKING: Final = 0.05  # of the looks around while the others have not answered
+_TRIES_A_KEPT_SEAT: Final = 0.3  # of those who come to a rematch, where nobody has a seat freed
+_UPDATES: Final = 20  # are enough to learn who sits at a table
 _LEAVES: Final = 0.5  # of those who are away: they have said so
 _ASKS_FOR_THE_RECORD: Final = 0.3  # of those who have seen the end
 _LEADS: Final = 0.2  # and of the same, through the game
@@ -154,6 +160,8 @@ class SimulatedPlayer(Visitor):
         model = self.connection.model
         assert model.table is not None
         self.table, self.leaves_at = model.table, None
+        if self.deeds is None and self.rng.random() < _TRIES_A_KEPT_SEAT:
+            await self._try_kept_seat()
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -240,15 +248,55 @@ class SimulatedPlayer(Visitor):
         await self.connection.ask(Resume(NEW, self.table, self.token, self.connection.model.seq))
 
     async def _forge(self) -> None:
-        """Try a token that no seat has."""
+        """Try a token that no seat has, to learn whose turn it is and to take a seat."""
+        forged = self.token[::-1]
+        with contextlib.suppress(ConnectFailed, RequestRefused):  # the verdict looks whether it was answered
+            await self.connection.ask(cast("Any", AskTurn(NEW, self.table, token_hash(forged))))
         try:
-            seated = await self.connection.ask(Resume(NEW, self.table, self.token[::-1]))
+            seated = await self.connection.ask(Resume(NEW, self.table, forged))
         except ConnectFailed:
             return
         except RequestRefused:
             self.counts["forged tokens refused"] += 1
         else:
             raise Stolen(f"seat {seated.seat} was given for another token")
+
+    async def _try_kept_seat(self) -> None:
+        """Try to join in the place of somebody for whom a seat is kept."""
+        for _ in range(_UPDATES):  # it comes soon who sits where
+            if (state := self.connection.model.state) is not None:
+                break
+            await next_update(self.connection, PAUSE)
+        kept = [] if state is None else [(at, each.name) for at, each in enumerate(state.seats) if each.kept]
+        if not kept or state is None:
+            return
+        seat, name = self.rng.choice(kept)
+        thief = Visitor(self.way, self.rng, self.counts)
+        await thief.connect()
+        try:
+            await thief.connection.ask(JoinTable(NEW, state.table, str(name), seat))
+        except (ConnectFailed, RequestRefused):
+            self.counts["kept seats refused to others"] += 1
+        else:
+            raise Stolen(f"seat {seat} was given to somebody else than {name}")
+        finally:
+            await thief.disconnect()
+
+    async def _try_another_seat(self, connection: Connection) -> bool:
+        """Leave for a vacant seat of the same game, if there is one; return whether that was tried.
+
+        It is asked for under a name that is taken, so that nobody gets it on a connection that has seen no
+        hand: the verdict looks for what reason it was refused.
+        """
+        state, own = connection.model.state, connection.model.seat
+        vacant = [] if state is None else [at for at, each in enumerate(state.seats) if each.vacant]
+        if not vacant or own is None or self.rng.random() >= _TRIES_ANOTHER_SEAT:
+            return False
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            await connection.ask(Leave(NEW))
+            await connection.ask(JoinTable(NEW, self.table, str(self.name), self.rng.choice(vacant)))
+        self.counts["second hands asked for"] += 1
+        return True
 
     async def _play_here(self) -> End | None:
         """Play on this connection; return how the game ended, None if another connection is needed."""
@@ -275,6 +323,11 @@ class SimulatedPlayer(Visitor):
             if self.deeds is not None and await self.deeds.do_something(connection, str(self.name)):
                 await self.disconnect()
                 return await self._stay_away()
+            if self.deeds is not None and await self._try_another_seat(connection):
+                return None
+            if self.deeds is not None and self._has_asked(connection):
+                await self._be_away(4.0)
+                return None
             if self._connection is not connection:
                 self._seated_anew = self.connection.model.table is not None
                 return None
@@ -290,6 +343,12 @@ class SimulatedPlayer(Visitor):
                     return None
             if model.seat is not None:
                 await self.talk(str(self.name))
+
+    def _has_asked(self, connection: Connection) -> bool:
+        """Return whether the player goes away now, though the others have yet to answer."""
+        state, own = connection.model.state, connection.model.seat
+        request = None if state is None else open_request(state)
+        return request is not None and own in request.seats and self.rng.random() < _GOES_AFTER_ASKING
 
     def _may_start(self, connection: Connection) -> bool:
         """Return whether this is the host, everybody has come, and the host has nothing else to do first."""
