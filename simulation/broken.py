@@ -19,12 +19,15 @@ class Mistake:
     wrong: str
     needs: dict[str, Any]
     mutation: Mutation
+    letters: bool  # it takes games over days
 
 
 def _mistake(mutation: Mutation) -> tuple[str, Mistake]:
     name, _, rest = mutation.name.partition(": ")
     wrong, brace, needs = rest.partition(" {")
-    return name, Mistake(wrong, json.loads(brace + needs or "{}"), mutation)
+    wanted = json.loads(brace + needs or "{}")
+    letters = wanted.pop("letters", False)
+    return name, Mistake(wrong, wanted, mutation, letters)
 
 
 MISTAKES: Final = dict(map(_mistake, mutations(Path(__file__).with_suffix(".txt").read_text("utf-8"))))
@@ -59,4 +62,5 @@ def prove(names: list[str], first: int, jobs: int) -> int:
 def _simulate(tree: Path, name: str, *options: str) -> str:
     """Return what the simulation in a source tree prints until it has found a failure."""
     command = [sys.executable, "-m", "simulation", "--needs", name, *options]
+    command += ["--letters"] if MISTAKES[name].letters else []
     return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False).stdout

@@ -179,7 +179,7 @@ def plan_of(choice: Choice) -> WorldPlan:
         struck += [FaultKind.POWER_CUT if wanted.pop("power_cuts", False) else FaultKind.KILL] * 3
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
-    at_ends = wanted.pop("at_ends", False)
+    at_ends, evening = wanted.pop("at_ends", False), wanted.pop("evening", choice.needs is None)
     people = _people(rng, str(choice.seed)) | wanted | {"without": choice.without}
     if "most_archived" not in wanted and people["most_tables"] < people["games"]:
         people["most_archived"] = random.Random(f"archive {choice.seed}").choice(_ARCHIVES)
@@ -232,10 +232,10 @@ def plan_of(choice: Choice) -> WorldPlan:
         grace=grace,
         evening=None
         if choice.letters
-        or choice.needs
+        or not evening
         or "evening" in choice.without
         or people.get("most_tables", 500) < people["games"]
-        else evening_of(choice.seed),
+        else evening_of(choice.seed, certain=choice.needs is not None),
     )
 
 
