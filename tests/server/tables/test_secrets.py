@@ -17,6 +17,7 @@ import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from client.ui.web.pages import WebPages
 from engine.events import Event, lasting, stops
 from protocol import messages
 from protocol.absence import WAIT, MoveClock
@@ -38,6 +39,7 @@ from tests.server.peer import Peer, all_connected, blanked, connected, eventuall
 from tests.server.playing import all_caught_up, archived_game, full_table, game, memory_server, play_on
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import changed, play_to_the_end
+from tests.server.web.viewer import player_page, viewer
 
 OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (
@@ -213,6 +215,7 @@ async def test_secrets_change_no_byte(
 
 UNLIMITED = replace(
     LIMITS,
+    pages_cpu=1.0,
     **dict.fromkeys(
         (
             *("tables_per_connection", "tables_per_address", "wrong_codes_per_address", "bad_messages"),
@@ -224,42 +227,72 @@ UNLIMITED = replace(
 )
 
 
-async def answers_to_everything(script: Script, folder: Path) -> tuple[list[Event], list[list[bytes]]]:
-    """Play for a while, and send messages of every kind, as one seat and as others, to a copy of the server.
+async def answers_to_everything(
+    script: Script, seat: int, folder: Path
+) -> tuple[list[Event], list[list[bytes]], list[str]]:
+    """Play for a while, and send messages of every kind, as a seat and as others, to a copy of the server.
 
-    Return the game so far, what each sender was sent, and what others are at tables opened that way.
+    Return the game so far, what each sender was sent, as others were at tables opened that way, and what
+    pages showed.
     """
     rng = random.Random(script.seed)
     async with match(script, folder / "data") as playing:
         while playing.turns < 30:
             await playing.turn()
         shutil.copytree(folder / "data", folder / "copy")
-        code, player = playing.spectator.code, playing.peers[watching_seat(script)]
+        code, player = playing.spectator.code, playing.peers[seat]
         game = playing.server.lobby.tables[code].state.game
     assert game is not None
     step = len(stops(lasting(game.events))) - 3  # the last one that may be studied after a game
     ids, proof = itertools.count(2000), token_hash(player.token)
     comes = messages.Resume(1, code, player.token), messages.Watch(1, code), messages.ListTables(1)
-    config = replace(script.config(folder / "copy", ManualClock()), limits=UNLIMITED)
+    config = replace(script.config(folder / "copy", ManualClock()), limits=UNLIMITED, pages=WebPages())
     made, answers, watched = RandomMessages(rng, [code]), list[list[bytes]](), {code}
+    pages = list[str]()
     async with running(config) as server:
+        state = server.lobby.tables[code].state
         for ends in (False, True):
+            if ends:  # from then on the game is over without a result, and still nobody may look back
+                host = messages.Resume(1, code, playing.peers[state.host or 0].token)
+                await frames_from(server.port, host, [messages.EndGame(2)])
+                assert state.ended
             for come in comes:
                 kinds = [kind for kind in KINDS if kind is not messages.EndGame]
                 sent = [made.of(kind) for kind in kinds for _ in range(3)]
-                if ends:  # from then on the game is over without a result, and still nobody may look back
-                    sent.insert(0, messages.EndGame(2))
                 fitting = [with_facts(each, id=next(ids), step=step, proof=proof) for each in sent]
                 answers.append(await frames_from(server.port, come, fitting))
                 for table in sorted(server.lobby.tables.keys() - watched):
                     watched.add(table)
-                    join = messages.JoinTable(1, table, "Other", (watching_seat(script) + 1) % script.players)
+                    join = messages.JoinTable(1, table, "Other", (seat + 1) % script.players)
                     answers[-1] += await frames_from(server.port, join, [messages.Ping(2)])
+            pages += await pages_at(server.port, code, player.token, over=ends)
     received = [decode_server(frame) for frames in answers for frame in frames]
     seated = [each for each in received if isinstance(each, messages.Seated)]
     drawn = watched | {each.table for each in seated} | {each.token for each in seated if each.token}
     secrets = [each.encode() for each in (*drawn, player.token)]
-    return game.events, [[blanked(frame, secrets) for frame in frames] for frames in answers]
+    told = [[blanked(frame, secrets) for frame in frames] for frames in answers]
+    return game.events, told, [blanked(page.encode(), secrets).decode() for page in pages]
+
+
+async def pages_at(port: int, code: str, token: str, *, over: bool) -> list[str]:
+    """Return what a table's page, the television and the page of a player who looks back show."""
+    shown = list[str]()
+    for path in (f"/watch/{code}", "/tv"):
+        async with viewer(port, path) as page:
+            await page.receive()
+            shown.append(str(page.parts))
+    async with player_page(port, code) as own:
+        await own.send(messages.Resume(1, code, token))
+        await own.news()
+        if over:
+            await own.until_shown(lambda parts: "rematch" in parts.get("ask", ""))
+        for moment in () if over else range(own.seq - 1, 0, -4):
+            await own.socket.send(f'{{"moment": {moment}}}')
+            there = f">{moment}/{own.seq}<"
+            await own.until_shown(lambda parts, there=there: there in parts.get("look", ""))  # type: ignore[misc]
+            shown.append(str(own.parts))
+        shown.append(str(own.parts))
+    return shown
 
 
 def with_facts(message: messages.ClientMessage, **facts: object) -> messages.ClientMessage:
@@ -286,14 +319,18 @@ async def frames_from(
     return frames
 
 
+@pytest.mark.parametrize("seat", [0, 1], ids=["host", "player"])
 @some_scripts("bot")
-async def test_no_request_tells_secrets(script: Script, tmp_path: Path) -> None:
+async def test_no_request_tells_secrets(script: Script, seat: int, tmp_path: Path) -> None:
     """R4.2: whatever anybody asks, the answers in a running game would be the same for other wolves."""
-    swapped = frozenset(range(script.players)) - {watching_seat(script)}
-    events, one = await answers_to_everything(replace(script, swapped=frozenset()), tmp_path / "one")
-    others, two = await answers_to_everything(replace(script, swapped=swapped), tmp_path / "two")
+    swapped = frozenset(range(script.players)) - {seat}
+    kept = replace(script, swapped=frozenset())
+    events, one, pages = await answers_to_everything(kept, seat, tmp_path / "one")
+    others, two, shown = await answers_to_everything(replace(script, swapped=swapped), seat, tmp_path / "two")
     assert events != others
     assert one == two
+    assert pages == shown
+    assert len(pages) > 10  # a player's page at many moments
     tags = {msgpack.unpackb(frame)["t"] for frames in one for frame in frames}
     assert {"snapshot", "refused", "done", "seated", "tables", "turn"} <= tags
 
