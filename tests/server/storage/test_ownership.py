@@ -134,6 +134,21 @@ async def test_a_lease_that_has_run_out_is_the_servers_no_more(
         assert tables.give_up.called
 
 
+async def test_a_table_that_is_offered_goes_to_nobody_else(database: str) -> None:
+    async with (
+        Database(database).connection() as connection,
+        journal_at(database, "one") as one,
+        journal_at(database, "two") as two,
+        journal_at(database, "three") as three,
+    ):
+        await one.append("ONCE", 0, [OPENED])
+        offer = "UPDATE game_table SET offered = $1 WHERE code = 'ONCE'"
+        await connection.execute(offer, two._lease.term)
+        assert not await lease.tables_wait(connection, three._lease.term)
+        assert await lease.take_up(connection, three._lease.term) == []
+        assert await lease.take_up(connection, two._lease.term) == ["ONCE"]
+
+
 async def test_a_server_knows_that_another_one_has_its_name(database: str) -> None:
     async with (
         Database(database).connection() as connection,

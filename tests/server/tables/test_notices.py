@@ -34,6 +34,7 @@ from server.net.postman import NoticePostman, SmtpServer, is_public
 from server.refusal import Refusal
 from server.storage.entries import NoticesTo
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.tables.absence.deadlines import RETRY_SECONDS
 from server.tables.rates import Rates
 from server.tables.state.persistent_state import Player
 from tests.cases import cases
@@ -221,6 +222,17 @@ async def test_a_player_who_is_away_is_called_once(tmp_path: Path) -> None:
             await eventually(lambda: player(server, away).noticed > (0, False))
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             await nobody_is_called(called, here, 10 * GRACE)
+
+
+async def test_nobody_is_called_without_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another server may have the table, and calls them; the notice is sent if the lease is renewed."""
+    async with called_away() as (called, server, away, here):
+        with monkeypatch.context() as lost:
+            lost.setattr(type(server.lobby.journal), "lapsed", True)
+            await nobody_is_called(called, here, GRACE)
+            assert not server.lobby.tables[away.code]._context.calls.sending
+        called.clock.advance(RETRY_SECONDS)
+        assert f"your turn at table {away.code}" in await called.receiver.next()
 
 
 async def test_a_player_who_is_here_is_not_called() -> None:

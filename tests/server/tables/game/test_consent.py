@@ -474,3 +474,19 @@ async def test_the_host_sets_the_days_and_games_without_days_have_none() -> None
         await holiday(peers[1])
     async with served() as server, game(server.port, 2, absence=WAIT) as peers:
         assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
+
+
+async def test_what_is_asked_lapses_with_the_seat_of_whoever_agreed() -> None:
+    """Somebody else in the seat has agreed to nothing, nor asked for anything."""
+    clock = ManualClock()
+    async with served(time=clock) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+        host, gone = peers[0], peers[1]
+        await gone.done(messages.AskPause, on=True, until=int(time.time()) + 1000)
+        await state_where(host, lambda state: state.asked is not None)
+        await gone.done(Leave)
+        clock.advance(60)
+        await host.done(messages.Remove, 1)
+        assert (await state_where(host, lambda state: state.seats[1].vacant)).asked is None
+        async with connected(server.port) as newcomer:
+            await newcomer.join(host.code, "Zoe")
+            assert table_of(server, peers).state.asked is None

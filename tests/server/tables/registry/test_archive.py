@@ -67,6 +67,14 @@ async def all_resumed(port: int, stack: contextlib.AsyncExitStack, before: list[
     return again
 
 
+async def test_a_table_is_not_archived_once_somebody_is_back(tmp_path: Path) -> None:
+    """They may have come while whoever needed its place waited for the table."""
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+        await table_of(server, peers).archive(attended=False)
+        assert peers[0].code in server.lobby.tables
+        await play_on(peers, random.Random(1), 1)
+
+
 @pytest.mark.parametrize("absence", [WAIT, ByBot(600)])
 async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) -> None:
     """It is freed without the garbage collector, which would stop all other tables."""
