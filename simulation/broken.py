@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from trials.mutations import ROOT, Mutation, copy_tree, mutations
+from trials.limited_run import ROOT, copy_tree
+from trials.mutation_list import Mutation, mutations
 
 
 @dataclass(frozen=True, slots=True)

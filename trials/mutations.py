@@ -1,109 +1,43 @@
 """The product broken on purpose, in one place after the other: do its tests notice?
 
     python -m trials.mutations [--only AREA ...] [--quick] [--all-tests] [--table FILE]
+    python -m trials.mutations --new N [--seed SEED] [--simulation SECONDS] [--only-missed]
+        [--results FILE] PATH ...
 
 Each mutation in mutations.txt replaces a text in a copy of the source tree, where the tests of its area run
 until one fails, the nearest to the file first. With --all-tests, what they miss is tried with all tests.
 --table writes the result as docs/testing.md has it. It prints each result, and exits with 1 if a mutation
 goes unnoticed.
+
+With --new, N mistakes are made by rule (trials/mutation_rules.py) in files and folders, at random. The tests
+that concern the file run until one fails, then the simulation runs for as many seconds of CPU time as
+--simulation says; with --only-missed, only if all tests pass. Ctrl-C ends this with the table so far.
+--results adds each result to a file: those in it are not tried again, and are in the table. --new 0 prints
+that table.
 """
 
 import argparse
-import os
-import re
-import shutil
-import signal
-import subprocess
+import secrets
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
-MUTATIONS: Final = Path(__file__).with_name("mutations.txt")
-_NEAREST: Final = 4  # test files that are tried first
-_SECONDS: Final = 300.0  # after which tests that hang have noticed
-
-
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """A text in a file of the product, what replaces it, and the tests that should notice."""
-
-    area: str
-    tests: tuple[str, ...]
-    name: str
-    path: str
-    old: str
-    new: str
-
-    def applied(self, source: str) -> str:
-        """Return the source with the mutation in it; raises ValueError unless its text is there once."""
-        if source.count(self.old) != 1:
-            raise ValueError(f"{self.name}: {source.count(self.old)} times in {self.path}: {self.old}")
-        return source.replace(self.old, self.new)
-
-
-def mutations(text: str) -> Iterator[Mutation]:
-    """Yield what mutations.txt holds; its first paragraph says how it is written."""
-    area, tests = "", tuple[str, ...]()
-    for paragraph in text.split("\n\n")[1:]:
-        head, *lines = paragraph.strip("\n").splitlines()
-        if head.startswith("# "):
-            area, _, files = head.removeprefix("# ").partition(":")
-            tests = tuple(files.split())
-            continue
-        path, *changes = lines
-        old, new = ("\n".join(line[1:] for line in changes if line.startswith(sign)) for sign in ("-", "+"))
-        yield Mutation(area, tests, head, path, old, new)
-
-
-def copy_tree(tree: Path) -> None:
-    """Copy what git knows of the source tree, as it is now."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)  # noqa: S607
-    for name in listed.stdout.decode().split("\0")[:-1]:
-        if (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name)
-
-
-def failed_test(tree: Path, tests: Sequence[str], workers: int) -> str | None:
-    """Run the tests until one fails, and return its name; None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", f"-n{workers}", "-p", "no:cacheprovider", *tests]
-    # In a group of its own, so that nothing is left of tests that hang.
-    with subprocess.Popen(
-        command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    ) as run:
-        try:
-            output, _ = run.communicate(timeout=_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(run.pid, signal.SIGKILL)
-            return "the tests hang"
-    if run.returncode == 0:
-        return None
-    found = re.search(r"^(?:FAILED|ERROR) (tests/\S+)", output, re.MULTILINE)
-    return found[1] if found else "the tests cannot be run"
-
-
-def nearest_tests(path: str, tree: Path) -> list[str]:
-    """Return the test files that are named after a file of the product, and some that import it."""
-    module, stem = path.removesuffix(".py").replace("/", "."), f"test_{Path(path).stem}.py"
-    importing = re.compile(rf"^from {re.escape(module)} import", re.MULTILINE)
-    found = [
-        (each.name != stem, each.stat().st_size, str(each.relative_to(tree)))
-        for each in (tree / "tests").rglob("test_*.py")
-        if each.name == stem or importing.search(each.read_text(encoding="utf-8"))
-    ]
-    return [name for *_, name in sorted(found)[:_NEAREST]]
+from trials.concerned_tests import failed_test, nearest_tests
+from trials.limited_run import copied_tree
+from trials.mutation_list import MUTATIONS, Mutation, mutations
+from trials.new_mutations import table as new_table
+from trials.new_mutations import try_new
 
 
 def notice(mutation: Mutation, tree: Path, *, quick: bool, all_tests: bool) -> str | None:
     """Return which test notices the mutation, None if none does."""
     path = tree / mutation.path
     source = path.read_text(encoding="utf-8")
-    path.write_text(mutation.applied(source), encoding="utf-8")
+    try:
+        path.write_text(mutation.applied(source), encoding="utf-8")
+    except ValueError as error:
+        print(error)  # it has to be written anew
+        return None
     nearest = nearest_tests(mutation.path, tree)
     try:
         return (
@@ -136,7 +70,33 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="run only the tests nearest to each file")
     parser.add_argument("--all-tests", action="store_true", help="try with all tests what an area's miss")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table to this file")
+    parser.add_argument("--new", type=int, metavar="N", help="make so many mistakes by rule, at random")
+    parser.add_argument(
+        "--seed", type=int, help="from which the new mistakes are drawn; without, a fresh one"
+    )
+    parser.add_argument("--simulation", type=float, default=60.0, metavar="SECONDS", help="CPU time (60)")
+    parser.add_argument("--only-missed", action="store_true", help="simulate only what the tests miss")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="add new mistakes' results to this file")
+    parser.add_argument("places", nargs="*", type=Path, metavar="PATH", help="where new mistakes are made")
     options = parser.parse_args()
+    if options.new is not None:
+        if options.new > 0 and not options.places:
+            parser.error("--new needs files or folders")
+        seed = secrets.randbelow(10**9) if options.seed is None else options.seed
+        found = try_new(
+            options.new,
+            options.places,
+            seed,
+            simulation=options.simulation,
+            only_missed=options.only_missed,
+            results=options.results,
+        )
+        print(f"\n{new_table(found)}")
+        return int(any(each.suite is None and each.simulation is None for each in found))
+    return _try_listed(options)
+
+
+def _try_listed(options: argparse.Namespace) -> int:
     chosen = [
         each
         for each in mutations(MUTATIONS.read_text(encoding="utf-8"))
@@ -144,12 +104,11 @@ def main() -> int:
         or any(word == each.area or each.name.startswith(word) for word in options.only)
     ]
     results: dict[Mutation, str | None] = {}
-    with tempfile.TemporaryDirectory(prefix="palatinus-mutations-") as folder:
-        copy_tree(Path(folder))
+    with copied_tree() as tree:
         for number, mutation in enumerate(chosen, start=1):
             began = time.monotonic()
             results[mutation] = found = notice(
-                mutation, Path(folder), quick=options.quick, all_tests=options.all_tests
+                mutation, tree, quick=options.quick, all_tests=options.all_tests
             )
             seconds = time.monotonic() - began
             outcome = found or "NOT NOTICED"
