@@ -19,18 +19,31 @@ from client.typed_text import (
 )
 from engine.components import DEALS
 from engine.errors import Fault, IllegalCommand
-from protocol.absence import Absence, LongClock, Wait, move_clock
+from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait, move_clock
 from protocol.codes import REFUSAL_TEXTS, CloseReason, Code
 from protocol.messages import Refused
 from protocol.text import TextFault
-from tests.cases import cases
 from tests.engine.test_game import REFUSALS
 from tests.protocol.messages import policies
 
 
-@pytest.mark.parametrize(("text", "policy"), cases(__file__, "policies"))
-def test_policies_have_names(text: str, policy: str) -> None:
-    assert repr(policy_named(text)) == policy
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("wait", Wait()),
+        ("move-clock:60", MoveClock(60)),
+        ("game-clock:30m", GameClock(30 * 60)),
+        ("vote:2m", ByVote(2 * 60)),
+        ("bot:60s", ByBot(60)),
+        ("bot:0", ByBot(0)),
+        ("game-clock:7d", GameClock(7 * 24 * 3600)),
+        ("move-clock:1d", MoveClock(24 * 3600)),
+        ("move-clock:1d12h", LongClock(36 * 3600)),
+        ("move-clock:12h+2d", LongClock(12 * 3600, reserve=48 * 3600)),
+    ],
+)
+def test_policies_have_names(text: str, policy: Absence) -> None:
+    assert policy_named(text) == policy
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,12 @@ def test_a_line_is_chosen_by_clicking_twice() -> None:
     assert seen.request_after(UI, NOWHERE, "escape") is None
 
 
+def to_line(line: StartLine | str) -> list[str]:
+    """Return the keys that lead from the first line of the start screen to another."""
+    assert isinstance(UI.page, Start)
+    return ["down"] * UI.page.lines.index(line)
+
+
 def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], None]) -> None:
     """Where there is no room for all of them on a page, it is scrolled before it is turned."""
     for language in LANGUAGES:
@@ -67,9 +73,10 @@ def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> 
     def shown(ui: Ui) -> str:
         return " ".join(seen.screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())
 
-    for down, line in enumerate(each for each in StartLine if each is not StartLine.CONTINUE):
-        assert " ".join(line.value[:2]) in shown(seen.after(UI, NOWHERE, *["down"] * down))
-    assert SERVERS[1] in shown(seen.after(UI, NOWHERE, *["down"] * 10))
+    for line in StartLine:
+        if line is not StartLine.CONTINUE:
+            assert " ".join(line.value[:2]) in shown(seen.after(UI, NOWHERE, *to_line(line)))
+    assert SERVERS[1] in shown(seen.after(UI, NOWHERE, *to_line(SERVERS[1])))
     for first, again in "45", "xx", "pp", "ss", "aa", "ww":  # the first leads to the line
         assert shown(seen.after(UI, NOWHERE, first)) != shown(seen.after(UI, NOWHERE, first, again))
 
@@ -147,7 +154,8 @@ def test_a_game_left_can_be_continued() -> None:
     ui = replace(UI, page=left)
     assert seen.request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
     assert seen.request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
-    assert seen.request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
+    at_server = replace(ui, page=replace(left, chosen=SERVERS[1]))
+    assert seen.request_after(at_server, NOWHERE, "enter") == requests.GoTo(SERVERS[1])
     seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
 
 
@@ -259,7 +267,7 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Learn the game")
-        terminal.press("down", "down", "enter")
+        terminal.press(*to_line(StartLine.HOST), "enter")
         terminal.shows("► Host a game", "cannot be hosted", "palatinus tables check says more")
         assert "--data" not in terminal.text
         with lock_folder(data):
@@ -277,7 +285,7 @@ def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
     (records / "20261121-180000-KRTW.txt").write_text("palatinus record 1\nwinners 0\n")
     with Terminal(environment={"HOME": str(tmp_path), "TZ": "UTC"}, folder=tmp_path) as terminal:
         terminal.shows("Past games")
-        terminal.press("down", "down", "down", "down", "down", "enter")
+        terminal.press(*to_line(StartLine.HISTORY), "enter")
         terminal.shows("PLAYERS AND POINTS", "► 2026-11-21 20:00", "Anna", "All games so far")
         terminal.press("down", "enter", shows="Replay . move 0 of")
         terminal.press("q", shows="► 2026-11-21 19:00")

@@ -81,6 +81,18 @@ def effects(page: MenuPage, model: TableModel) -> list[object]:
     return [choice.effect for choice in choices(page, BARE, model)]
 
 
+def effect_chosen(ui: Ui, model: TableModel) -> object:
+    """Return the effect of the line that the player is on in the menu."""
+    assert isinstance(ui.overlay, TableMenu)
+    return [choice.effect for choice in choices(ui.overlay.page, ui, model)][ui.overlay.chosen]
+
+
+def on_line(effect: object, ui: Ui, model: TableModel, page: MenuPage = MenuPage.MAIN) -> Ui:
+    """Return what follows when the player opens the menu and goes to the line with this effect."""
+    at = [choice.effect == effect for choice in choices(page, ui, model)].index(True)
+    return seen.after(replace(ui, overlay=TableMenu(page)), model, *["down"] * at)
+
+
 def test_a_bot_is_no_player_in_the_menu() -> None:
     seats = [
         messages.SeatSummary("Ann", here=True),
@@ -170,7 +182,7 @@ def test_a_people_is_chosen() -> None:
     ann, bob, free = table(model).seats
     seats = structs.replace(ann, people="M", chosen=True), structs.replace(bob, people="S"), free
     seen.change(model, seats=[*seats])
-    assert seen.after(ui, model, "p").overlay == TableMenu(MenuPage.PEOPLE, 1)
+    assert effect_chosen(seen.after(ui, model, "p"), model) == messages.ChoosePeople(NEW, People.SABINES)
     assert seen.request_after(ui, model, "p", "down", "enter") == messages.ChoosePeople(NEW, People.LATINS)
     assert seen.request_after(ui, model, "p", "down", "down", "enter") is None
     assert effects(MenuPage.PEOPLE, model) == [
@@ -396,14 +408,12 @@ def test_the_menu_is_walked_and_closed() -> None:
     assert seen.request_after(ui, model, "o", "down", "enter") == messages.ChangeSetting(
         NEW, Private(on=True)
     )
-    on_page = seen.after(ui, model, "o", *["down"] * 5, "enter")
+    on_page = seen.after(on_line(MenuPage.STARTING, ui, model), model, "enter")
     assert on_page.overlay == TableMenu(MenuPage.STARTING)
     assert seen.request_after(on_page, model, "down", "down", "enter") == messages.ChangeSetting(
         NEW, Starting(1)
     )
-    back = seen.after(on_page, model, "escape").overlay
-    assert isinstance(back, TableMenu)
-    assert effects(MenuPage.MAIN, model)[back.chosen] is MenuPage.STARTING
+    assert effect_chosen(seen.after(on_page, model, "escape"), model) is MenuPage.STARTING
     assert seen.after(on_page, model, "escape", "escape").overlay is None
     assert seen.after(ui, model, "o", "o").overlay is None
     titled = seen.after(ui, model, "o", "enter", *"Friday")
@@ -627,7 +637,7 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert seen.notice_of(muted) == "You no longer hear Bob."
     effects_now = [choice.effect for choice in choices(MenuPage.MUTE, muted, model)]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
-    again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
+    again = on_line(Mute("Bob", on=False), muted, model, MenuPage.MUTE)
     assert kept(seen.after(again, model, "enter")) == ["hi", "oh", "hm"]
     rematch = TableModel("ABCD", Seat(0), state=model.state)
     assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
