@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import inspect
 import itertools
 import random
 import socket
@@ -42,9 +43,28 @@ def frame(opcode: int, payload: bytes = b"") -> bytes:
     return struct.pack("!BB4x", 0x80 | opcode, 0x80 | len(payload)) + payload
 
 
+@contextlib.asynccontextmanager
+async def waiting(describe: Callable[[], str]) -> AsyncIterator[None]:
+    """Give up after TIMEOUT; the test then fails with what it has waited for."""
+    try:
+        async with asyncio.timeout(TIMEOUT) as limit:
+            yield
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise AssertionError(f"waited {TIMEOUT:.0f} s for {describe()}") from None
+
+
 async def eventually(condition: Callable[[], bool]) -> None:
     """Wait for a condition that no message announces."""
-    async with asyncio.timeout(TIMEOUT):
+
+    def described() -> str:
+        try:
+            return inspect.getsource(condition).strip()
+        except TypeError:  # a method of an object written in C, or what functools makes
+            return repr(condition)
+
+    async with waiting(described):
         while not condition():  # noqa: ASYNC110 - the server has no event for its tests
             await asyncio.sleep(0.005)
 
@@ -86,9 +106,9 @@ class Peer:
         for message in sent:
             await self.socket.send(encode(message))
 
-    async def receive(self) -> messages.ServerMessage:
-        """Receive, take in and return the next message."""
-        async with asyncio.timeout(TIMEOUT):
+    async def receive(self, wanted: str = "message") -> messages.ServerMessage:
+        """Receive, take in and return the next message; `wanted` says which one the test waits for."""
+        async with waiting(lambda: f"a {wanted} after {self.received[-3:]}"):
             frame = await self.socket.recv()
         return self.take(frame)
 
@@ -102,13 +122,15 @@ class Peer:
 
     async def until(self, kind: type[Message]) -> Message:
         """Return the next message of a kind, and take in all messages before it."""
-        while not isinstance(message := await self.receive(), kind):
+        while not isinstance(message := await self.receive(kind.__name__), kind):
             pass
         return message
 
     async def news(self) -> messages.Events | messages.Snapshot:
         """Return the next message about the game."""
-        while not isinstance(message := await self.receive(), messages.Events | messages.Snapshot):
+        while not isinstance(
+            message := await self.receive("message about the game"), messages.Events | messages.Snapshot
+        ):
             pass
         return message
 
@@ -117,7 +139,7 @@ class Peer:
         message = request(self.next_id(), *facts, **more) if callable(request) else request
         await self.send(message)
         while True:
-            answer = await self.receive()
+            answer = await self.receive(f"answer to {message}")
             if isinstance(answer, messages.Welcome) or _id(answer) == _id(message):
                 return answer
 

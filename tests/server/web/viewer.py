@@ -16,7 +16,7 @@ from client.ui.web.pages import WebPages
 from protocol.messages import ServerMessage
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.server.peer import TIMEOUT, Peer, connected, exchange
+from tests.server.peer import TIMEOUT, Peer, connected, exchange, waiting
 from tests.server.playing import game
 
 NONE: Mapping[str, str] = MappingProxyType({})
@@ -127,18 +127,18 @@ class PagePeer(Peer):
         self.shown: list[str] = []
         self.port = 0
 
-    async def receive(self) -> ServerMessage:
-        while (message := await self._next()) is None:
+    async def receive(self, wanted: str = "message") -> ServerMessage:
+        while (message := await self._next(wanted)) is None:
             pass
         return message
 
     async def until_shown(self, condition: Callable[[dict[str, str]], bool]) -> None:
         """Take in whatever comes until the page's parts fulfil a condition."""
         while not condition(self.parts):
-            await self._next()
+            await self._next("change of the page")
 
-    async def _next(self) -> ServerMessage | None:
-        async with asyncio.timeout(TIMEOUT):
+    async def _next(self, wanted: str) -> ServerMessage | None:
+        async with waiting(lambda: f"a {wanted} after {self.received[-3:]} and {self.shown[-1:]}"):
             frame = await self.socket.recv()
         if isinstance(frame, bytes):
             return self.take(frame)
