@@ -205,6 +205,18 @@ async def test_others_at_the_address_of_who_was_removed_wait_for_a_minute() -> N
         await bruno.join(anna.code, "Benno")
 
 
+async def test_others_in_the_hosts_ipv6_network_need_not_wait() -> None:
+    """They may live with the host: a household with a network of 48 bits has addresses in many of 64."""
+    config = Config(trusted_proxies=(ip_network("127.0.0.1"),))
+    addresses = [f"2001:db8:7:{net}::1" for net in (1, 2, 3)]
+    async with running(config) as server, all_connected(server.port, addresses) as (anna, bruno, carla):
+        await anna.open(3)
+        await bruno.join(anna.code, "Bruno")
+        await anna.done(messages.Remove, 1)
+        assert await bruno.refusal(messages.JoinTable, anna.code, "Benno") == Code.REMOVED
+        await carla.join(anna.code, "Carla")
+
+
 async def test_a_spectator_is_removed_at_any_time() -> None:
     """By a number that no other spectator ever has; the others stay, and see that one less watches."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as zoe:
