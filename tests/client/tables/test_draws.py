@@ -152,6 +152,26 @@ def test_a_snapshot_does_not_make_a_client_forget() -> None:
         assert folded(witness, []).fault in {Mismatch.TILES, Doubt.COMMITMENT}
 
 
+def test_a_tile_that_becomes_the_right_one_is_noticed() -> None:
+    """A client saw a wrong one first, and after a snapshot the whole game fits its seed."""
+    chance = SharedChance(SEED, SHARES)
+    honest = played_game(chance, random_layout=True)
+    wrong = played_game(CheatingChance("tiles", chance), random_layout=True)
+    witness = DrawsWitness()
+    for event in wrong.events[:-1]:
+        witness.fold(event)
+    witness.look(honest.view, with_fields(TABLE, random_layout=True))
+    assert folded(witness, []).fault is Mismatch.TILES
+
+
+def test_a_draw_abandoned_while_the_client_was_away_is_counted() -> None:
+    """If this client had revealed its share, which is not in the game."""
+    abandoned = called((OTHER, *SHARES[1:]), Bytes32("0" * 64))
+    for share, broken_off in (OTHER, 1), (SHARES[0], 0):
+        check = witnessed(HONEST.events, abandoned, share=share)
+        assert (check.fault, check.broken_off) == (None, broken_off)
+
+
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [

@@ -365,6 +365,11 @@ def test_a_game_that_contradicts_itself_is_refused() -> None:
         replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "tallies": []}]),
         replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "winners": []}]),
         replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "winners": [3]}]),
+        *(
+            replace(ended, scoring=[*ended.scoring[:at], {**event, "seat": 3}, *ended.scoring[at + 1 :]])
+            for at, event in enumerate(ended.scoring)
+            if event["t"] in {"fled", "captured"}
+        ),
     ):
         model = at_table(Seat(0))
         with pytest.raises(BadMessage):
