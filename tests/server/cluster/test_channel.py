@@ -169,6 +169,33 @@ async def test_what_the_database_has_lost_is_told_anew(database: str, socket_fol
             await eventually(lambda: tables(three) == tables(two) == {"AAAA": 1})
 
 
+async def test_a_connection_that_lasted_is_made_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that keeps failing is tried less and less often."""
+    now, lasting, pauses = 0.0, iter([0.0] * 8 + [60.0]), list[float]()
+
+    class Failing(Database):
+        @contextlib.asynccontextmanager
+        async def connection(self) -> AsyncIterator[Connection]:
+            nonlocal now
+            now += next(lasting)
+            raise OSError
+            yield
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 9:
+            raise asyncio.CancelledError
+
+    channel = Channel(Failing("postgresql://host/name"), lambda: None)
+    monkeypatch.setattr(channel._loop, "time", lambda: now)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await channel.run()
+    *failing, last = pauses
+    assert failing[0] < 0.1 < failing[-1]
+    assert last < 0.1
+
+
 async def test_what_was_missed_is_found(database: str) -> None:
     """As by a server that was paused for so long that nobody tells any more what held before."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
@@ -228,11 +255,25 @@ def test_bytes_are_a_message_or_not_understood(body: bytes) -> None:
 
 def test_what_is_not_understood() -> None:
     """Nothing, lists in lists, no msgpack, what is unknown, incomplete, no text to be shown, or too long."""
+    longest, long_name = (
+        PublicTable(TableSummary("AAAA", "A" * size, 5, 1, "gathering"), 1.0, [])
+        for size in (NAME_LENGTH, NAME_LENGTH + 1)
+    )
+    assert decode(encode(longest)) == longest
     pack = msgspec.msgpack.encode
     escape = pack({**msgspec.to_builtins(REMARK), "t": "remark", "text": "\x1b[2J"})
     later = pack({"t": "of-a-later-version", "text": "hello"})
     too_long = encode(REMARK) + b"\0" * messages.MOST_BYTES
-    for body in (b"", b"\x91" * 60_000, b"\xc1", later, pack({"t": "remark"}), escape, too_long):
+    for body in (
+        b"",
+        b"\x91" * 60_000,
+        b"\xc1",
+        later,
+        pack({"t": "remark"}),
+        escape,
+        too_long,
+        encode(long_name),
+    ):
         with pytest.raises(messages.NotUnderstood):
             decode(body)
 
