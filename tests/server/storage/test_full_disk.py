@@ -13,7 +13,7 @@ from server.config import Durable
 from server.errors import NotStored
 from server.storage import commit_queue
 from server.storage.entries import Entry, Hosted, Opened
-from server.storage.sqlite import checkpoints
+from server.storage.sqlite import checkpoints, commit_list
 from server.storage.sqlite.checkpoints import checkpoint
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, connect
@@ -91,6 +91,22 @@ async def test_steady_play_keeps_the_log_small(tmp_path: Path, monkeypatch: pyte
                 await at_work
         assert size(tmp_path, "-wal") < 2**20
     assert await stored_entries(tmp_path) == {"ABCD": ENTRIES[:number]}
+
+
+async def test_steady_play_keeps_the_commit_list_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It grows with each commit, and begins anew with the log."""
+    monkeypatch.setattr(checkpoints, "_ENTRIES_BETWEEN", 50)
+    monkeypatch.setattr(commit_list, "_SIZE_TO_REWRITE", 1000)
+    longest = 0
+    async with sqlite_journal(tmp_path) as journal:
+        for number in range(500):
+            await append(journal, number, number + 1)
+            if (at_work := journal._checkpoints._at_work) is not None:
+                await at_work
+            longest = max(longest, (tmp_path / commit_list.FILE_NAME).stat().st_size)
+    assert 1000 < longest < 10_000
 
 
 async def test_a_long_log_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
