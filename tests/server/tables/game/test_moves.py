@@ -3,18 +3,24 @@
 import logging
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from engine.board import Field
 from engine.errors import Fault
+from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, MoveClock
 from protocol.codes import CloseCode, Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Snapshot, Sync
+from server.net.session import Session
+from server.tables.audience import catch_up
 from server.tables.state.answers import Answers, digest
+from tests.games import played
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, fields_in
 from tests.server.playing import all_caught_up, check_views, game, held_back, memory_server, play_on, table_of
@@ -100,6 +106,15 @@ def check_catching_up(message: messages.Events | messages.Snapshot, after: int, 
     else:
         assert isinstance(message, messages.Snapshot)
         assert message.seq == last
+
+
+def test_whoever_missed_moves_is_told_which_of_them_were_the_stand_ins() -> None:
+    """Not which of those before: the last move that they know of may be one."""
+    sent = list[Events]()
+    session = cast("Session", SimpleNamespace(seat=None, send=sent.append))
+    running = played(GameOptions(2, random_layout=True), 1, 9)
+    catch_up(session, running, 5, None, [4, 5, 6, 8], moves=True)
+    assert [(each.seq, each.stood_in) for each in sent] == [(6, [6, 8])]
 
 
 async def test_a_connection_that_was_taken_over_cannot_move() -> None:
