@@ -20,6 +20,7 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Forgotten, Opened, entry_text
+from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import CommitList, _commit_line, known_commits, list_content
 from server.storage.sqlite.data_folder import DataFolder, make_folder
@@ -475,6 +476,16 @@ def test_half_a_line_does_not_stay_in_a_commit_list(tmp_path: Path, monkeypatch:
     commits.close()
     known = known_commits((tmp_path / LIST_NAME).read_bytes())
     assert (known.commits, known.tables, known.damaged) == (14, tables, False)
+
+
+def test_a_file_of_something_else_is_called_no_database(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"no journal" * 500)
+    with (
+        contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database,
+        pytest.raises(sqlite3.Error) as raised,
+    ):
+        database.execute("SELECT * FROM sqlite_schema")
+    assert reason_of(raised.value) == "it is not a database"
 
 
 def test_a_link_depends_on_all_before_it() -> None:

@@ -109,6 +109,15 @@ async def test_steady_play_keeps_the_commit_list_short(
     assert 1000 < longest < 10_000
 
 
+async def test_a_log_that_somebody_reads_is_not_called_freed(tmp_path: Path) -> None:
+    """What could not be stored for lack of room is tried again immediately only if there is more of it."""
+    async with sqlite_journal(tmp_path) as journal:
+        await append(journal, 0, 5)
+        with reading(tmp_path):
+            await append(journal, 5, 10)
+            assert not await journal._in_thread(lambda: journal._checkpoints.free_room(journal._database))
+
+
 async def test_a_long_log_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It grows while a backup is read, and is as short as before after the next checkpoints."""
     monkeypatch.setattr(checkpoints, "_ENTRIES_BETWEEN", 50)

@@ -261,6 +261,20 @@ async def test_an_interruption_refuses_only_what_comes_long_after_it_began(
 
 
 @pytest.mark.usefixtures("short_interruption")
+async def test_a_connection_is_made_again_each_time_that_it_is_lost(
+    database: str, socket_folder: Path
+) -> None:
+    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        for number in (1, 2):
+            relay.refuses = True
+            relay.cut()
+            await eventually(lambda: not journal._lease.moves._up.is_set())
+            relay.refuses = False
+            await journal.append("ONCE", number, [Hosted(number % 2)])
+
+
+@pytest.mark.usefixtures("short_interruption")
 async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, socket_folder: Path) -> None:
     """The server looks whether it is there before it tells anybody anything."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
