@@ -48,7 +48,7 @@ from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
-from tests.games import begun, examples
+from tests.games import begun, examples, played
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, full_table, game, play_on, table_of
@@ -427,6 +427,23 @@ async def test_an_invalid_vote_is_refused() -> None:
         for peer in (waiting[0], others[0], without_policy[0]):
             assert await peer.refusal(vote(peer, 1)) == Code.NO_VOTE
         assert not table_of(server, peers).state.votes
+
+
+async def test_nothing_is_due_once_a_game_is_over() -> None:
+    """The seat of a player who was away when it ended is not given to a bot later."""
+    entries: list[Entry] = [Opened(2, True, 0, ByBot(600)), Taken(0, "Ann", ""), Taken(1, "Bob", "")]
+    state = PersistentState(entries, RandomChance(random.Random(1)))
+    whole, start = played(state.options, 1), begun(state.options, 1)
+    state.fold_move(Played(0, StartGame(1), []), start.events)
+    async with Tasks() as tasks:
+        deadlines = Deadlines(asyncio.get_running_loop(), tasks, Counts(), AsyncMock(side_effect=pytest.fail))
+        stand_in = StandIn(Config(stand_in=at_random), tasks)
+        policy = AbsencePolicy(state, {}, stand_in, deadlines)
+        assert deadlines._running
+        state.fold_move(Played(0, StartGame(2), []), whole.events[len(start.events) :])
+        policy.turn_began()
+        assert not deadlines._running
+        stand_in.close()
 
 
 visits = st.tuples(st.sampled_from(["comes", "goes", "is overdue"]), seat_numbers)
