@@ -196,6 +196,15 @@ async def test_a_connection_that_lasted_is_made_again_soon(monkeypatch: pytest.M
     assert last < 0.1
 
 
+async def test_newcomers_are_not_sent_to_a_server_that_drains(database: str) -> None:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        await eventually(lambda: two.address_for_newcomers() == "ws://host")
+        one.announce_drain(on=True)
+        await eventually(lambda: two.address_for_newcomers() is None)
+        one.announce_drain(on=False)
+        await eventually(lambda: two.address_for_newcomers() == "ws://host")
+
+
 async def test_what_was_missed_is_found(database: str) -> None:
     """As by a server that was paused for so long that nobody tells any more what held before."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
