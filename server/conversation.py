@@ -18,6 +18,7 @@ from server.monitoring.logs import about
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
 from server.parts import Running
+from server.probes import probe
 from server.refusal import Refusal, not_stored
 from server.version import SERVER_NAME
 
@@ -109,9 +110,11 @@ class Conversation:
         if wanted is None:
             return
         if password is None:
+            probe("a client gives no password")
             self._refuse(Refusal(Code.PASSWORD_NEEDED))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_PASSWORD)
         if not password_fits(password, wanted):
+            probe("a client gives a wrong password")
             with contextlib.suppress(TimeoutError):  # unless it has gone, it gets its answer late
                 async with asyncio.timeout(self.server.config.limits.wrong_password_seconds):
                     await self.session.connection.wait_closed()
@@ -129,6 +132,7 @@ class Conversation:
                 self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
                 continue
             if session.moved:
+                probe("a client that was sent on asks for something")
                 continue
             session.counts.messages += 1
             session.answering = True
@@ -142,6 +146,7 @@ class Conversation:
                 if refusal.code is Code.BAD_TOKEN:
                     self._count_bad_messages(_WEIGHT_OF_A_WRONG_TOKEN, CloseReason.TOO_MANY_WRONG_TOKENS)
             except TableLost:
+                probe("somebody asks for something at a table that was given up")
                 raise CloseConnection(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED) from None
             except JournalError as error:
                 session.counts.journal_failed(error)
@@ -156,6 +161,7 @@ class Conversation:
     def _count_bad_messages(self, weight: int, reason: CloseReason) -> None:
         self._bad_messages += weight
         if self._bad_messages >= self.server.config.limits.bad_messages:
+            probe("a client sends too many bad messages")
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
     async def _next_message(self) -> messages.ClientMessage:
@@ -168,6 +174,7 @@ class Conversation:
                     async with asyncio.timeout(self.server.config.limits.lobby_idle_seconds):
                         frame = await session.connection.recv()
                 except TimeoutError:
+                    probe("a client in the lobby says nothing for too long")
                     raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None
             if not isinstance(frame, str):
                 return decode_client(frame)

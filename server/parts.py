@@ -20,6 +20,7 @@ from server.net.access import AccessControl
 from server.net.announcing import Announcing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Clients
+from server.probes import probe
 from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.records import Records
@@ -207,6 +208,7 @@ class Drain:
 
     def begin(self, seconds: float) -> None:
         """Stop in so many seconds, or sooner when no game runs any more."""
+        probe("a server is drained")
         self._due = self._timers.time() + seconds
         log.warning("draining", extra=about(seconds=math.ceil(seconds)))
         self.server.drain_changed()
@@ -218,6 +220,7 @@ class Drain:
         """Run on as if nothing had been said."""
         if (left := self.seconds_left()) is not None:
             self.close()
+            probe("a server is no longer drained")
             log.warning("no longer draining", extra=about(seconds=left))
             self.server.drain_changed()
             self.server.clients.broadcast(Stopping())
@@ -234,6 +237,7 @@ class Drain:
         left = self.seconds_left()
         if left == 0:
             self.server.stop.set()
+            probe("a drained server stops")
             return
         if left is not None and any(left <= moment < self._told for moment in REMINDERS):
             self._remind()
@@ -250,6 +254,7 @@ class Drain:
         if self._due is None or self._due <= soon or self.server.lobby.games_run():
             return False
         self._due = soon
+        probe("a drained server stops sooner because nobody plays")
         return True
 
     def _remind(self) -> None:
@@ -307,6 +312,7 @@ class SharedTables:
                     for _ in range(_TABLES_AT_ONCE):
                         tasks.start(self._give_tables(departure, tried, where), "handing tables over")
         except (TimeoutError, JournalError) as error:
+            probe("not all tables can be handed over")
             reason = error.reason if isinstance(error, JournalError) else "too slow"
             log.warning("not all tables could be handed over", extra=about(reason=reason))
         finally:

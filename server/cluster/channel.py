@@ -19,6 +19,7 @@ import asyncpg
 from server.cluster.messages import Draining, Message, NotUnderstood, decode, encode
 from server.cluster.others import Others, SameAddress
 from server.monitoring.failures import RepeatedFailure
+from server.probes import probe
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.telling import READ_AT_ONCE, News, Node
@@ -218,8 +219,10 @@ class Channel:
         try:
             await telling.tell(connection, term, lines)
         except asyncpg.ForeignKeyViolationError:
+            probe("a server without a lease tells others something")
             self._ended_term = term  # the journal will have another one
         except BaseException:
+            probe("it is in doubt whether others have learned something")
             self._changed = dict.fromkeys((*keys, *self._changed))  # in doubt: told again as it is then
             raise
 
@@ -237,6 +240,7 @@ class Channel:
             seen |= {each.term: each.number for each in news}
             if len(news) < READ_AT_ONCE:
                 break
+            probe("more news has come than is read at once")
         nodes = await telling.nodes(connection)
         if now >= self._next_clearing and term:
             self._next_clearing = now + _SECONDS_BETWEEN_CLEARINGS

@@ -12,6 +12,7 @@ from typing import Final
 
 from server.config import Network
 from server.net.addresses import IpAddress, RemoteEnd, ip_address_of
+from server.probes import probe
 
 _FIRST: Final = b"PROXY "
 _MOST_BYTES_FIRST: Final = 107  # of a line of version 1 with its end
@@ -121,6 +122,7 @@ class TrustedProxies:
             if address is None:
                 break
             found = RemoteEnd.at(str(address))
+            probe("a proxy names its client")
             if not self.trusts(address):
                 break
         return found

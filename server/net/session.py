@@ -16,6 +16,7 @@ from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.connections.limited_connection import LimitedConnection
+from server.probes import probe
 from server.refusal import Refusal
 
 log = logging.getLogger(__name__)
@@ -104,6 +105,7 @@ class Session:
         transport = self.connection.transport
         if transport.get_write_buffer_size() > self._clients.most_bytes:
             self.counts.slow_readers += 1
+            probe("a client reads too slowly")
             log.info("dropped: it reads too slowly", extra=about(address=self.name))
             transport.abort()
             return
@@ -129,6 +131,7 @@ class Session:
         """
         self._goes_to = address or self._goes_to
         if self._goes_to is not None and self.table is None and not (self.answering or self.moved):
+            probe("a client in the lobby is sent to another server")
             self.move(self._goes_to)
 
     def close(self, code: CloseCode, reason: CloseReason) -> None:

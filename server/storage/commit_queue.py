@@ -17,6 +17,7 @@ import msgspec
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.monitoring.counts import Durations
 from server.monitoring.failures import RepeatedFailure, start_task
+from server.probes import probe
 from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.reasons import Misfit, reason_of
 from server.storage.stored_tables import IN_USE, StoredState, first_link, next_link
@@ -107,6 +108,7 @@ class Uninterrupted(asyncio.Future[T]):
 
     def cancel(self, msg: Any | None = None) -> bool:  # noqa: ARG002 - asyncio's signature
         """Record that the task was cancelled; it takes True to mean that it is going to end."""
+        probe("a task is cancelled while its change is being stored")
         self.cancelled_meanwhile = True
         return True
 
@@ -275,6 +277,7 @@ class CommitQueue:
             try:
                 batch.add(append, self.in_use)
             except Exception as error:  # noqa: BLE001 - whatever it is, the others are stored
+                probe("a table appends what does not fit its entries")
                 self._refuse([append], error)
         return batch
 
@@ -301,6 +304,7 @@ class CommitQueue:
             try:
                 result = done.result()
             except asyncio.CancelledError:  # who waits cannot be cancelled, and nobody knows what is stored
+                probe("the server ends during a commit")
                 self._fail(item, TableLost("the server ends"))
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
                 self._fail(item, error)
@@ -330,6 +334,7 @@ class CommitQueue:
                 self._health.count_failures(error.reason, told=self._logged())
             self._settled(1)
         elif isinstance(error, CodeTaken) and len(item.appends) > 1:
+            probe("a batch is divided because a code is taken")
             self._alone += item.appends
         else:
             self._refuse(item.appends, error)

@@ -13,6 +13,7 @@ from protocol.admin import StoredReport
 from server.errors import JournalError, TableDamaged
 from server.monitoring.counts import Durations
 from server.monitoring.logs import about
+from server.probes import probe
 from server.storage import operations
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing
@@ -159,6 +160,7 @@ class Journal(ABC):
 
     async def set_aside(self, code: str, whole: int, reason: str) -> None:
         """Keep a table, in use or archived, for its host: only its first `whole` entries make sense."""
+        probe("a table is set aside")
         await self._change(lambda: operations.set_aside(code, whole, reason, int(time.time())))
         self._archive.discard(code)
         self.codes_set_aside.add(code)
@@ -176,6 +178,7 @@ class Journal(ABC):
             await self._change(make)
             self._archive.add(code, game)
             for other in displaced:
+                probe("a game gives way in a full archive")
                 self._archive.discard(other)
 
     async def archived_entries(self, code: str) -> list[Entry]:
@@ -185,10 +188,12 @@ class Journal(ABC):
         """
         table = await self._read(lambda: operations.find(code))
         if table is None or table.place is not TablePlace.ARCHIVED:  # another server has brought it back
+            probe("another server has brought an archived table back")
             self._archive.discard(code)
             return []
         if table.damage is not None:
             await self.set_aside(code, len(table.entries), table.damage)
+            probe("an archived table is damaged")
             raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=table.damage)
         return table.entries
 
@@ -198,6 +203,7 @@ class Journal(ABC):
         try:
             await self._change(lambda: operations.bring_back(code))
         except BaseException:
+            probe("an archived table cannot be brought back")
             if game is not None:
                 self._archive.add(code, game)
             raise

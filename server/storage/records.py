@@ -18,6 +18,7 @@ from server.config import Timer, Timers
 from server.errors import JournalError
 from server.monitoring.failures import RepeatedFailure, Tasks
 from server.monitoring.logs import about
+from server.probes import probe
 from server.storage.entries import contents, events_of
 from server.storage.journal import Journal
 
@@ -141,6 +142,7 @@ class Records:
         entries = await self._journal.entries(code)
         found = contents(entries)
         if found.stage != "over":  # removed; the code may be another table's by now
+            probe("a record is due of a game that has gone")
             await self._journal.record_written(code)
             return
         if self._put(code, events_of(entries), found.names, ended):
@@ -148,6 +150,7 @@ class Records:
 
     def _put(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> bool:
         if len(self._waiting) >= _MOST_WAITING:
+            probe("too many records wait to be written")
             return False
         # The name is the same at the next start, so that no record is written twice.
         path = self._folder / f"{code}.txt"
@@ -166,6 +169,7 @@ class Records:
                     await asyncio.to_thread(write_record, path, text, self._most)
                 except OSError as error:
                     self._fail(path, error)
+                    probe("a record cannot be written")
                     return
                 except Exception:  # whatever fails, it is the record of one game: the next ones are written
                     log.exception("the record could not be written", extra=about(path=str(path)))
@@ -177,6 +181,7 @@ class Records:
                 try:
                     await self._journal.record_written(code)
                 except JournalError:  # which the journal logs; the next start finds the record
+                    probe("a record was written, and that cannot be stored")
                     continue
 
     def _fail(self, path: Path, error: OSError) -> None:

@@ -21,6 +21,7 @@ from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks
 from server.limits.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session
+from server.probes import probe
 from server.storage.entries import Answered, Clocked, Entry, GivenToBot, NoticesTo, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
@@ -113,7 +114,7 @@ class TableContext:
     request: Answered | None = None  # that is being carried out, until it has stored something
     calls: Calls = field(default_factory=Calls)
     record: list[str] | None = None  # of the finished game, once somebody has asked for it
-    _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
+    _shorten_at: int = field(default_factory=lambda: ENTRIES_BETWEEN_SHORTENINGS)
     _states: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,6 +132,7 @@ class TableContext:
     def check_lease(self) -> None:
         """Raise NotStored if another server may have the table, and know more of it."""
         if self.lobby.journal.lapsed:
+            probe("the lease has run out when somebody at a table asks for something")
             raise NotStoredNow("the lease has run out")
 
     @contextlib.contextmanager
@@ -177,6 +179,7 @@ class TableContext:
             await self.shorten()
 
     async def shorten(self) -> None:
+        probe("a table's journal is shortened")
         self.state.entry_count = await self.lobby.journal.shorten(self.code, live_entries)
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
@@ -185,6 +188,7 @@ class TableContext:
         try:
             await self.shorten()
         except JournalError as error:
+            probe("an address that is no longer used cannot be dropped")
             self.lobby.counts.journal_failed(error)
 
     async def store_or_log(self, *entries: Entry) -> None:
@@ -192,6 +196,7 @@ class TableContext:
         try:
             await self._store(*entries)
         except JournalError as error:
+            probe("what no client asked for cannot be stored")
             self.lobby.counts.journal_failed(error)
 
     def broadcast_state(self, newcomer: Session | None = None, *, at_once: bool = False) -> None:
@@ -208,6 +213,7 @@ class TableContext:
                 self.send_state()
                 return
             self.deadlines.set(Due.STATE, wait)
+            probe("a table that changes often tells its state later")
         if newcomer is not None and not at_once and not self.lobby.journal.lapsed:
             newcomer.send(self.table_state())
 
@@ -346,6 +352,7 @@ class TableContext:
             return False
         await self.store_or_log(*map(GivenToBot, seats))
         if left := self.policy.seats_for_bots():  # the journal could not be written
+            probe("a bot gets its seat later because nothing can be stored")
             self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, left[0])
         self.policy.reconsider()
         return True

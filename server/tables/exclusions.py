@@ -14,6 +14,7 @@ from protocol.codes import Code
 from server.config import Limits
 from server.limits.networks import Networks
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.tables.names import alike
 
@@ -59,4 +60,5 @@ class Exclusions:
         for each in reversed(self._excluded):
             wait = each.at + self._limits.removed_address_seconds - now
             if wait > 0 and each.whole_address and network == each.network:
+                probe("somebody waits because another one at the address was removed")
                 raise Refusal(Code.REMOVED_NEARBY, table=table, seconds=math.ceil(wait))

@@ -30,6 +30,7 @@ from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.commit_queue import Part
@@ -193,6 +194,7 @@ class Lobby:
                 except Refusal:
                     if not table.archived:  # otherwise it was archived just when its player came
                         raise
+                    probe("a table is archived just when its player comes back")
 
     async def tell_turn(self, session: Session, message: messages.AskTurn) -> None:
         """Send a seat's holder the state of the game; raises Refusal or JournalError as `resume` does."""
@@ -259,6 +261,7 @@ class Lobby:
         """
         state, whole = fold_as_far_as_possible(entries, self.timers.time())
         if state is None or whole < len(entries):
+            probe("an evening is set aside")
             await self.journal.set_aside(EVENING, whole, f"entry {whole} does not fit the evening")
             return None
         evening = RunningEvening(self, self.registry, state)
@@ -279,6 +282,7 @@ class Lobby:
         if state is None:
             return False
         await self.journal.restore(EVENING, whole)
+        probe("an evening that was set aside is restored")
         log.warning("damaged table restored by the host", extra=about(table=EVENING, entries=whole))
         self._set_evening(RunningEvening(self, self.registry, state))
         return True
@@ -343,8 +347,10 @@ class Lobby:
         if self.evening is not None:
             return self.evening
         if (address := self._evening_address()) is not None:
+            probe("an evening is asked for at another server")
             raise Refusal(Code.TABLE_ELSEWHERE, table=EVENING, address=address)
         if self._evening_elsewhere:
+            probe("an evening is asked for while nobody has it")
             raise NotStoredNow("another server is taking the evening up")
         raise Refusal(Code.NO_EVENING)
 
@@ -395,6 +401,7 @@ class Lobby:
             except Refusal as refusal:
                 if refusal.code not in {Code.NO_SUCH_TABLE, Code.BAD_TOKEN}:
                     raise
+                probe("the table of a rematch has gone")
             # It was closed, or archived without that player.
         opened, entries = options_to_play_again(state), entries_to_play_again(state)
         table = await self.registry.open_table(session, opened, entries, (code, state.entry_count))
@@ -419,6 +426,7 @@ class Lobby:
             self.rates.check_opening(session)
             if (code := await self.journal.opened_with(held)) is None:
                 return False
+            probe("a table was opened at another server by the same request")
             self.rates.count_opening(session)
             await self._check_not_elsewhere(code)
             table = self.tables.get(code)
@@ -429,6 +437,7 @@ class Lobby:
     def _check_lease(self) -> None:
         """Raise NotStored if this server's tables may be out of date, with the address of another server."""
         if self.journal.lapsed:
+            probe("the lease has run out when somebody in the lobby asks for something")
             address = self._address_elsewhere()
             raise NotStoredNow("the lease has run out", **({} if address is None else {"address": address}))
 

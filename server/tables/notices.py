@@ -21,6 +21,7 @@ from server.errors import JournalError
 from server.limits.networks import Networks, networks_in
 from server.monitoring.logs import about
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Noticed, NoticesTo
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
@@ -48,6 +49,7 @@ async def ask(context: TableContext, session: Session, message: CallMe) -> None:
         context.calls.unconfirmed.pop(player.token_hash, None)
         if player.notices is not None:
             await context.store(NoticesTo(seat, "", ""))
+            probe("a player forgets an address")
         tell(context, session)
         return
     postman = context.lobby.config.postman
@@ -73,6 +75,7 @@ async def confirm(context: TableContext, session: Session, message: ConfirmCall)
     if not hmac.compare_digest(wanted.digits, message.digits):
         wanted.guesses += 1
         if wanted.guesses >= _GUESSES:
+            probe("a code for an address is guessed too often")
             del context.calls.unconfirmed[token_hash]
             tell(context, session)
         raise Refusal(Code.WRONG_CODE)
@@ -98,6 +101,7 @@ async def _send_code(context: TableContext, token_hash: str, wanted: Unconfirmed
     code = PlayerNotice("confirm", context.code, "", digits=wanted.digits)
     fault = await _post(context, wanted.to, code, asker)
     if fault is not None:
+        probe("a code for an address is not delivered")
         log.info("a code was not delivered", extra=about(table=context.code, reason=fault))
         wanted.unreachable = True
         await context.deadlines.carry_out(Due.CODE_REFUSED, token_hash)
@@ -174,8 +178,10 @@ async def fall_due(context: TableContext, seat: Seat, owed: Owed) -> None:
     if context.calls.owed.get(seat) != owed or to is None:
         return
     if owed.kind == "short" and (wait := _seconds_until(context, seat, owed)) > 0:  # its clock stood still
+        probe("a notice that time is short waits because the clock stopped")
         _set(context, seat, owed, wait)
     elif context.lobby.journal.lapsed or seat in context.calls.sending:
+        probe("a notice waits for another one or for the lease")
         _set(context, seat, owed, RETRY_SECONDS)
     elif seat in context.audience.seated or context.calls.known.get(seat) == owed:
         await _know(context, seat, owed)
@@ -202,17 +208,20 @@ async def _send(context: TableContext, seat: Seat, owed: Owed, to: NoticesTo, no
 async def note_outcome(context: TableContext, seat: Seat, owed: Owed, fault: str | None) -> None:
     del context.calls.sending[seat]
     if context.calls.owed.get(seat) != owed:
+        probe("a notice is out of date when it arrives")
         return
     if fault is None:
         await _know(context, seat, owed)
         return
     context.calls.failures[seat] += 1
+    probe("a notice is not delivered")
     failures = context.calls.failures[seat]
     log.warning(
         "a notice was not delivered",
         extra=about(table=context.code, seat=seat, reason=fault, attempt=failures),
     )
     if failures > len(_RETRIES):
+        probe("a notice is given up")
         await _know(context, seat, owed)
     else:
         _set(context, seat, owed, _RETRIES[failures - 1])
@@ -232,6 +241,7 @@ async def _know(context: TableContext, seat: Seat, owed: Owed) -> None:
             known = max(known, _player(context, seat).noticed)
             await context.store(Noticed(seat, *known, state.agreed_pause))
     except JournalError as error:
+        probe("a notice was sent, and that cannot be stored")
         context.lobby.counts.journal_failed(error)
 
 

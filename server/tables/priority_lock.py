@@ -3,6 +3,8 @@
 import asyncio
 import bisect
 
+from server.probes import probe
+
 
 class PriorityLock:
     """A lock that is given to urgent work first, and to all else in order of arrival."""
@@ -22,7 +24,9 @@ class PriorityLock:
         try:
             await waiter
         except asyncio.CancelledError:
+            probe("a waiter for a table's lock is cancelled")
             if not waiter.cancelled():  # it was given the lock just then
+                probe("a waiter is cancelled just when it is given a table's lock")
                 self.release()
             raise
 

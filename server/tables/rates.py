@@ -9,6 +9,7 @@ from server.config import Limits
 from server.limits.networks import Networks
 from server.limits.rate_limits import Key, PerMinuteLimit
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 
 _HOUR: Final = 3600.0
@@ -47,6 +48,7 @@ class Rates:
     def check_codes(self, address: Networks) -> None:
         """Raise Refusal if this address (or its network) recently sent too many wrong codes."""
         if (wait := self._wrong_codes.wait(address, self._now())) > 0:
+            probe("too many wrong codes have come from an address")
             raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
 
     def count_wrong_code(self, address: Networks) -> None:
@@ -89,6 +91,7 @@ class Rates:
         """Return the time, if all of this may be done now; raises Refusal otherwise."""
         now = self._now()
         if (wait := max(limit.wait(key, now, *sharer) for limit, key, *sharer in uses)) > 0:
+            probe("somebody does something too often")
             raise Refusal(code, seconds=wait)
         return now
 

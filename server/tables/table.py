@@ -18,6 +18,7 @@ from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
 from server.monitoring.tracing import traced_move
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
@@ -233,6 +234,7 @@ class Table:
 
         async def unless_sending(context: TableContext) -> bool:
             if context.calls.sending:
+                probe("a table stays until a notice has arrived")
                 return False
             await work()
             return True
@@ -297,6 +299,7 @@ class Table:
             raise self._why_ended() from error
         else:
             if self._lost:  # whoever asked is sent on, like everybody else here
+                probe("work is done when its table has been given up")
                 raise self._why_ended()
             return result
         finally:
@@ -322,6 +325,7 @@ class Table:
 
     def _fail(self) -> None:
         """Report the error that is being handled, and close the table."""
+        probe("a table fails, and the others continue")
         log.exception("table failed and is closed", extra=about(table=self.code))
         if not self._ended:
             self._end(failed=True)
@@ -398,6 +402,7 @@ class Table:
             await context.lobby.journal.archive(self.code, ArchivedGame(origin, state.played))
             self.archived = True
         except JournalError as error:
+            probe("a table cannot be archived")
             context.lobby.counts.journal_failed(error)
             self._left_at = None, False  # try again
 
@@ -407,11 +412,14 @@ class Table:
             self._moved_to = await give(self.code)
         except BaseException:  # even if it is cancelled: another server may have the table, or will
             self.give_up()
+            probe("a hand-over ends without an answer")
             raise
         if self._moved_to is None:
+            probe("nobody takes a table that is to be handed over")
             self._context.policy.begin()  # whose clock goes on from where it was stopped
 
     async def _close(self, reason: str | None) -> None:
+        probe("a table is closed")
         await self._context.store(Forgotten())
         if reason is not None:
             self._context.audience.broadcast(messages.Announced(reason))

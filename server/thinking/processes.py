@@ -14,6 +14,7 @@ from server.limits.rate_limits import RateLimiter
 from server.limits.turns import Turns
 from server.monitoring.failures import RepeatedFailure, Tasks
 from server.monitoring.logs import about
+from server.probes import probe
 from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Thought
 from server.version import module_process
 
@@ -126,6 +127,7 @@ class ThinkingProcesses:
                             worker = worker or await start_worker()
                             answer = await ask_worker(worker, question)
                     except Exception as error:  # noqa: BLE001 - no question may end the task that answers all
+                        probe("a thinking process dies")
                         self._processor.wait(loop.time(), loop.time() - begun)
                         self._warn(error)
                         if worker is not None:
@@ -154,6 +156,7 @@ class ThinkingProcesses:
                     await called
             except TimeoutError:
                 if called in self._idle:
+                    probe("a thinking process ends because nobody asks")
                     self._idle.remove(called)
                     return None
         return asked

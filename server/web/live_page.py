@@ -19,6 +19,7 @@ from protocol.pages import MoveChoice
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session
+from server.probes import probe
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class PageSession(Session):
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Moved):
             self.show(page_frame({MOVED: self._page_at(message.address)}))
+            probe("a page is sent to another server")
         elif isinstance(message, Refused) and message.id is None:
             self.sent_away = True
         self.changed()
@@ -69,6 +71,7 @@ class PageSession(Session):
         if self.connection.protocol.state is not State.OPEN or transport.is_closing():
             return True  # nothing will be on its way any more
         if transport.get_write_buffer_size() > 0:
+            probe("a browser has not read what was sent before")
             return False
         transport.write(frame)
         return True
@@ -111,6 +114,7 @@ class PlayerSession(PageSession):
             return False
         news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
         self.choice = structs.replace(self.choice, **news)
+        probe("a player at a page chooses")
         self.changed()
         return True
 
@@ -204,6 +208,7 @@ class LivePage:
             try:
                 all_sent = await self._show()
             except Exception:  # an error in one drawing must not stop the server
+                probe("a page cannot be drawn")
                 log.exception("page not drawn", extra=about(page=self.name))
                 self._send_away(CloseCode.INTERNAL_ERROR)
                 all_sent = True
@@ -246,6 +251,7 @@ class LivePage:
         all_sent = True
         for session, viewer in list(self._viewers.items()):
             if session.sent_away:
+                probe("a browser is sent away from a table")
                 self._end(session, viewer, CloseCode.NORMAL_CLOSURE)
             elif viewer.language in drawn:  # otherwise it came while the others' languages were drawn
                 parts, _seconds = drawn[viewer.language]
@@ -259,6 +265,7 @@ class LivePage:
                     viewer.has = parts
                 else:
                     all_sent = False
+                    probe("a browser is not ready for a page")
         return all_sent
 
     def _send_away(self, code: CloseCode) -> None:

@@ -28,6 +28,7 @@ from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
 from server.net.session import Session
 from server.parts import Running
+from server.probes import probe
 from server.refusal import Refusal
 from server.web import routes
 from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
@@ -182,6 +183,7 @@ class Site:
         refusal = partial(self.pages.refusal, language)
         session = PlayerSession(connection, self.server.clients, refusal=refusal)
         subject = PlayedTable(session, self.server, self.pages)
+        probe("somebody plays at a page")
         with self._page_about(subject, routes.PLAY, session.address).keep_up_to_date() as page:
             page.add(session, language)
             await converse(session)
@@ -198,12 +200,15 @@ class Site:
                 return True
             if (there := self.lobby.public.address_of(code)) is not None:
                 session.move(there)
+                probe("a browser asks for a table of another server")
                 return False
         except Refusal as refusal:
             if refusal.code is Code.SPECTATORS_FULL:
+                probe("a table has no room for a browser")
                 session.end(CloseCode.TRY_AGAIN_LATER, self.pages.full(language))
                 return False
         except JournalError as error:  # another server may have the table
+            probe("a browser asks for a table that may be another server's")
             self.server.counts.journal_failed(error)
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False

@@ -18,6 +18,7 @@ from protocol.messages import Notices, PauseSummary, SeatSummary, TableState
 from protocol.pages import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from server.config import Pages
 from server.parts import Running
+from server.probes import probe
 from server.refusal import Refusal
 from server.tables.lobby import Lobby
 from server.tables.registry.public_tables import PublicTables
@@ -276,6 +277,7 @@ class Television:
                 self._until = self._looks + (_SECONDS_FOR_STANDINGS if seen else 0)
             elif self._large is None or self._large.code != best:
                 self._large = WatchedTable(best, self.lobby.public, self.pages)
+                probe("the television shows another table")
                 self._until = self._looks + _SECONDS_AT_A_TABLE
                 sight = self._large.sight()
         step = None if sight is None else (self._large, sight.step)
@@ -310,6 +312,7 @@ class PlayedTable(WatchedTable):
             with contextlib.suppress(Refusal):  # it is being closed
                 state = table.as_seen()
                 if self.code and table.code != self.code:  # the next game
+                    probe("a player at a page goes to the next game")
                     self._playing, self._step, self._session.choice = False, None, MoveChoice()
                     self._session.notices = Notices("none")
                 elif self._playing and state.stage == "over":

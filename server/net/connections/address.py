@@ -20,6 +20,7 @@ from websockets.asyncio.server import ServerConnection
 
 from server.net.addresses import UNKNOWN
 from server.net.proxies import TrustedProxies
+from server.probes import probe
 
 _FOR_RETURNS: Final = 16  # of an address's connections: for players who come back to their seats
 _LEAST_PART_FOR_SEATS: Final = 0.75  # of an address's connections, where there are few
@@ -110,6 +111,7 @@ class FairRate:
             self._present = place if place > self._present else self._present  # noqa: FURB136 - as above
             return True
         heapq.heappush(self._queue, (place, cost, next(self._numbers), connection))
+        probe("a frame waits for its turn")
         if self._timer is None and not self._in_line:
             self._wait()
         return False

@@ -29,6 +29,7 @@ from server.net.connections.plain_http import (
     upgrade_required,
 )
 from server.net.proxies import TrustedProxies
+from server.probes import probe
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +111,7 @@ class ConnectionLimits:
     def _refuse_banned(self, remote: RemoteEnd) -> bool:
         if remote.address not in self._banned:
             return False
+        probe("a banned network connects")
         self.refused[RefusedFor.BANNED] += 1
         return True
 
@@ -149,10 +151,12 @@ class ConnectionLimits:
         if refusal is None:
             address.add(connection)
         elif self._told[address.name] >= _REFUSALS_PER_ADDRESS or self._told.total() >= _REFUSALS:
+            probe("a connection is cut without an answer")
             self.refused[refusal] += 1
             return False
         else:
             self._told[address.name] += 1
+            probe("a connection is refused because there are too many")
         self._open[connection] = None
         connection.address, connection.refusal = address, refusal
         return True
@@ -198,6 +202,7 @@ class ConnectionLimits:
         crowded = (full or crowd).most_crowded()
         # Who has many connections does not keep others out by always opening new ones.
         if (cut := crowded.dispensable(at_once=full is None)) is not None:
+            probe("a connection makes room for another one")
             self._uncount(cut)
             cut.network.abort()  # now, because its place is taken now
 
@@ -254,6 +259,7 @@ class ConnectionLimits:
 
     def no_proxy_header(self, connection: SharingConnection) -> None:
         """Record that a trusted proxy's connection does not begin with the header it should."""
+        probe("a proxy sends no header")
         self.refused[RefusedFor.PROXY_HEADER] += 1
         self._complain(connection.remote, "PROXY")
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from server.errors import TableLost
+from server.probes import probe
 from server.storage.entries import JOURNAL_VERSION
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, reason_of
 
@@ -59,6 +60,7 @@ class Departure:
             for term, address, tables in await self._connection.fetch(_STAYING, JOURNAL_VERSION):
                 self._addresses[term], self._tables[term] = address, tables
         except BaseException:  # also if the stop has no patience left
+            probe("a server that stops cannot begin to give its tables away")
             self.close()
             raise
 
@@ -83,6 +85,7 @@ class Departure:
         try:
             address = await self._find_taker(code, to)
         except BaseException as error:  # also if it is cancelled: another server may have the table, or will
+            probe("nobody can tell where a table went")
             self._gone(code, False)
             if isinstance(error, FAILED):
                 raise TableLost("{reason}", reason=reason_of(error)) from error
@@ -100,6 +103,7 @@ class Departure:
             if await self._offer(code, successor):
                 return address
             self._addresses.pop(successor, None)  # it is paused, or slow, or of an older version
+            probe("a server does not take a table that it is offered")
         return None
 
     async def _offer(self, code: str, successor: int) -> bool:
@@ -113,9 +117,12 @@ class Departure:
         if owner == self._term:
             withdraw = self._do(lambda connection: connection.fetchval(_WITHDRAW, code, self._term))
             if await withdraw is not None:
+                probe("a hand-over is withdrawn")
                 return False
+            probe("a table is taken just when its hand-over is withdrawn")
             owner = await self._do(lambda connection: connection.fetchval(_OWNER, code))
         if owner != successor:
+            probe("a table that is handed over goes somewhere else")
             raise TableLost("the lease is lost")
         return True
 

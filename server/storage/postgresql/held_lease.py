@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from server.errors import JournalError, NotStoredNow
 from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import about
+from server.probes import probe
 from server.storage.entries import EVENING, Entry
 from server.storage.journal import NodeState
 from server.storage.postgresql import lease
@@ -117,8 +118,10 @@ class HeldLease(NodeState):
                     await self._take_up(connection)
                 except Fenced as error:
                     if await lease.is_replaced(connection, self.name, self.term):
+                        probe("another server has the name of one that starts")
                         raise Fenced("another server is using this one's name") from error
                     log.warning("the lease ran out while it began", extra=about(term=self.term))
+                    probe("a lease runs out while it begins")
                 else:
                     return
 
@@ -175,6 +178,7 @@ class HeldLease(NodeState):
             async with asyncio.timeout(_SECONDS_TO_WAIT):
                 await asyncio.shield(looked_for)
         except TimeoutError:
+            probe("a table that somebody asks for is taken up too slowly")
             raise NotStoredNow("the table is being taken up") from None
 
     async def other_ends(self, seconds_left: float) -> bool:
@@ -185,6 +189,7 @@ class HeldLease(NodeState):
         if not 0 < seconds_left < self._seconds / 2:
             return False
         await asyncio.sleep(min(seconds_left + _A_MOMENT, _SECONDS_TO_WAIT))
+        probe("somebody waits for the end of another server's lease")
         return True
 
     def _answer(self, codes: Iterable[str]) -> None:
@@ -210,6 +215,7 @@ class HeldLease(NodeState):
                 await lease.give_up(connection, self.term)
         except FAILED as error:
             log.warning("the lease is left to expire", extra=about(reason=reason_of(error)))
+            probe("the lease of a server that stops is left to expire")
 
     async def _begin(self, connection: Connection) -> None:
         """Begin a new lease, still without tables."""
@@ -233,6 +239,7 @@ class HeldLease(NodeState):
         codes = await lease.take_up(connection, self.term, _TAKEN_AT_ONCE, self._wanted)
         if len(codes) == _TAKEN_AT_ONCE or EVENING in codes:
             self._wake.set()  # there may be more, such as the evening's tables
+            probe("more tables wait than are taken up at once")
         self.taken_up += len(codes)
         return await self._tables.take_in(connection, codes) if codes else {}
 
@@ -252,6 +259,7 @@ class HeldLease(NodeState):
             return False
         async with asyncio.timeout(self._seconds_to_answer):
             if await lease.is_replaced(connection, self.name, self.term):
+                probe("another server has taken the name of one that runs")
                 log.error("another server is using this one's name", extra=about(node=self.name))
                 holder.stop()
                 return False
@@ -269,6 +277,7 @@ class HeldLease(NodeState):
         self._extend(sent)
         self.answers, self.answer_seconds = True, time.monotonic() - sent
         if lapsed:
+            probe("a lease that has run out is renewed")
             self._others_have_time_until = sent + self._seconds
             holder.speak_again()
         return True
@@ -284,6 +293,7 @@ class HeldLease(NodeState):
 
     def _send_on(self) -> None:
         if self.held and self.lapsed and self._holder is not None:
+            probe("players are sent on because the lease has run out")
             self._holder.send_on()
 
     async def _take_up_or_give_up(self, connection: Connection, holder: TableHolder) -> None:
@@ -295,6 +305,7 @@ class HeldLease(NodeState):
                     self._answer(tables)
         except Exception:
             self._give_up()
+            probe("tables are half taken up")
             raise
 
     def _log_failure(self, error: Exception) -> None:

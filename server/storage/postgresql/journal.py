@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 import asyncpg
 
 from server.errors import CodeTaken, JournalError, NotStoredNow
+from server.probes import probe
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Health
 from server.storage.entries import Entry
@@ -138,13 +139,16 @@ class PostgresJournal(Journal):
             return None
         term, address, in_use, seconds_left = found
         if not in_use:  # so it is in the archive, or damaged: this server learns it with the next look
+            probe("another server has just put a table away")
             raise NotStoredNow("another server has just put the table away")
         if seconds_left and term != self._lease.term:
             return address or None
         if self._departure is not None and (stays := self._departure.address()) is not None:
+            probe("a server that stops names the one that stays")
             return stays  # and takes it up
         await self._lease.round_for(code, expired=term is not None and not seconds_left)
         if not self.holds(code):
+            probe("another server is faster to take a table up")
             raise NotStoredNow("another server is taking the table up")
         return None
 

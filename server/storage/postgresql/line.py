@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from server.errors import NotStoredNow
 from server.monitoring.failures import start_task
 from server.monitoring.logs import about
+from server.probes import probe
 from server.storage.postgresql.database import (
     FAILED,
     Connection,
@@ -94,14 +95,17 @@ class DatabaseLine:
             except FAILED as error:
                 refused = refused_by_database(error)
                 if not refused or takes_no_changes(error):  # another host may be the primary
+                    probe("the connection to the database is lost during a change")
                     self._lose(connection, error)
                 if until is None:
                     if refused:
                         raise
+                    probe("a change is in doubt")
                     until = self._loop.time() + _DOUBT_SECONDS
                 connection = await self._next(until, term, error)
             else:
                 if until is not None:
+                    probe("a change in doubt is stored")
                     log.info("a change in doubt was stored", extra=about(line=self._name))
                 return result
 
@@ -111,10 +115,12 @@ class DatabaseLine:
             async with asyncio.timeout_at(until):
                 if self._connection is not None:
                     # The database has refused the change, perhaps because of the earlier attempt.
+                    probe("a change in doubt is refused when it is made again")
                     await asyncio.sleep(_FIRST_PAUSE)
                 connection = await self._connected()
         except TimeoutError:
             self.end_term()
+            probe("nobody can tell in time whether a change was stored")
         if self.fenced or self._term != term:
             raise Fenced from error
         return connection

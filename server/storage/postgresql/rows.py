@@ -14,6 +14,7 @@ import asyncpg
 
 from server.errors import TableLost
 from server.monitoring.logs import about
+from server.probes import probe
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import Batch
 from server.storage.entries import JOURNAL_VERSION
@@ -105,6 +106,7 @@ async def append(
     except asyncpg.PostgresError as error:
         if error.sqlstate in FENCING:
             if error.sqlstate == LOST:
+                probe("the database has lost changes")
                 log.error("the database has lost changes", extra=about(term=term))  # noqa: TRY400 - one line says it
             raise Fenced(FENCING[error.sqlstate]) from error
         if error.sqlstate != _UNIQUE:
@@ -112,8 +114,10 @@ async def append(
         if again:
             stored = await connection.fetchval(_STORED, codes, numbers, links)
             if codes and stored == len(codes):
+                probe("a change in doubt was stored already")
                 return
         elif error.table_name == "entry":
+            probe("the database has entries that the server does not know")
             raise Fenced("the database has what this server does not know") from error
         raise
 
@@ -144,6 +148,7 @@ async def transact(
         if attempts and attempts[-1]:
             done = await carry_out(connection, is_stored(attempts[-1]), term)
             if done:
+                probe("an operation in doubt was carried out already")
                 return attempts[-1]
         outcome = await change(connection, make(), term)
         attempts.append(outcome)

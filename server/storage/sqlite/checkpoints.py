@@ -19,6 +19,7 @@ from typing import Final
 
 from server.errors import JournalError
 from server.monitoring.failures import RepeatedFailure, start_task
+from server.probes import probe
 from server.storage.reasons import reason_of
 from server.storage.sqlite.journal_file import connect
 from server.storage.sqlite.open_files import OpenFiles
@@ -75,11 +76,13 @@ class Checkpoints:
             pages, moved = await self._move()
             long = pages * _PAGE_BYTES >= self.most_bytes // 2
             if long and self._entries:
+                probe("the log grows during a checkpoint")
                 pages, moved = await self._move()  # so that commits need not wait for all these entries
             if long or pages == moved:
                 await self._begin_log(long)
             self._failures.log_end(log.warning, "the journal's log can be cleared again")
         except (sqlite3.Error, JournalError) as error:
+            probe("a checkpoint fails")
             self._failures.log(
                 log.warning, "the journal's log cannot be cleared, and grows", reason=reason_of(error)
             )
@@ -122,10 +125,12 @@ class Checkpoints:
                 restart_log(database, 0)
         except sqlite3.Error as error:
             self.stuck = reason_of(error)
+            probe("the log's room cannot be freed")
             raise
         self.stuck = None
         self._look_at_room()
         if freed := self._log_path.stat().st_size < before:
+            probe("room is freed on a full disk")
             self._next_attempt = -math.inf
         return freed
 

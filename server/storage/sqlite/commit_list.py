@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Final
 
 from server.monitoring.logs import about
+from server.probes import probe
 from server.storage.reasons import reason_of
 from server.storage.stored_tables import Changes, StoredState, TablePlace
 
@@ -166,6 +167,7 @@ class CommitList:
         self._missing.update(changes)
         try:
             if self._file < 0:
+                probe("a commit list that could not be written is begun again")
                 self.rewrite(
                     commits, {code: each for code, each in self._missing.items() if each is not None}
                 )
@@ -191,6 +193,7 @@ class CommitList:
 
     def _write(self, line: bytes) -> None:
         if os.write(self._file, line) < len(line):
+            probe("a line of the commit list is cut off")
             os.ftruncate(self._file, self._size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size += len(line)

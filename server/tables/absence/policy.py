@@ -17,6 +17,7 @@ from protocol.absence import ByBot, ByVote, Wait
 from protocol.codes import Code
 from protocol.messages import SeatSummary, Substitute
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.stand_in import StandIn
@@ -134,6 +135,7 @@ class AbsencePolicy:
         """Make the planned move of the seat whose turn it is, or do not make it any more."""
         if self._substitute_move is not None and self._substitute_move.by == "plan":
             self._stop_turn()
+            probe("a plan is changed just before it is carried out")
             self._run_clock()
         self.reconsider()
 
@@ -307,6 +309,7 @@ class AbsencePolicy:
             with contextlib.suppress(IllegalCommand):
                 game.check_place(plan)
                 return plan
+            probe("a plan is illegal when its turn comes")
         return None
 
     def _prepare_plan(self, game: Game, plan: Place) -> None:
@@ -327,6 +330,7 @@ class AbsencePolicy:
 
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
+            probe("a stand-in has not chosen its move in time")
             among_people = self._among_people(move.by)
             pause = self.stand_in.pace.pause(self._game.view, among_people=among_people, late=True)
             self.deadlines.set(Due.MOVE, pause, move.events)
@@ -335,6 +339,7 @@ class AbsencePolicy:
         """Stop a bot in mid-move if it does not have the turn any more."""
         move = self._substitute_move
         if move is not None and move.by == "bot" and self._substitute() is None:
+            probe("a player comes back while a bot is about to move")
             self._stop_turn()
             self._run_clock()
 

@@ -17,6 +17,7 @@ from server.limits.fair_thread import FairThread
 from server.limits.networks import networks_in
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
+from server.probes import probe
 from server.thinking.messages import Question, pack_frame
 from server.thinking.processes import ThinkingFailed, ThinkingProcesses
 
@@ -121,6 +122,7 @@ class StandIn:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
         except (ThinkingFailed, TimeoutError):
+            probe("a thinking process does not answer in time")
             self._complain_of_process("no answer in time")
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
             self._complain_of_process(f"raised {type(error).__name__}")
@@ -142,6 +144,7 @@ class StandIn:
 
     def _complain_of_brain(self, why: str) -> None:
         if not self._complained_of_brain:  # once is enough
+            probe("a brain fails")
             self._complained_of_brain = True
             log.warning("the stand-in failed and moves at random", extra=about(reason=why))
 

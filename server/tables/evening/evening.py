@@ -27,6 +27,7 @@ from server.errors import JournalError, NotStoredNow, TableLost
 from server.monitoring.logs import about
 from server.net.session import Session, build_frame
 from server.net.tokens import hash_fits, token_hash
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import EVENING, Entry
@@ -116,12 +117,14 @@ class RunningEvening:
         if self.state.draws_no_more or not self.plan.rounds or self._in_round():
             raise Refusal(Code.NO_ROUND_DUE)
         self._due = self._timers.time()
+        probe("the host draws the next round")
         self.look()
 
     async def close(self) -> None:
         """Draw no more rounds; raises Refusal or JournalError."""
         async with self._lock:
             if not self.state.closed:
+                probe("the host closes an evening")
                 await self._store(stored.EveningClosed())
         self.look()
 
@@ -138,6 +141,7 @@ class RunningEvening:
             await self._registry.journal.append_together([end, (EVENING, 0, [begun])])
             self._ended = Refusal(Code.NO_EVENING)
         self.stop()
+        probe("an evening gives way to the next one")
 
     async def remove(self, name: str) -> bool:
         """Remove the person of this name, who is told; return False if there is none. Raises JournalError.
@@ -151,6 +155,7 @@ class RunningEvening:
                 return False
             await self._store(replace(person, takes_part="leave", removed=True))
             log.warning("person removed from the evening by the host", extra=about(person=person.person))
+            probe("somebody is removed from an evening")
             self._dismiss(person.person, Code.REMOVED_FROM_EVENING)
         return True
 
@@ -167,15 +172,18 @@ class RunningEvening:
                 self.give_up()
                 raise
             if address is None:
+                probe("nobody takes an evening")
                 self._ended = None
                 return None
         self.stop()
+        probe("an evening is handed over")
         for session in self._followers:
             session.move_from_lobby(address)
         return address
 
     def give_up(self) -> None:
         """Stop without storing anything more: it was lost. Whoever follows it comes back somewhere."""
+        probe("an evening is lost with its lease")
         self._ended = TableLost("the lease is lost")
         self.stop()
         for session in self._followers:
@@ -314,8 +322,10 @@ class RunningEvening:
                     wait = await self._step()
             except JournalError as error:
                 self._lobby.counts.journal_failed(error)
+                probe("a step of an evening cannot be stored")
                 wait = RETRY_SECONDS
             except Refusal as refusal:  # no room for tables now, or the server is about to stop
+                probe("an evening waits for room")
                 log.warning("the evening waits", extra=about(reason=refusal.code))
                 wait = SECONDS_BETWEEN_ROUNDS
             wait = min(wait, self._tell())
@@ -338,9 +348,11 @@ class RunningEvening:
         """Store what came of a table, if it is over; return False if another server still has it."""
         table = self._registry.tables.get(code)
         if table is None and not await self._is_gone(code):
+            probe("a table of an evening is at another server")
             return False
         if table is None:
             await self._store(stored.TableResult(code, []))
+            probe("a table of an evening has gone without a result")
         elif table.state.stage == "over":
             scores = [
                 (self.state.tables[code].people[seat], points, items)
@@ -408,8 +420,10 @@ class RunningEvening:
         people = [self.state.people[number] for number in absent if number in self.state.people]
         pauses = [replace(each, takes_part="pause") for each in people if each.takes_part == "play"]
         if pauses:  # first: if it cannot be stored, both are tried again
+            probe("somebody does not come to a table of an evening")
             await self._store(*pauses)
         if len(absent) == len(drawn.people):
+            probe("nobody comes to a table of an evening")
             await table.close(None)
         else:
             await table.do(lambda context: begin_of_evening(context, seed), urgent=True)
@@ -458,9 +472,11 @@ class RunningEvening:
             waited = now - self._free_since[free[0]] if free else 0.0
             others_play = bool(state.running)
             tables = tables_now(free, met, self._rng, origins, others_play=others_play, waited=waited)
+            probe("an evening draws tables as people become free")
             if not tables and waited < PATIENCE:
                 return PATIENCE - waited if free else math.inf
             if not tables and least > 1:
+                probe("somebody waits until others of an evening are free")
                 return math.inf  # until others are free
             tables = tables or draw_tables(free, met, self._rng, origins)
         await self._open(tables or [free])
@@ -500,6 +516,7 @@ class RunningEvening:
             for seat in range(len(people), seats)
         ]
         if plan.same_draws:  # otherwise anybody could look how others play it
+            probe("the tables of a round have the same draws")
             entries.append(stored.Changed(Spectators(allowed=False)))
         return entries
 
@@ -513,6 +530,7 @@ class RunningEvening:
         journal, state = self._registry.journal, self.state
         if state.entry_count >= self._shorten_at:
             state.entry_count = await journal.shorten(EVENING, live_entries)
+            probe("the journal of an evening is shortened")
             self._shorten_at = state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
         await journal.append(EVENING, state.entry_count, entries)
         for entry in entries:

@@ -19,6 +19,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from server.probes import probe
+
 Pair: TypeAlias = tuple[int, int]  # the lower number first
 Origins: TypeAlias = Mapping[int, str]  # of people; whoever has none comes from elsewhere than all others
 
@@ -36,6 +38,7 @@ def table_sizes(people: int) -> list[int]:
         return [people] if people > 1 else []
     tables = -(-people // USUAL)
     while tables * LEAST > people:
+        probe("a table of an evening has five seats")
         tables -= 1
     each, more = divmod(people, tables)
     return [each + (number < more) for number in range(tables)]
@@ -177,6 +180,7 @@ def _improve(tables: list[list[int]], met: Mapping[Pair, int], origins: Origins)
         better = False
         for one, other in itertools.combinations(seating.place, 2):
             if seating.saved(one, other) > 0:
+                probe("two people of an evening exchange their tables")
                 seating.exchange(one, other)
                 better = True
     return [[each for each, place in seating.place.items() if place == at] for at in range(len(tables))]

@@ -22,6 +22,7 @@ from protocol.limits import OTHERS_WAIT_SECONDS
 from protocol.messages import Ask, Asked, AskPause, Wish
 from server.errors import JournalError
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Paused, TookBack, Unpaused, Wished
 from server.tables.absence.deadlines import Due
@@ -60,7 +61,9 @@ async def grant_if_agreed(context: TableContext) -> None:
     if asked is not None and asked.open and _is_agreed(context, asked):
         try:
             await _grant(context, asked)
+            probe("a request is granted when somebody leaves")
         except JournalError as error:  # whoever asked can ask again
+            probe("what all have agreed on cannot be stored")
             context.lobby.counts.journal_failed(error)
 
 
@@ -72,6 +75,7 @@ async def _agree(context: TableContext, own: Seat, what: Wish, until: int | None
         _check_may_ask(context, own, what)
         asked = Asked(what, [], until=until)
     elif asked.what != what or until not in {None, asked.until}:
+        probe("two players ask for different things")
         raise Refusal(Code.OTHERS_ASKED)
     if asked.until is not None and context.state.of_evening:
         raise Refusal(Code.OF_THE_EVENING)
@@ -88,10 +92,12 @@ async def _agree(context: TableContext, own: Seat, what: Wish, until: int | None
 def _check_may_ask(context: TableContext, own: Seat, what: Wish) -> None:
     state, game = context.state, context.state.running_game()
     if what == "pause" and state.pauses[own] >= PAUSES:
+        probe("a player has no pauses left")
         raise Refusal(Code.NO_PAUSES_LEFT, pauses=PAUSES)
     if what == "take-back":
         game.taken_back(own)
         if sum(isinstance(event, TakenBack) for event in game.events) >= TAKE_BACKS:
+            probe("a game has no moves left to take back")
             raise Refusal(Code.NO_TAKE_BACKS_LEFT, most=TAKE_BACKS)
     if what == "more-time":
         if not state.clocks.counts:
@@ -99,6 +105,7 @@ def _check_may_ask(context: TableContext, own: Seat, what: Wish) -> None:
         if isinstance(state.clocks.policy, MoveClock):
             game.check_turn(own)
         if state.clocks.is_ample(own):
+            probe("a player who asks for time has enough")
             raise Refusal(Code.ENOUGH_TIME)
 
 
@@ -116,6 +123,7 @@ async def _disagree(context: TableContext, own: Seat, what: Wish) -> None:
     if asked is None or not asked.open or asked.what != what:
         raise Refusal(Code.NOT_PAUSED if what == "pause" else Code.NOTHING_ASKED)
     if own in asked.seats[1:]:
+        probe("a player no longer agrees")
         await _store(context, replace(asked, seats=[seat for seat in asked.seats if seat != own]))
     else:
         await _store(context, replace(asked, refused=own))
@@ -149,6 +157,7 @@ async def _take_back(context: TableContext, seat: Seat) -> None:
     for each in planned - context.state.plans.keys():
         if (session := context.audience.seated.get(each)) is not None:
             context.tell_plan(session)
+            probe("a plan ends because a move is taken back")
 
 
 async def _give_time(context: TableContext, asked: Asked, seat: Seat) -> None:
@@ -181,6 +190,7 @@ async def end_if_over(context: TableContext) -> None:
     if context.state.paused is None:
         return
     if context.pause_left >= 1:
+        probe("a pause is not over when that is due")
         _await_end(context)
     else:
         await _end(context)

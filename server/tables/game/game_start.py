@@ -16,6 +16,7 @@ from protocol.limits import LARGEST_ID
 from protocol.messages import AddShare, DrawBegins, StartGame
 from server.errors import JournalError
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal, not_stored
 from server.storage.entries import Entry, GivenToBot, Played
 from server.tables.absence.deadlines import Due
@@ -40,6 +41,7 @@ async def start(context: TableContext, session: Session, message: StartGame) -> 
     if draw is None:
         await _begin_draw(context, session, seat, message)
     elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection in the meantime
+        probe("a request to start comes again during the draw")
         draw.starter = session
     else:
         raise Refusal(Code.ALREADY_STARTED)
@@ -76,6 +78,7 @@ async def add_share(context: TableContext, session: Session, message: AddShare) 
     session.player_seat()
     session.pledge, draw = message.pledge, context.draw
     if draw is None or draw.commitment != message.commitment or session not in draw.awaited:
+        probe("a share comes too late")
         return  # too late
     seat, pledge = draw.awaited.pop(session)
     share = Share(message.share)
@@ -93,6 +96,7 @@ async def begin_if_complete(context: TableContext) -> None:
 
 async def begin_without(context: TableContext, draw: Draw) -> None:
     if draw is context.draw:
+        probe("a share does not come in time")
         await _begin_or_refuse(context, draw)
 
 
@@ -124,6 +128,7 @@ async def _begin_draw(context: TableContext, session: Session | None, seat: Seat
 async def _begin_or_refuse(context: TableContext, draw: Draw) -> None:
     """Begin the game of a draw, or answer the request to start it with a refusal."""
     if not context.audience.seated:  # nobody is there to play, or to be answered
+        probe("everybody leaves during the draw")
         break_off(context)
         return
     try:
@@ -135,6 +140,7 @@ async def _begin_or_refuse(context: TableContext, draw: Draw) -> None:
         if draw.starter is not None:
             draw.starter.send(answer)
     except JournalError as error:
+        probe("a game that was drawn cannot be stored")
         context.lobby.counts.journal_failed(error)
         if draw.starter is not None:
             draw.starter.send(not_stored(error).message(draw.message.id))
@@ -150,6 +156,7 @@ async def _begin_from(context: TableContext, draw: Draw) -> None:
         chance = SharedChance(draw.seed, draw.shares)
         await _begin(context, draw.starter, seat, draw.message, chance)
     else:
+        probe("a game is drawn again because its table has changed")
         await _begin_draw(context, draw.starter, seat, draw.message)
 
 

@@ -9,6 +9,7 @@ from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.messages import TakeHoliday
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import OnHoliday
 from server.tables.absence.deadlines import Due
@@ -47,6 +48,7 @@ async def end_if_over(context: TableContext, seat: Seat) -> None:
     if seat not in context.state.on_holiday or context.state.stage != "playing":
         return
     if context.holiday_left(seat) >= 1:
+        probe("a holiday is not over when that is due")
         await_end(context, seat)
     else:
         await _change(context, seat, on=False)

@@ -13,9 +13,11 @@ from engine.pieces import Piece, Seat
 from protocol.codes import Code
 from protocol.events import command_of, event_map, move_message
 from protocol.messages import NEW, Lay, PlacePiece, Plan, Substitute, Vote
+from server.errors import JournalError
 from server.monitoring.logs import about
 from server.monitoring.tracing import move_span, span
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, Voted
 from server.tables.absence.policy import SubstituteMove
@@ -44,6 +46,7 @@ async def vote(context: TableContext, session: Session, vote: Vote) -> None:
     context.policy.check_vote(voter, seat)
     if context.policy.plays_for(seat):
         if not vote.agree:
+            probe("somebody votes against a bot that plays already")
             raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
     elif vote.agree != (voter in context.state.votes.get(seat, ())):
         await context.store(Voted(seat, voter, vote.agree))
@@ -85,7 +88,11 @@ async def _play_substitute(context: TableContext, game: Game, move: SubstituteMo
     else:
         by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
         entry = StoodIn(command.seat, move.by, maps, thought)
-    await accept(context, entry, happened, by=by)  # if it cannot be stored, it falls due again
+    try:
+        await accept(context, entry, happened, by=by)
+    except JournalError:
+        probe("a move of the stand-in cannot be stored")
+        raise  # and it falls due again
     if move.by != "plan":  # a plan is not even logged
         log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
 
@@ -107,6 +114,7 @@ async def save_clock(context: TableContext) -> None:
     """Store how much of its clock the turn has used so far, so that a restart gives nobody extra days."""
     if context.may_move:
         await context.store(*context.clock_entries())
+        probe("a long turn's clock is stored")
         context.policy.clock_was_saved()
 
 
@@ -127,6 +135,7 @@ async def accept(
     ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
     entries: list[Entry] = [entry]
     if isinstance(entry, Played) and seat in state.on_holiday:
+        probe("a holiday ends with a move")
         entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
     with span("store"):
         recorded = ended if context.lobby.config.records is not None and not state.study else None

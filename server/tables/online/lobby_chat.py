@@ -16,6 +16,7 @@ from protocol.messages import Online
 from server.cluster.messages import PersonElsewhere
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
+from server.probes import probe
 from server.refusal import Refusal
 from server.tables.names import alike, check_name, check_text
 from server.tables.online.people import PeopleOnline, Person, Place
@@ -69,6 +70,7 @@ class LobbyChat:
         if self.name_held(session, name, proofs):
             raise Refusal(Code.NAME_IN_USE)
         for holder in holders:
+            probe("somebody enters the lobby again on another connection")
             self.leave(holder.session)
         if person is None:
             heard = self._remarks.count - self._remarks.recent_count()
@@ -111,6 +113,7 @@ class LobbyChat:
     def open(self, *, on: bool) -> None:
         """Turn the list and the chat on or off; when off, nobody sees the others, but nobody is forgotten."""
         if self.is_open != on:
+            probe("the lobby's chat is opened or closed")
             self.is_open = on
             self.hide()
 
@@ -149,6 +152,7 @@ class LobbyChat:
         while True:
             await self._changed.wait()
             if (wait := self._not_before - self.timers.time()) > 0:
+                probe("a round of the lobby waits")
                 due = asyncio.Event()
                 self.timers.call_later(wait, due.set)
                 await due.wait()
@@ -210,6 +214,7 @@ class LobbyChat:
             for other in self._people.alike_elsewhere(person.name):
                 is_own = not person.proofs.isdisjoint(other.proofs)
                 if person.since < other.since if is_own else person.since > other.since:
+                    probe("somebody in the lobby gives way to another server's")
                     self.leave(person.session)
                     break
         self._list_outdated = True

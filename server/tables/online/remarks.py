@@ -11,6 +11,7 @@ from protocol.messages import LobbyRemark, SaidInLobby
 from server.cluster.messages import RemarkElsewhere
 from server.limits.rate_limits import PerMinuteLimit
 from server.net.session import build_frame
+from server.probes import probe
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -61,6 +62,7 @@ class Remarks:
             self._told.append(f"remark:{number}")
             self._channel.keep(self._told[-1], RemarkElsewhere(number, name, text, time.time()))
             if len(self._told) > _KEPT:
+                probe("other servers forget an old remark")
                 self._channel.keep(self._told.popleft(), None)
 
     def recent_count(self) -> int:
@@ -90,6 +92,7 @@ class Remarks:
                 age = max(0.0, time.time() - remark.time)
                 self._add(LobbyRemark(remark.number, remark.name, remark.text), now - age)
         if self.count > before:
+            probe("a remark is heard from another server")
             changed()
 
     def _add(self, remark: LobbyRemark, when: float) -> None:
@@ -100,6 +103,7 @@ class Remarks:
             self._last_number = max(self._last_number, remark.number)
         self._numbers[remark.number] = None
         while len(self._numbers) > _NUMBERS_KEPT:
+            probe("the number of an old remark is forgotten")
             del self._numbers[next(iter(self._numbers))]
 
     def _next_number(self) -> int:

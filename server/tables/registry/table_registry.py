@@ -18,6 +18,7 @@ from server.limits.networks import Origins, networks_in, who_gives_way
 from server.monitoring.logs import about
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.commit_queue import Part
 from server.storage.entries import (
@@ -191,6 +192,7 @@ class TableRegistry:
             with self._place_kept(code):
                 await self.journal.append_together(parts)
         except CodeTaken:
+            probe("another server takes the code of a new table first")
             return None
         return code
 
@@ -221,6 +223,7 @@ class TableRegistry:
                 with self._place_kept(code):
                     state = await fold_or_set_aside(self.journal, code, entries, next(self.chances))
                     await self.journal.bring_back(code)
+                    probe("a table is brought back from the archive")
                 log.info("table brought back from the archive", extra=about(table=code))
                 return await self._add(code, state)
             except TableDamaged:
@@ -257,6 +260,7 @@ class TableRegistry:
                 case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
                     holders.pop(seat, None)
         if not any(hash_fits(wanted, each) for each in holders.values()):
+            probe("an archived table is refused to a stranger")
             raise Refusal(Code.BAD_TOKEN, table=code)
         return entries
 
@@ -268,10 +272,12 @@ class TableRegistry:
         async with self._moving_lock(code):
             if code in self.journal.archived:
                 await self.journal.remove(code)
+                probe("an archived table is removed")
                 log.warning("archived table removed by the host", extra=about(table=code))
                 return
             if code in self.journal.codes_set_aside:
                 await self.journal.remove(code)
+                probe("a table that was set aside is removed")
                 log.warning("damaged table removed by the host", extra=about(table=code))
                 return
         await self.table(code).close(reason)
@@ -297,6 +303,7 @@ class TableRegistry:
             await self._make_room(None)
             with self._place_kept(code):
                 await self.journal.restore(code, whole)
+                probe("a table that was set aside is restored")
             log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
             return await self._add(code, state)
 
@@ -313,6 +320,7 @@ class TableRegistry:
         """
         facts = self.lobby.stopping()
         if facts is not None and not (continues and "address" in facts):
+            probe("a server that stops takes no new table")
             raise Refusal(Code.SERVER_STOPPING, **facts)
 
     def _moving_lock(self, code: str) -> asyncio.Lock:
@@ -341,8 +349,10 @@ class TableRegistry:
                     default=None,
                 )
                 if attended := table is None:
+                    probe("no table is unattended when one has to make room")
                     table = self._crowded_out(left, origin)
                 if table is None:
+                    probe("no table can make room")
                     raise Refusal(Code.TOO_MANY_TABLES)
                 tried.add(table)
                 self._going.add(table)  # so that two openers do not choose the same one
@@ -393,12 +403,14 @@ class TableRegistry:
         it aside: whatever is stored of one table, the others play.
         """
         if not self.journal.holds(code):
+            probe("the lease is lost while a table is being stored")
             raise TableLost("the lease was lost while it was being stored")
         try:
             table = Table(TableContext(code, state, self.lobby))
         except Exception as error:  # whatever the error, no server wrote this
             # Its text may name a hidden piece, and this one is logged and kept.
             reason = f"it cannot go on: {type(error).__name__}"
+            probe("a table cannot continue with what is stored of it")
             await self.journal.set_aside(code, state.entry_count, reason)
             raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
         if self.lobby.stopped:

@@ -25,6 +25,7 @@ from server.limits.networks import Networks, who_gives_way
 from server.monitoring.logs import about
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
@@ -66,6 +67,7 @@ async def return_to_seat(context: TableContext, session: Session, message: JoinT
         return False
     player = state.players[seat]
     taken_over = None if player is None else player.took_over
+    probe("a request for a seat comes again")
     answer = Seated(message.id, context.code, seat, taken_over=taken_over)
     await _come_back(context, session, seat, answer, after=0)
     context.lobby.counts.resumes += 1
@@ -80,8 +82,10 @@ async def resume(context: TableContext, session: Session, message: Resume) -> No
         renewed = token_hash(message.new_token)
         if seat is None:
             seat = state.seat_held(renewed)  # it was renewed before, and the answer was lost
+            probe("a request for a new token comes again")
         else:
             await _renew_token(context, seat, renewed)
+            probe("a token is renewed")
     if seat is None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
     await _come_back(context, session, seat, Seated(message.id, context.code, seat), message.after)
@@ -97,6 +101,7 @@ async def arrive(context: TableContext, session: Session, id: int, player: Playe
             player.name, player.token_hash, player.program, standing=player.standing, people=free
         )
         seat = await _take(context, None, newcomer, known=None)
+        probe("a player's seat at a rematch is no longer kept")
     await _come_back(context, session, seat, Seated(id, context.code, seat), after=0)
 
 
@@ -108,6 +113,7 @@ async def watch(context: TableContext, session: Session, message: Watch) -> None
         check_name(message.name)
         _check_free(context, message.name)
     if len(context.audience.spectators) >= context.limits.spectators:
+        probe("a table has as many spectators as it may")
         newest_first = [(each.address, each) for each in reversed(context.audience.spectators)]
         if (crowded := who_gives_way(session.address, newest_first)) is None:
             raise Refusal(Code.SPECTATORS_FULL, table=context.code)
@@ -157,6 +163,7 @@ async def free_if_away(context: TableContext, seat: Seat) -> None:
     """Free a seat that was kept for long enough, unless its player is back or the game has begun."""
     taken = context.state.players[seat] is not None and seat not in context.state.bots
     if taken and seat not in context.audience.seated and context.state.stage == "gathering":
+        probe("a seat is freed because its player is away")
         await context.store(*_freed_entries(context, seat))
         context.broadcast_state()
 
@@ -168,6 +175,7 @@ async def remove_player(context: TableContext, seat: Seat) -> bool:
     """
     if context.state.players[seat] is None or (seat in context.state.bots and context.state.game):
         return False
+    probe("the server's host removes a player")
     if context.state.stage == "gathering":
         await context.store(*_freed_entries(context, seat))
         context.removed.add(seat)
@@ -214,6 +222,7 @@ async def vacate(context: TableContext, seat: Seat, player: Player) -> None:
     if (session := context.audience.seated.get(seat)) is not None:
         exclude(context, session, player.name)
     elif context.state.stage == "gathering" and player.token_hash in context.last_sessions:
+        probe("somebody is removed who has just gone")
         _exclude(context, *context.last_sessions[player.token_hash], player.name)
     context.policy.player_went(seat)
     watch_host(context)
@@ -310,6 +319,7 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
         raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)
     seat = choose_seat(wanted, [*free, *bots])
     if known not in {None, seat}:
+        probe("somebody wants a second hand")
         raise Refusal(Code.KNOWS_ANOTHER_HAND)
     check_name(newcomer.name)
     _check_free(context, newcomer.name, seat)
@@ -367,6 +377,7 @@ async def _come_back(context: TableContext, session: Session, seat: Seat, answer
         context.check_lease()  # it may have failed for that, and another server may have the table by now
     earlier = context.audience.seated.pop(seat, None)
     if earlier is not None:
+        probe("a connection takes a seat over from another one")
         earlier.sit(None, None)
         earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
     events = 0 if context.state.game is None else len(context.state.game.events)
@@ -435,10 +446,12 @@ async def follow_host(context: TableContext) -> None:
     if context.state.host is None or context.state.host in context.audience.seated:
         return
     context.host_overdue = True
+    probe("a host has been away for too long")
     if (heir := _present_heir(context)) is None:
         return
     await context.store(stored.Hosted(heir))
     context.broadcast_state()
+    probe("somebody else becomes host because the host is away")
     watch_host(context)
 
 
