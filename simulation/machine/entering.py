@@ -86,6 +86,12 @@ def enter(clock: Clock, network: Network, disks: Disks, rng: random.Random) -> N
     random.seed(rng.getrandbits(64))
     os.urandom = rng.randbytes
     random._urandom = rng.randbytes  # type: ignore[attr-defined]
+    seed = random.Random.seed
+
+    def seed_from_ours(self: random.Random, given: Any = None, version: int = 2) -> None:
+        seed(self, rng.getrandbits(64) if given is None else given, version)
+
+    random.Random.seed = seed_from_ours  # type: ignore[method-assign,assignment]
 
     def create_server(address: tuple[str, int], **_options: Any) -> ListeningSocket:
         return network.listen(process(), address[1])
