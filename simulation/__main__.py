@@ -16,6 +16,7 @@ from typing import Final
 
 from simulation.broken import MISTAKES, prove
 from simulation.plan import Choice
+from simulation.probes import all_probes, not_to_be_reached
 from simulation.report import report
 from simulation.running import outcomes, shrink
 
@@ -51,6 +52,9 @@ def main() -> int:
     parser.add_argument(
         "--needs", choices=MISTAKES, help="play what this broken server needs, to the first failure"
     )
+    parser.add_argument(
+        "--reaches", action="store_true", help="fail unless all rare states but those in unreached.txt occur"
+    )
     options = parser.parse_args()
     if options.trace is not None and options.seeds != 1:
         parser.error("--trace is for one simulation: --seeds 1")
@@ -80,6 +84,7 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
     counts: Counter[str] = Counter()
     ended: Counter[str] = Counter()  # simulations, and those that failed or took too long
     virtual = cpu = 0.0
+    reached: set[str] = set()
     for choice, outcome in outcomes(choices, options.jobs, trace=options.trace, until=until):
         ended["done"] += 1
         if outcome.failed or outcome.slow:
@@ -88,6 +93,7 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
                 choice, outcome = shrink(choice, outcome, options.jobs)  # noqa: PLW2901 - which is reported
             print("\n".join(report(choice, outcome)), flush=True)
         counts.update(outcome.counts)
+        reached |= outcome.reached
         virtual += outcome.seconds
         cpu += outcome.cpu
         if options.needs is not None and (ended["failed"] or cpu > _SECONDS_FOR_A_MISTAKE):
@@ -102,7 +108,18 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
     print(_progress(ended, counts, virtual, time.monotonic() - began))
     if options.needs is not None:
         print(f"CPU: {cpu:.1f} s")
-    return 1 if ended["failed"] else _TOO_SLOW if ended["slow"] else 0
+    unreached = _report_unreached(reached) if options.reaches else 0
+    return 1 if ended["failed"] or unreached else _TOO_SLOW if ended["slow"] else 0
+
+
+def _report_unreached(reached: set[str]) -> int:
+    """Print which rare states did not occur; return how many of them should have."""
+    missing = [name for name in all_probes() if name not in reached]
+    reasons = not_to_be_reached()
+    for name in missing:
+        print(f"never: {name} ({reasons[name]})" if name in reasons else f"NEVER: {name}")
+    print(f"{len(reached)} of {len(all_probes())} rare states were reached")
+    return len(set(missing) - reasons.keys())
 
 
 def _progress(ended: Counter[str], counts: Counter[str], virtual: float, seconds: float) -> str:

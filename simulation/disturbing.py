@@ -31,7 +31,16 @@ _AFTERWARDS: Final = 60.0  # seconds in which a server may still log what a faul
 _OF_THE_DATABASE: Final = {FaultKind.RESTART, FaultKind.CRASH, FaultKind.FAILOVER}
 _OF_THE_LEASE: Final = {FaultKind.PAUSE, FaultKind.LINE_CUT, FaultKind.LINE_SILENT, FaultKind.LINE_SLOW}
 _DIES_AGAIN: Final = 0.3  # of the servers that are started after a fault: in the middle of a write
-_DOWN: Final = {FaultKind.KILL, FaultKind.TORN_WRITE, FaultKind.POWER_CUT, FaultKind.STOP}
+_DOWN: Final = {
+    FaultKind.KILL,
+    FaultKind.TORN_WRITE,
+    FaultKind.POWER_CUT,
+    FaultKind.STOP,
+    FaultKind.DRAIN,
+}
+_SAID_ABOUT_A_DRAIN: Final = re.compile(
+    r"WARNING (no longer )?draining|evening waits: reason=server-stopping"
+)
 
 
 @dataclass(slots=True)
@@ -198,7 +207,14 @@ class Disturbing:
 
     async def _take_down(self, server: Server, kind: FaultKind, rng: random.Random) -> None:
         match kind:
-            case FaultKind.STOP:
+            case FaultKind.DRAIN if server.runs and rng.random() < 0.3:
+                with self.excuses.excuse(server.name, _SAID_ABOUT_A_DRAIN):
+                    await server.drain_for_a_while(rng.uniform(0.0, 5.0))
+                return
+            case FaultKind.STOP | FaultKind.DRAIN:
+                if kind is FaultKind.DRAIN:
+                    with self.excuses.excuse(server.name, _SAID_ABOUT_A_DRAIN):
+                        await server.drain(rng.choice([1.0, 10.0, 60.0]))
                 if (wrong := await server.stop()) is not None:
                     self._verdict.unfinished.append(Finding(wrong, at=time.time()))
                 if server.runs:

@@ -2,6 +2,7 @@
 
 import enum
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, Final
@@ -9,11 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from protocol.absence import Absence
-from protocol.admin import EveningPlan
 from simulation.broken import MISTAKES
 from simulation.database.server import LEASE_SECONDS
+from simulation.knobs import Settings, constants_of, limits_of
 from simulation.machine.network import Weather
-from simulation.people.evening import evening_of
+from simulation.people.evening import PlannedEvening, evening_of
 from simulation.people.plan import LETTERS, Crowd, parts_of_games
 
 
@@ -31,6 +32,7 @@ class FaultKind(enum.StrEnum):
     PARTITION = "partition"
     CUTS = "cut lines"
     CLOCK = "clock jump"
+    DRAIN = "drain"
     # Where several share a database:
     SLEEP = "sleep past the lease"
     LINE_CUT = "lines to the database cut"
@@ -73,11 +75,16 @@ class WorldPlan:
     line_weather: Weather  # between nodes and their database
     durable: bool
     verbose: bool  # the server logs everything
-    drift: float  # of the server's clock
+    drifts: tuple[float, ...]  # of the servers' clocks
+    longest_turn: float  # seconds for which a server computes at once
+    late_work: float  # of its threads' work, the part that is done late
     nodes: int  # more than one share a database
     lease: float  # seconds
     grace: float  # seconds for which the seat of somebody who is away is safe
-    evening: EveningPlan | None  # that guests of their own attend
+    evening: PlannedEvening | None
+    password: str | None
+    constants: Settings  # of the product, where they are not as usual ...
+    limits: Mapping[str, Any]  # ... and of `Limits`
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,13 @@ _SHARES: Final = {  # how often something happens to one server, and to nodes
 }
 _SHARE_WITH_NODES: Final = 0.3
 _MOVES_OF_A_GAME: Final = 30
+_DRIFTS: Final = (1.0, 1.0, 1.001, 0.999)
+_DRIFTS_OF_NODES: Final = (1.0, 1.0001, 0.9999)
+_TURNS: Final = (0.0, 0.0, 0.002, 0.05)
+_LATE: Final = (0.0, 0.02, 0.1)
+_DRAINED: Final = 0.15  # of the simulations
+_LOCKED: Final = 0.08  # ... by a password
+_PASSWORD: Final = "a simulated password"
 _GRACES: Final = (0.1, 0.1, 60.0)
 _ARCHIVES: Final = (1, 2, 10_000, 10_000)  # games that are kept, where tables are few
 
@@ -197,6 +211,10 @@ def plan_of(choice: Choice) -> WorldPlan:
         )
         for number, kind in enumerate(struck)
     )
+    drain = random.Random(f"drain {choice.seed}")
+    if drain.random() < _DRAINED and not (choice.letters or choice.needs):
+        at, pieces = drain.randrange(moves), drain.randrange(40)
+        faults += (PlannedFault(len(faults), FaultKind.DRAIN, Moment.MOVE, at, pieces),)
     if at_ends:
         faults = tuple(replace(fault, moment=Moment.END, pieces=fault.pieces % 4) for fault in faults)
     weather = Weather(
@@ -216,6 +234,7 @@ def plan_of(choice: Choice) -> WorldPlan:
     grace = 60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES)
     if grace < 60.0:
         people["with_guests"] = 0.0
+    pace = random.Random(f"pace {choice.seed}")
     return WorldPlan(
         choice.seed,
         choice.timing,
@@ -225,8 +244,9 @@ def plan_of(choice: Choice) -> WorldPlan:
         Weather(torn=0.0, stalled=0.0) if choice.calm else line_weather,
         durable=durable,
         verbose=rng.random() < 0.2,
-        # The lease of a node is safe as long as clocks go equally fast.
-        drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 and not choice.letters else 1.0,
+        drifts=_drifts(choice, nodes),
+        longest_turn=0.0 if choice.letters else pace.choice(_TURNS),
+        late_work=pace.choice(_LATE),
         nodes=nodes,
         lease=_LONG_LEASE if choice.letters else LEASE_SECONDS,
         grace=grace,
@@ -236,7 +256,16 @@ def plan_of(choice: Choice) -> WorldPlan:
         or "evening" in choice.without
         or people.get("most_tables", 500) < people["games"]
         else evening_of(choice.seed, certain=choice.needs is not None),
+        password=_PASSWORD if random.Random(f"password {choice.seed}").random() < _LOCKED else None,
+        constants=constants_of(choice.seed, over_days=choice.letters),
+        limits=limits_of(choice.seed),
     )
+
+
+def _drifts(choice: Choice, nodes: int) -> tuple[float, ...]:
+    """Return how fast the servers' clocks go; those of nodes are near enough for their leases."""
+    rng, drifts = random.Random(f"drifts {choice.seed}"), _DRIFTS if nodes == 1 else _DRIFTS_OF_NODES
+    return tuple(1.0 if choice.letters else rng.choice(drifts) for _ in range(nodes))
 
 
 def parts_of(plan: WorldPlan, faults: int) -> list[str]:

@@ -19,8 +19,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from server.probes import awaited
 from server.tables.names import skeleton
 from simulation.plan import Choice, parts_of, plan_of
+from simulation.probes import all_probes
 from simulation.trace import Trace
 from simulation.verdict import Outcome
 from simulation.week import Week
@@ -40,6 +42,7 @@ def outcomes(
     """Yield what has come of each simulation, so many at once; none begins after `until`."""
     waiting, running = deque(choices), dict[Connection, tuple[ForkProcess, Choice]]()
     skeleton("é")  # reads the list of look-alikes: what is loaded is shared by all processes
+    awaited.update(all_probes())  # in each of them
     gc.collect()
     gc.freeze()
     try:
@@ -134,7 +137,7 @@ def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     signal.setitimer(signal.ITIMER_PROF, 0.0)
-    outcome.cpu = real_cpu()
+    outcome.cpu, outcome.reached = real_cpu(), set(all_probes()) - awaited
     theirs.send(outcome)
 
 

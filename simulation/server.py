@@ -14,11 +14,9 @@ from server.config import Config
 from server.errors import JournalError, StartError
 from server.monitoring.failures import _keep_running
 from server.monitoring.logs import HumanFormatter
-from server.storage.sqlite import checkpoints
 from simulation.machine.disk import Disk, Disks
 from simulation.machine.loop import EPOCH, Clock, Process
 from simulation.machine.network import Network
-from simulation.verdict import long_tables_in
 
 _SECONDS_TO_START: Final = 200.0  # a node waits for its database for a minute
 _SECONDS_BETWEEN_STARTS: Final = 1.0
@@ -26,9 +24,6 @@ _SECONDS_TO_STOP: Final = 60.0
 _SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
 _NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|started under the name")
-
-# A simulation's few games would never see a checkpoint, nor a log that is cut off.
-vars(checkpoints).update(_ENTRIES_BETWEEN=60, _ENTRY_BYTES=2048, _MOST_BYTES=256 * 1024)
 
 
 class LogLine(NamedTuple):
@@ -67,13 +62,13 @@ class Server:
         self.life = 0
         self.log: list[LogLine] = []
         self.left: list[str] = []
-        self.long_tables: set[str] = set()  # which had so many entries that the journal may have dropped some
         self.undone = 0  # writes, by power cuts
         self.killed: list[Process] = []
         self.died = False  # in the middle of a write, and is to be killed now
         self.running: Running | None = None
         self.process: Process | None = None
         self.drift = 1.0  # of the clocks of its processes
+        self.longest_turn = self.late = 0.0  # as in `Process`
         self.wall_offset = 0.0
         self.errors: list[tuple[float, str]] = []  # that no task of its processes has handled, and when
         self._config = config
@@ -119,6 +114,7 @@ class Server:
         self.running = self._failure = None
         process = self.process = Process(self._clock, self._network, self.name, self.host, self._rng)
         process.drift, process.wall_offset, process.errors = self.drift, self.wall_offset, self.errors
+        process.longest_turn, process.late = self.longest_turn, self.late
         process.call_soon(self._begin, process)
         until = self._clock.now + _SECONDS_TO_START
         while self.running is None and self._failure is None and self._clock.now < until:
@@ -160,7 +156,6 @@ class Server:
             return
         self.killed.append(process)
         self._bury(process, silently=power)
-        self.long_tables |= long_tables_in(self._data)
         if power:
             self.undone += self.disk.cut_power()
         self.disk.dead = True
@@ -207,8 +202,26 @@ class Server:
             self.left += [f"{self.name} left connection {number} open" for number in process.transports]
             self.left += [f"{self.name} left a connection to the database open" for _ in process.at_end]
         self._bury(process, silently=False)
-        self.long_tables |= long_tables_in(self._data)
         return wrong
+
+    async def drain(self, seconds: float) -> None:
+        """Have the process take no new tables, and stop after so long, or when nobody plays any more."""
+        process, running, serving = self.process, self.running, self._serving
+        if process is None or running is None or serving is None:
+            return
+        process.call_soon(running.drain.begin, seconds)
+        until = self._clock.now + seconds + _SECONDS_TO_STOP
+        while not (serving.done() or process.dead) and self._clock.now < until:
+            await asyncio.sleep(_LOOK)
+
+    async def drain_for_a_while(self, seconds: float) -> None:
+        """Have the process take no new tables for so long."""
+        process, running = self.process, self.running
+        if process is None or running is None:
+            return
+        process.call_soon(running.drain.begin, 10 * seconds + 60.0)
+        await asyncio.sleep(seconds)
+        process.call_soon(running.drain.cancel)
 
     def trace(self, fault: str) -> None:
         """Take note of what is done to it."""

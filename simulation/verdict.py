@@ -78,6 +78,7 @@ class Outcome:
     digest: str = ""
     excerpts: list[Excerpt] = field(default_factory=list)  # from the trace, for the findings
     gave_way: set[str] = field(default_factory=set)  # tables that were to leave a full archive
+    reached: set[str] = field(default_factory=set)  # probes of the server
 
     @property
     def failed(self) -> bool:

@@ -9,12 +9,9 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from server.cluster import channel
 from server.storage.entries import Entry, Paused, Played, StoodIn
-from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
-from simulation.database.server import LEASE_SECONDS
 from simulation.judging.notices import is_plain
 from simulation.machine.loop import EPOCH
 from simulation.people.correspondent import Correspondent, is_called_at
@@ -32,6 +29,7 @@ _A_RESTART: Final = _HOUR  # of a turn's time is lost with a server at most
 _A_WHILE: Final = 300.0  # seconds of a turn: who visits then may be seen when the notice is due
 _STRUCK: Final = 0.03  # of the servers that have sent a notice, before they know that it has arrived
 _LONG_ENOUGH: Final = 12 * _HOUR  # of a turn for every attempt to call
+_LONG_SINCE: Final = 10 * _HOUR  # then the last notice was given up
 _SPARE: Final = 60.0  # seconds: the stand-in thinks, and a server that is down does not
 _HAPPENS: Final = (
     FaultKind.KILL,
@@ -53,9 +51,6 @@ class Week(World):
 
     async def _live(self) -> None:
         self._stood_in, self._down, self._struck = {}, [], 0
-        vars(sqlite_journal)["_SECONDS_BETWEEN_LOOKS"] = _HOUR  # nobody else touches the files
-        # Nodes that hear nothing look less often, as their lease is longer: else it is most of the work.
-        vars(channel)["_SECONDS_BETWEEN_BEATS"] *= self._plan.lease / LEASE_SECONDS
         logging.getLogger("server").setLevel(logging.INFO)  # which says when the stand-in moves
         for absent in (self._browser, self._guests, self._stranger):
             absent.end()
@@ -73,6 +68,7 @@ class Week(World):
         await self._disturbing.end()
         disturbing.cancel()
         await asyncio.sleep(_DAY / 2)  # for the last notices
+        self._judge_archiving()
         self.outcome.counts["days"] += int(self._clock.now / _DAY)
         await self._end()
         await self._judge()
@@ -118,6 +114,15 @@ class Week(World):
                     f"a notice has more in it: {letter.notice}", letter.notice.table, EPOCH + letter.at
                 )
                 self.outcome.verdict.leaked.append(found)
+
+    def _judge_archiving(self) -> None:
+        """A finished table where nobody has been for hours is in the archive."""
+        running = [server.running for server in self.servers if server.running is not None]
+        for table in (table for each in running for table in each.lobby.tables.values()):
+            if table.state.stage == "over" and (table.seconds_unattended() or 0) > _LONG_SINCE:
+                self.outcome.verdict.unfinished.append(
+                    self._finding("it is not archived after its end", table.code)
+                )
 
     def _judge_repeated(self) -> None:
         """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that."""
@@ -213,7 +218,7 @@ class Week(World):
                 reserve = state.clocks.reserve(seat) / 1000
                 allowed = letter_seconds(state.absence) + reserve
                 # A journal that was shortened no longer has what was used of it.
-                least = allowed - (reserve if table in self.long_tables else 0.0)
+                least = allowed - (reserve if table in self.shortened else 0.0)
                 if seq in ends and seq not in stood:
                     took = moved - ends[seq]
                     lost = sum(ends[seq] - _A_RESTART <= down <= moved for down in self._down)

@@ -1,45 +1,54 @@
 """A world: a server, or nodes, who plays there, and what goes wrong; and the verdict on all of it."""
 
 import asyncio
+import contextlib
 import gc
 import hashlib
 import logging
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
+from client.network.transport import ServerAccess
 from client.ui.web.pages import WebPages
 from protocol.admin import EveningPlan
 from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
+from server.refusal import Refusal
 from server.storage import operations
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import EVENING, Entry, EveningBegun, entry_text
 from server.storage.postgresql.rows import carry_out, change
 from server.storage.stored_tables import Everything, Stored, link_rows
+from server.tables.evening.evening import RunningEvening
 from simulation.circles import Circle
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
 from simulation.judging.evening import check_evening
+from simulation.judging.limits import check_guesses, check_spectators
 from simulation.judging.ownership import SAID_BY_NODES
+from simulation.judging.shortening import check_shortening
 from simulation.judging.tables import TablesJudge
+from simulation.knobs import turn
 from simulation.machine.disk import Disks
 from simulation.machine.entering import NAMES_A_PIECE, enter
 from simulation.machine.loop import EPOCH, Clock, Process, Stuck
 from simulation.machine.network import Network, NetworkConnection, Weather
-from simulation.people.evening import EveningGuest, hold_evening, judge_evening
+from simulation.people.evening import EveningGuest, PlannedEvening, hold_evening, judge_evening
 from simulation.people.games import Games
+from simulation.people.lobby import lobby_guests
+from simulation.people.page_player import play_on_pages
 from simulation.people.postbox import Postbox
-from simulation.people.strangers import Stranger, browse
+from simulation.people.strangers import OTHER_TABLES, Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import FaultKind, WorldPlan
 from simulation.report import excerpts
@@ -54,6 +63,7 @@ NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node'
 _LEASE_LOST: Final = re.compile(r"the lease is lost: term=(\d+)")
 # The warning before: the database has left a change in doubt for so long that its tables are read again.
 _IN_DOUBT: Final = re.compile(r"database is lost: line=\w+ reason=\"it does not answer in time")
+_SHORT_DOUBT: Final = "line._DOUBT_SECONDS"
 _UNDELIVERED: Final = "a notice was not delivered"
 _HALF_A_DAY: Final = 12 * 3600.0
 _STRANGER: Final = "10.0.9.1"
@@ -100,15 +110,23 @@ class World:
             brains={"random": at_random, "greedy": greedy},
             pages=WebPages(),
             postman=self.postbox,
-            evening=plan.evening,
-            limits=replace(
-                _LIMITS,
-                tables=plan.people.most_tables + (0 if plan.evening is None else 4),
-                archived_tables=plan.people.most_archived,
-                seat_grace_seconds=plan.grace,
+            evening=None if plan.evening is None else plan.evening.plan,
+            password=plan.password,
+            limits=(
+                limits := replace(
+                    _LIMITS,
+                    tables=plan.people.most_tables + (0 if plan.evening is None else 4),
+                    archived_tables=plan.people.most_archived,
+                    seat_grace_seconds=plan.grace,
+                    **plan.limits,
+                )
             ),
         )
+        turn(plan.constants)
+        self._limits = limits
         note_what_gives_way(self.outcome.gave_way)
+        self.shortened: set[str] = set()  # tables whose journal no longer has all entries
+        check_shortening(self.shortened, self.outcome.verdict)
         self.database: DatabaseServer | None = None
         self._host = HOST if plan.nodes == 1 else NAME
         configs = [config]
@@ -121,8 +139,8 @@ class World:
             Server(each.node or "server", each, clock, self._network, disks, rng=rng, keeps_undo=plan.durable)
             for each in configs
         ]
-        for server in self.servers:
-            server.drift = plan.drift
+        for server, drift in zip(self.servers, plan.drifts, strict=True):
+            server.drift, server.longest_turn, server.late = drift, plan.longest_turn, plan.late_work
         self._taps_of: dict[int, Wiretap] = {}  # by the connections' numbers
         self._disturbing = Disturbing(
             plan,
@@ -160,12 +178,6 @@ class World:
     def circle(self) -> Circle:
         """Return what can look at what runs just now."""
         return Circle(self._clock, self._trace)
-
-    @property
-    def long_tables(self) -> set[str]:
-        if self.database is not None:
-            return self.database.shortened
-        return self.servers[0].long_tables
 
     def records_of(self, table: str) -> list[Path]:
         return [path for server in self.servers for path in records_in(server.records, table)]
@@ -238,6 +250,8 @@ class World:
         """See to it that nodes give up their tables only if they have to."""
         if (lost := _LEASE_LOST.search(line)) is None or self.database is None:
             return
+        if _SHORT_DOUBT in self._plan.constants:  # then a connection that is lost may be enough
+            return
         warnings = (each.text for each in reversed(server.log[:-1]) if " INFO " not in each.text)
         if _IN_DOUBT.search(next(warnings, "")):
             return
@@ -264,19 +278,23 @@ class World:
             between_games=self._disturbing.at_rematch,
             new_process=self._new_bot,
         )
-        strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), outcome.counts)
+        rng = random.Random(f"{plan.seed} stranger")
+        strange = Stranger(self._host, PORT, rng, outcome.counts, plan.password)
         others = []
         if "stranger" not in plan.people.without:
             others.append(begin(self._stranger, strange.break_rules()))
         if "browser" not in plan.people.without:
             others.append(begin(self._browser, self._browse()))
+            others.append(begin(self._browser, self._play_on_pages()))
         evening = None
         if plan.evening is not None:
-            evening = begin(self._guests, hold_evening(way, plan.seed, outcome))
+            evening = begin(self._guests, hold_evening(way, plan.seed, plan.evening.guests, outcome))
         async with asyncio.TaskGroup() as around:
             side = [around.create_task(self._disturbing.run())]
             if "stroller" not in plan.people.without:
                 side.append(around.create_task(self._stroll(way)))
+            if plan.evening is not None:
+                side.append(around.create_task(self._lead_evening(plan.evening)))
             playing = around.create_task(self._games.play_all())
             watching = around.create_task(self._wait_while_moves_come(playing))
             await asyncio.wait((playing, watching), return_when=asyncio.FIRST_COMPLETED)
@@ -302,13 +320,29 @@ class World:
     async def _start(self) -> Route:
         """Start the servers; return the way to them."""
         if self.database is not None and self._plan.evening is not None:
-            await self._copy_evening(self.database, self._plan.evening)
+            await self._copy_evening(self.database, self._plan.evening.plan)
         async with asyncio.TaskGroup() as starting:
             for server in self.servers:
                 starting.create_task(server.start())
         people = self._plan.people
         scale, url = min(1.0, people.longest_hold), f"ws://{self._host}:{PORT}"
-        return Route(url, scale, people.talk, postbox=self.postbox, hold=self._hold)
+        access = ServerAccess(password=self._plan.password)
+        return Route(url, scale, people.talk, postbox=self.postbox, hold=self._hold, access=access)
+
+    async def _lead_evening(self, planned: PlannedEvening) -> None:
+        """Do what the host of an evening does: draw a round at once, and close it some time."""
+        rng, began = random.Random(f"{self._plan.seed} host of the evening"), self._clock.now
+        while True:
+            await asyncio.sleep(rng.uniform(5.0, 60.0))
+            for server in self.servers:
+                if server.running is None or server.process is None or server.process.paused:
+                    continue
+                if (evening := server.running.lobby.evening) is None:
+                    continue
+                if planned.closed_after is not None and self._clock.now > began + planned.closed_after:
+                    begin(server.process, _suppressing(evening.close()))
+                elif planned.draws_now:
+                    begin(server.process, _suppressing(_draw_now(evening)))
 
     async def _copy_evening(self, database: DatabaseServer, plan: EveningPlan) -> None:
         """Have an evening in the database that was begun elsewhere."""
@@ -335,10 +369,15 @@ class World:
     async def _stroll(self, way: Route) -> None:
         """Look at the list of tables while games are played."""
         self._stroller = Stroller(way, random.Random(f"{self._plan.seed} stroller"), self.outcome.counts)
+        talkers = lobby_guests(self._stroller, str(self._plan.seed))
         try:
-            await self._stroller.stroll()
+            async with asyncio.TaskGroup() as there:
+                there.create_task(self._stroller.stroll())
+                for talker in talkers:
+                    there.create_task(talker.talk_on())
         finally:
-            await self._stroller.disconnect()
+            for visitor in (self._stroller, *talkers):
+                await visitor.disconnect()
 
     async def _browse(self) -> None:
         rng = random.Random(f"{self._plan.seed} browser")
@@ -346,6 +385,11 @@ class World:
             f"{self.servers[0].host}:{PORT}", self._secret_wolves, rng, self.outcome.counts
         ):
             self.outcome.verdict.leaked.append(self._finding(seen, table))
+
+    async def _play_on_pages(self) -> None:
+        rng, address = random.Random(f"{self._plan.seed} page"), f"{self.servers[-1].host}:{PORT}"
+        async for seen in play_on_pages(address, self._plan.password, rng, self.outcome.counts):
+            self.outcome.verdict.leaked.append(self._finding(seen))
 
     def _secret_wolves(self) -> dict[str, bool]:
         """Return the tables in the server's memory, and whether wolves there are secrets."""
@@ -412,7 +456,8 @@ class World:
         evening = journal.get(EVENING, [])
         # By a clock that has jumped a day, the last start begins another evening in place of the one over.
         if self._evening and self.servers[0].wall_offset < _HALF_A_DAY:
-            judge_evening(self._evening, evening, verdict)
+            assert self._plan.evening is not None
+            judge_evening(self._plan.evening, self._evening, evening, verdict)
             check_evening(self._evening, journal, verdict)
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
@@ -423,7 +468,7 @@ class World:
             self._plan.people,
             journal,
             ownership,
-            self.long_tables,
+            self.shortened,
             self.records_of,
             self.outcome,
             self._plan.grace,
@@ -431,6 +476,8 @@ class World:
         )
         judge.judge_all(parties, self.taps)
         tokens = {player.token for party in parties for player in party.everybody if player.token}
+        check_spectators(self.taps, self._limits, verdict)
+        check_guesses(self._strangers_taps, OTHER_TABLES, self._limits, verdict)
         self._judge_strangers({table for party in parties for table in party.tables}, tokens)
         self._judge_log(tokens)
         errors = [error for process in self._clock.processes for error in process.errors]
@@ -467,6 +514,16 @@ class World:
         if self.database is not None and SAID_BY_NODES.search(line.text):
             return True
         return " INFO " in line.text or self._disturbing.excuses.explain(server.name, line)
+
+
+async def _draw_now(evening: RunningEvening) -> None:
+    evening.draw_now()
+
+
+async def _suppressing(request: Coroutine[Any, Any, None]) -> None:
+    """Do what the host asks for, unless that is refused now."""
+    with contextlib.suppress(Refusal, JournalError):
+        await request
 
 
 def note_what_gives_way(tables: set[str]) -> None:

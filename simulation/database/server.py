@@ -421,7 +421,6 @@ class DatabaseServer:
         define_functions(self.rows)
         self.sessions: dict[int, DatabaseSession] = {}
         self.waiting: list[Callable[[], None]] = []  # for locks
-        self.shortened: set[str] = set()
         self._tables_waited = 0.0  # to be taken up, when
         self._owned: list[tuple[str, str | None, float, int]] = []
         self.weather = weather
@@ -512,8 +511,6 @@ class DatabaseServer:
             self._owned.append((new["code"], owner, EPOCH + self.clock.now, entries))
         if table == "game_table" and (_waits(old) or _waits(new)):
             self._tables_waited = self.clock.now
-        if table == "entry" and now is None and self.rows.all("game_table", code=old["code"], place="="):
-            self.shortened.add(old["code"])
 
     def has_no_fault(self, term: int) -> bool:
         """Tell whether a lease runs, and its node cannot have failed in the middle of taking up a table."""

@@ -25,8 +25,8 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Forgotten, Freed, Hosted, Opened
-from server.storage.sqlite import checkpoints
 from server.storage.sqlite.journal import SqliteJournal
+from simulation.knobs import turn
 
 T = TypeVar("T")
 
@@ -38,7 +38,13 @@ _OPENED: Final = Opened(2, random_layout=True, starting=None)
 _GAME: Final = ArchivedGame("home", played=True)
 
 # One checkpoint, after which the log is begun anew and cut off.
-vars(checkpoints).update(_ENTRIES_BETWEEN=1000, _ENTRY_BYTES=64, _MOST_BYTES=128 * 1024)
+turn(
+    {
+        "checkpoints._ENTRIES_BETWEEN": 1000,
+        "checkpoints._ENTRY_BYTES": 64,
+        "checkpoints._MOST_BYTES": 128 * 1024,
+    }
+)
 
 # Where each table is, and how many entries it has.
 State: TypeAlias = dict[str, str]

@@ -24,6 +24,9 @@ T = TypeVar("T")
 _NEVER: Final = math.inf
 EPOCH: Final = 1_800_000_000.0  # the system's clock when a simulation begins
 _STEPS_WITHOUT_TIME: Final = 200_000  # ... after which somebody must be running in a circle
+_MOSTLY_SHORT: Final = 16
+_USUAL_WORK: Final = 0.002  # seconds in which a thread does it at most ...
+_LATE_WORK: Final = 0.5  # ... and if other work keeps it waiting
 
 
 class Stuck(Exception):
@@ -127,7 +130,8 @@ class Process(base_events.BaseEventLoop):
     """The event loop of one process at `host`; `drift` is how fast its clock goes, 1 if it goes right.
 
     Work for an executor is done here, at some later time; `work_delay` says in how many seconds it is done,
-    and in how many more the loop learns of it.
+    and in how many more the loop learns of it. Each turn of the loop computes for up to `longest_turn`
+    seconds, mostly for far less, and a `late` part of the work in threads is done much later than usual.
     """
 
     _scheduled: list[asyncio.TimerHandle]
@@ -148,6 +152,7 @@ class Process(base_events.BaseEventLoop):
         self.paused = False
         self.dead = False
         self.drift = 1.0
+        self.longest_turn = self.late = 0.0
         self.wall_offset = 0.0  # of the system's clock, seconds; it may jump
         self.work_delay: Callable[[], tuple[float, float]] = self.usual_delay
         self.sockets: list[Any] = []  # that it listens on
@@ -157,6 +162,7 @@ class Process(base_events.BaseEventLoop):
         self._clock = clock
         self._rng = rng
         self._numbers = 0
+        self._computes_until = 0.0
         self._busy: dict[int, float] = {}  # until when, by executors
         self._executors: list[Executor] = []  # so that no other gets the number of one
         self._selector: Any = self  # there is nothing to wait for
@@ -171,6 +177,9 @@ class Process(base_events.BaseEventLoop):
         """Return when there is something to run."""
         if self.paused or self.dead:
             return _NEVER
+        return max(self._due(), self._computes_until)
+
+    def _due(self) -> float:
         if self._ready:
             return self._clock.now
         scheduled = self._scheduled
@@ -193,6 +202,8 @@ class Process(base_events.BaseEventLoop):
         """Run one turn of the loop."""
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)
         self._run_once()
+        if self.longest_turn:
+            self._computes_until = self._clock.now + self.longest_turn * self._rng.random() ** _MOSTLY_SHORT
 
     def select(self, _timeout: float | None) -> list[Any]:
         """Stand in for the selector: nothing comes from outside."""
@@ -292,7 +303,8 @@ class Process(base_events.BaseEventLoop):
         sock.close()
 
     def usual_delay(self) -> tuple[float, float]:
-        return self._rng.uniform(0.0, 0.002), self._rng.uniform(0.0, 0.001)
+        most = _LATE_WORK if self.late and self._rng.random() < self.late else _USUAL_WORK
+        return self._rng.uniform(0.0, most), self._rng.uniform(0.0, most / 2)
 
     def _take_note(self, _loop: Any, context: dict[str, Any]) -> None:
         error = context.get("exception")

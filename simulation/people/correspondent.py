@@ -29,7 +29,9 @@ _AGREES: Final = 0.9  # to one
 _LONGEST_PAUSE: Final = 96 * _HOUR
 _FORGETS: Final = 0.06  # the game for longer than a clock allows
 _SELDOM: Final = 240 * _HOUR  # from one visit to the next without a call
-_LOOKS_FOR_LETTERS: Final = 600.0
+_GUESSES: Final = 0.1  # of those who were sent a code
+_MOST_GUESSES: Final = 6
+_COMES_AT_ONCE: Final = 0.3  # of the called: the server may not know yet that the letter has arrived
 _TICK: Final = 5.0
 _TICKS: Final = 3  # of a visit without news
 
@@ -110,6 +112,9 @@ class Correspondent(SimulatedPlayer):
             await self.connection.ask(CallMe(NEW, self._address))
             await asyncio.sleep(_TICK)
             if (letter := postbox.latest(self._address, "confirm")) is not None:
+                if self.rng.random() < _GUESSES:
+                    for _ in range(_MOST_GUESSES):
+                        await self.try_to(ConfirmCall(NEW, letter.notice.digits[::-1]), "codes guessed")
                 await self.connection.ask(ConfirmCall(NEW, letter.notice.digits))
                 self.called_since = asyncio.get_running_loop().time()
 
@@ -120,9 +125,10 @@ class Correspondent(SimulatedPlayer):
             letter = self.way.postbox.latest(self._address, "turn", "short", "resumed", "over")
             if letter is not None and letter.at > since:
                 self.counts["visits of the called"] += 1
-                await asyncio.sleep(self.rng.expovariate(1 / _USUAL))
+                if self.rng.random() >= _COMES_AT_ONCE:
+                    await asyncio.sleep(self.rng.expovariate(1 / _USUAL))
                 return
-            await asyncio.sleep(_LOOKS_FOR_LETTERS)
+            await self.way.postbox.wait(self._address, until - asyncio.get_running_loop().time())
 
     async def _agree_on_a_pause(self) -> None:
         """Answer to whoever asks for a pause until a moment, or ask for one now and then."""

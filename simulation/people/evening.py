@@ -16,24 +16,46 @@ from protocol.admin import EveningPlan
 from protocol.events import move_message
 from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart, TakesPart
 from server.net.tokens import token_hash
-from server.storage.entries import Entry, PersonEntered, RoundDrawn, TableResult
+from server.storage.entries import Entry, EveningClosed, PersonEntered, RoundDrawn, TableResult
 from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
 from simulation.verdict import Finding, Outcome, Verdict
 
-_GUESTS: Final = 7
-_ROUNDS: Final = 2
 _LONGEST: Final = 3600.0  # simulated seconds, far more than two rounds take
-_SHARE: Final = 0.25  # of the simulations of one server
+_SHARE: Final = 0.25  # of the simulations
+_IN_FREE_ORDER: Final = 0.3  # of the evenings
+_CLOSED: Final = 0.3  # ... of the others, before their last round
+_LEAST_GUESTS: Final = 3  # where no bots fill up tables
+_CLOSES_AFTER: Final = (30.0, 200.0)  # seconds
 _A_WHILE: Final = 10.0  # seconds, after which all that was on its way has come
 _PAUSES: Final = 0.002  # of the news, at which somebody pauses and comes back
 
 
-def evening_of(seed: int, *, certain: bool = False) -> EveningPlan | None:
+@dataclass(frozen=True, slots=True)
+class PlannedEvening:
+    """An evening, how many guests attend it, and after how many seconds the host closes it, if at all."""
+
+    plan: EveningPlan
+    guests: int
+    closed_after: float | None
+    draws_now: bool  # the host does not wait for people to come
+
+
+def evening_of(seed: int, *, certain: bool = False) -> PlannedEvening | None:
     """Return the evening that is held in the simulation with this seed, if there is one."""
     rng = random.Random(f"evening {seed}")
     if rng.random() >= _SHARE and not certain:
         return None
-    return EveningPlan("Simulated", _ROUNDS, 5, same_draws=rng.random() < 0.5)
+    same_draws = rng.random() < 0.5
+    rounds = 0 if rng.random() < _IN_FREE_ORDER else rng.choice([1, 2, 2])
+    bots = rng.choice([None, None, "random"])
+    guests = rng.choice([3, 4, 5, 7, 7, 9]) if bots is None else rng.randint(_LEAST_GUESTS, 6)
+    closes = not rounds or rng.random() < _CLOSED
+    return PlannedEvening(
+        EveningPlan("Simulated", rounds, 5, same_draws=same_draws, bots=bots),
+        guests,
+        rng.uniform(*_CLOSES_AFTER) if closes else None,
+        draws_now=rng.random() < 0.5,
+    )
 
 
 @dataclass(eq=False)
@@ -60,7 +82,9 @@ class EveningGuest:
         """Take part to the end."""
         while self.evening is None or not self.evening.over:
             try:
-                async with open_connection(self.way.url, timeouts=TIMEOUTS) as connection:
+                async with open_connection(
+                    self.way.url, timeouts=TIMEOUTS, access=self.way.access
+                ) as connection:
                     await self._take_part(connection)
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(PAUSE)
@@ -116,11 +140,11 @@ class EveningGuest:
         return all(each.takes_part == "play" for each in evening.people if each.person == self.person)
 
 
-async def hold_evening(way: Route, seed: int, outcome: Outcome) -> list[EveningGuest]:
-    """Have guests play the evening to its end, and return them."""
+async def hold_evening(way: Route, seed: int, number: int, outcome: Outcome) -> list[EveningGuest]:
+    """Have so many guests play the evening to its end, and return them."""
     guests = [
-        EveningGuest(number, way, random.Random(f"evening {seed} {number}"), outcome.counts)
-        for number in range(_GUESTS)
+        EveningGuest(each, way, random.Random(f"evening {seed} {each}"), outcome.counts)
+        for each in range(number)
     ]
     try:
         async with asyncio.timeout(_LONGEST), asyncio.TaskGroup() as playing:
@@ -131,7 +155,9 @@ async def hold_evening(way: Route, seed: int, outcome: Outcome) -> list[EveningG
     return guests
 
 
-def judge_evening(guests: Sequence[EveningGuest], entries: Sequence[Entry], verdict: Verdict) -> None:
+def judge_evening(
+    planned: PlannedEvening, guests: Sequence[EveningGuest], entries: Sequence[Entry], verdict: Verdict
+) -> None:
     """See to it that each person is one, sits at one table of a round, and has one result of each."""
     persons = {(entry.person, entry.token_hash) for entry in entries if isinstance(entry, PersonEntered)}
     drawn = [entry for entry in entries if isinstance(entry, RoundDrawn)]
@@ -145,9 +171,10 @@ def judge_evening(guests: Sequence[EveningGuest], entries: Sequence[Entry], verd
     for each in drawn:
         if any(set(one) & set(other) for (_, one), (_, other) in combinations(each.tables, 2)):
             verdict.different.append(Finding("somebody was to be at two tables of the evening"))
-        if any(len(people) < 2 for _code, people in each.tables):
+        if planned.plan.bots is None and any(len(people) < 2 for _code, people in each.tables):
             verdict.different.append(Finding("the evening had a table of one"))
-    if len(drawn) != _ROUNDS:
+    rounds, closed = planned.plan.rounds, any(isinstance(each, EveningClosed) for each in entries)
+    if rounds and (len(drawn) > rounds or not (closed or len(drawn) == rounds)):
         verdict.different.append(Finding(f"the evening had {len(drawn)} rounds"))
     if any(guest.faults for guest in guests):
         verdict.different.append(Finding("the draws of the evening are wrong"))

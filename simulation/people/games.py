@@ -290,7 +290,7 @@ class Games:
                     await player.join(table, game.bots + at)
                 if game.guests and self._new_process is not None:
                     process = self._new_process(f"bot {(at := next(self._guests))}")
-                    guest = StrangersBot(process, self._way.url, table, at)
+                    guest = StrangersBot(process, self._way, table, at)
                     guests.add(await guest.seated(host.connection))
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(_PAUSE)

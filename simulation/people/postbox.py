@@ -1,6 +1,7 @@
 """Where the players of a simulation are called, and whether each notice came once."""
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ class Postbox:
         self.arrived: Callable[[], None] = lambda: None  # called before the sender knows
         self._clock = clock
         self._rng = rng
+        self._called: dict[str, asyncio.Event] = {}  # by addresses, where somebody waits
         self._counts = counts
 
     def kind_of(self, address: str) -> NoticeKind:
@@ -57,9 +59,19 @@ class Postbox:
             return "it does not answer"
         self.letters.append(Letter(self._clock.now, sender, address, notice))
         self._counts[f"notices: {notice.kind}"] += 1
+        if (called := self._called.get(address)) is not None:
+            called.set()
         self.arrived()
         await asyncio.sleep(self._rng.uniform(0, _LONGEST))
         return None
+
+    async def wait(self, address: str, seconds: float) -> None:
+        """Return when a letter comes to an address, or after so long."""
+        called = self._called.setdefault(address, asyncio.Event())
+        called.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await called.wait()
 
     def latest(self, address: str, *kinds: str) -> Letter | None:
         """Return the last letter of these kinds."""

@@ -21,12 +21,12 @@ from protocol.limits import VERSIONS
 from protocol.messages import Hello, JoinTable, OpenTable, Resume
 from simulation.machine.loop import Process
 from simulation.people.random_messages import KINDS, RandomMessages
-from simulation.people.visitors import TIMEOUTS
+from simulation.people.visitors import TIMEOUTS, Route
 from simulation.server import begin
 
 # The kind of a piece that a page may show only in the scoring; another's wolf is `?*` until then.
 _WOLF: Final = re.compile(r"\b[ESLMA][mf]\*")
-_OTHER_TABLES: Final = ("YYYY", "QQQQQQQQ")  # no server draws the first, and hardly ever the second
+OTHER_TABLES: Final = ("YYYY", "QQQQQQQQ")  # no server draws the first, and hardly ever the second
 _SECONDS_TO_COME: Final = 15.0
 _LOOK: Final = 0.05
 
@@ -34,9 +34,9 @@ _LOOK: Final = 0.05
 class StrangersBot:
     """`palatinus bot` that joins a table, in a process that is paused now and then."""
 
-    def __init__(self, process: Process, url: str, table: str, number: int) -> None:
+    def __init__(self, process: Process, way: Route, table: str, number: int) -> None:
         self._process, self._said = process, io.StringIO()
-        options = BotOptions(url, table, ("random",), seed=number, timeouts=TIMEOUTS)
+        options = BotOptions(way.url, table, ("random",), seed=number, timeouts=TIMEOUTS, access=way.access)
         self._playing = begin(process, run_bots(options, self._said, self._said))
 
     async def seated(self, host: Connection) -> str:
@@ -66,21 +66,22 @@ class StrangersBot:
 async def browse(
     address: str, hidden: Callable[[], Mapping[str, bool]], rng: random.Random, counts: Counter[str]
 ) -> AsyncIterator[tuple[str, str]]:
-    """Watch one table after another on web pages, and the list; yield what nobody should see at which.
+    """Watch tables on web pages, their list, and television; yield what nobody should see, and at which.
 
     `hidden` has the tables, and whether the kinds of their wolves are secrets just now.
     """
     while True:
         await asyncio.sleep(rng.uniform(0.0, 24.0))
-        table = rng.choice(["", *sorted(hidden())])
+        table = rng.choice(["", "", *sorted(hidden())])
+        path = f"/watch/{table}" if table else rng.choice(["/watch", "/tv"])
         try:
             async with connect(
-                f"ws://{address}/watch{table and '/'}{table}",
+                f"ws://{address}{path}",
                 origin=Origin(f"http://{address}"),
                 compression=None,
                 proxy=None,
             ) as page:
-                async with asyncio.timeout(rng.uniform(0.0, 4.0)):
+                async with asyncio.timeout(rng.uniform(0.0, 40.0 if path == "/tv" else 4.0)):
                     async for parts in page:
                         counts["pages drawn"] += 1
                         if hidden().get(table) and _WOLF.search(str(parts)):
@@ -92,12 +93,15 @@ async def browse(
 class Stranger:
     """Sends whatever comes to mind, to tables of its own and to none; its connections end in all ways."""
 
-    def __init__(self, host: str, port: int, rng: random.Random, counts: Counter[str]) -> None:
+    def __init__(
+        self, host: str, port: int, rng: random.Random, counts: Counter[str], password: str | None
+    ) -> None:
+        self._passwords = [None] if password is None else [password, password, None, "wrong"]
         self._host = host
         self._port = port
         self._rng = rng
         self._counts = counts
-        self._messages = RandomMessages(rng, _OTHER_TABLES)
+        self._messages = RandomMessages(rng, OTHER_TABLES)
 
     async def break_rules(self) -> None:
         """Go on until cancelled."""
@@ -130,7 +134,7 @@ class Stranger:
         ) as line:
             self._counts["connections of strangers"] += 1
             if rng.random() < 0.9:
-                await line.send(encode(Hello(list(VERSIONS), "stranger")))
+                await line.send(encode(Hello(list(VERSIONS), "stranger", rng.choice(self._passwords))))
             listening = asyncio.create_task(_listen(line))
             try:
                 if rng.random() < 0.7:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from client.network.connection import Connection, open_connection
-from client.network.transport import ConnectFailed, RequestRefused, Timeouts
+from client.network.transport import FREE_ACCESS, ConnectFailed, RequestRefused, ServerAccess, Timeouts
 from client.tables.draws import DrawsFault
 from client.tables.table import Closed, TableClosed, TableModel, TableUpdate, Update
 from engine.pieces import Seat
@@ -36,6 +36,8 @@ PAUSE: Final = 0.1
 NO_TABLE: Final = {Code.NO_SUCH_TABLE, Code.TABLE_CLOSED, Code.BAD_TOKEN, Code.GAME_FINISHED}
 # Refusals of a move that say nothing of it: it was sent again when the seat was gone, and may have been made.
 WITHOUT_A_SEAT: Final = NO_TABLE | SENT_AWAY | {Code.NOT_AT_A_TABLE, Code.LEFT_THE_TABLE, Code.NOT_A_PLAYER}
+# Refusals to a spectator that may end: the table is closed to spectators, or has no room for them.
+_NO_WATCHING: Final = {Code.NO_SPECTATORS, Code.REMOVED_NEARBY, Code.SPECTATORS_FULL}
 # Refusals after which the same may be asked again.
 _FOR_NOW: Final = {
     Code.NOT_STORED,
@@ -116,6 +118,7 @@ class Route:
     once_public: set[str] = field(default_factory=set)
     postbox: Postbox | None = None  # where players are called
     hold: Callable[[Ports], Callable[[], None]] = lambda _ports: lambda: None
+    access: ServerAccess = FREE_ACCESS
 
 
 async def next_update(connection: Connection, seconds: float) -> Update | None:
@@ -154,7 +157,9 @@ class Visitor:
         """Open a connection, however many attempts that takes; the previous one stays open."""
         while True:
             try:
-                line = open_connection(self.way.url, client="chaos", timeouts=TIMEOUTS)
+                line = open_connection(
+                    self.way.url, client="chaos", timeouts=TIMEOUTS, access=self.way.access
+                )
                 self._connection = await self._open.enter_async_context(line)
                 break
             except ConnectFailed as error:
@@ -223,7 +228,7 @@ class Spectator(Visitor):
             try:
                 await self.insist(lambda: self.connection.ask(Watch(NEW, table)))
             except RequestRefused as refusal:
-                if refusal.code in {Code.NO_SPECTATORS, Code.REMOVED_NEARBY}:
+                if refusal.code in _NO_WATCHING:
                     self.kept_out |= refusal.code == Code.NO_SPECTATORS
                     if self.over.is_set():
                         return

@@ -1,0 +1,55 @@
+"""Whether the journal of a table means the same after the entries that no longer count were dropped."""
+
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from engine.game import RandomChance
+from engine.pieces import Seat
+from protocol.codec import encode
+from server.storage.entries import EVENING, Entry, LiveEntries
+from server.storage.journal import Journal
+from server.tables.state.persistent_state import PersistentState
+from simulation.verdict import Finding, Verdict
+
+
+def check_shortening(tables: set[str], verdict: Verdict) -> None:
+    """Have all journals add to `tables` which ones they shorten; what they drop must change nothing."""
+    shorten = Journal.shorten
+
+    async def shorten_and_check(self: Journal, code: str, live_entries: LiveEntries) -> int:
+        def checked(entries: Sequence[Entry]) -> list[int]:
+            live = live_entries(entries)
+            if code != EVENING and not make_the_same_table(entries, [entries[at] for at in live]):
+                text = "another table is left after its journal is shortened"
+                verdict.different.append(Finding(text, code, time.time()))
+            return live
+
+        tables.add(code)
+        return await shorten(self, code, checked)
+
+    Journal.shorten = shorten_and_check  # type: ignore[method-assign]  # a process has one world
+
+
+def make_the_same_table(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
+    """Return whether a server that starts with these entries or with the others has the same table."""
+    return _facts(entries) == _facts(others)
+
+
+def _facts(entries: Sequence[Entry]) -> list[Any]:
+    state = PersistentState(entries, RandomChance(random.Random(0)))
+    clocks = state.clocks
+    return [
+        encode(state.table_state("")),
+        [] if state.game is None else state.game.events,
+        [
+            (each.token_hash, each.notices, each.noticed, each.resumed, each.plan, each.answers.stored)
+            for _, each in state.held
+        ],
+        [
+            (clocks.left(seat), clocks.allowance(seat), clocks.reserve(seat))
+            for seat in map(Seat, range(len(state.players)))
+        ],
+        (state.bot_seats, state.votes, state.pauses, state.agreed_pause, state.stood_in, state.scores),
+    ]
