@@ -278,10 +278,13 @@ def _in_order_with_plans(
     found: list[tuple[float, int | None, m.ClientMessage | m.ServerMessage]] = []
     for tap in taps:
         plans = [asked for asked in tap.asked_at(table) if isinstance(asked.message, m.Plan)]
+        comes = False  # it is not known when that was made which a client catches up with
         for at, heard in enumerate(tap.heard):
             while plans and plans[0].at <= at:
                 found.append((plans[0].time, plans[0].seat, plans.pop(0).message))
-            if heard.table == table:
+            comes |= isinstance(heard.message, m.Seated | m.Watching)
+            if heard.table == table and not (comes and isinstance(heard.message, m.Events)):
                 found.append((heard.time, heard.seat, heard.message))
+            comes &= not isinstance(heard.message, m.Events | m.Snapshot)
         found += [(asked.time, asked.seat, asked.message) for asked in plans]
     return sorted(found, key=lambda each: each[0])
