@@ -47,7 +47,7 @@ class History:
         self.standings: defaultdict[int, list[GameState]] = defaultdict(list)  # by the number of events
         self._table = table
         self._told: defaultdict[bytes, list[int]] = defaultdict(list)
-        self._kept_spectators_out = False
+        self._kept_spectators_out = shortened  # for all that is known
         self._unwatched: set[int] = set()  # numbers of entries after which nobody may watch
         stopped = any(isinstance(each, Paused | Unpaused | Clocked | Changed) for each in entries)
         doubtful = shortened and stopped

@@ -135,6 +135,8 @@ def _judge(
     request = asked.message
     who = "a spectator" if asked.seat is None else f"seat {asked.seat}"
     if isinstance(answer, m.Refused):
+        if isinstance(request, m.StartGame) and answer.code == "already-started":
+            return  # its draws may be under way, of which nobody is told who has no share in them
         holds = _REFUSED_IF.get(answer.code)
         if holds is not None and not any(holds(moment, request) for moment in moments):
             text = f"{who} was refused {request} with {answer.code}, wrongly"
