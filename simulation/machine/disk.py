@@ -24,6 +24,7 @@ _IOERR_WRITE: Final = 10 | 3 << 8
 _IOERR_FSYNC: Final = 10 | 4 << 8
 _IOERR_TRUNCATE: Final = 10 | 6 << 8
 _MUCH_ROOM: Final = 2**40
+_SECTOR: Final = 512  # bytes that are written at once, or not at all
 _VFS: Final = (b"unix-excl", b"unix")
 
 _Ptr = ctypes.c_void_p
@@ -270,6 +271,8 @@ class Disks:
         if disk.dead and disk.writes_left is None:
             return 0  # it has been dead before
         part = disk.rng.randint(0, size - 1) if size else 0
+        if offset + size <= _SECTOR:
+            part = 0
         if disk.room is not None:
             part = min(part, disk.room)
             disk.room -= part
