@@ -88,12 +88,12 @@ _OVER_DAYS: Final[Settings] = {
 }
 
 
-def constants_of(seed: int, *, over_days: bool) -> Settings:
-    """Return the constants that have other values in the simulation with this seed."""
+def constants_of(seed: int, *, over_days: bool, moved: bool) -> Settings:
+    """Return the constants that have other values in the simulation with this seed: `moved`, or as usual."""
     rng = random.Random(f"knobs {seed}")
     settings = {**_USUAL, **(_OVER_DAYS if over_days else {})}
     for knob in KNOBS:
-        if knob.values and rng.random() < _MOVED:
+        if moved and knob.values and rng.random() < _MOVED:
             settings[knob.name] = rng.choice(knob.values)
     return settings
 

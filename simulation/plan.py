@@ -194,6 +194,9 @@ def plan_of(choice: Choice) -> WorldPlan:
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
     at_ends, evening = wanted.pop("at_ends", False), wanted.pop("evening", choice.needs is None)
+    rare = wanted.pop(
+        "rare", choice.needs is None
+    )  # else the servers are as usual: a mistake is found sooner
     people = _people(rng, str(choice.seed)) | wanted | {"without": choice.without}
     if "most_archived" not in wanted and people["most_tables"] < people["games"]:
         people["most_archived"] = random.Random(f"archive {choice.seed}").choice(_ARCHIVES)
@@ -244,9 +247,9 @@ def plan_of(choice: Choice) -> WorldPlan:
         Weather(torn=0.0, stalled=0.0) if choice.calm else line_weather,
         durable=durable,
         verbose=rng.random() < 0.2,
-        drifts=_drifts(choice, nodes),
-        longest_turn=0.0 if choice.letters else pace.choice(_TURNS),
-        late_work=pace.choice(_LATE),
+        drifts=_drifts(choice, nodes) if rare or nodes == 1 else (1.0,) * nodes,
+        longest_turn=0.0 if choice.letters or not rare else pace.choice(_TURNS),
+        late_work=pace.choice(_LATE) if rare else 0.0,
         nodes=nodes,
         lease=_LONG_LEASE if choice.letters else LEASE_SECONDS,
         grace=grace,
@@ -256,9 +259,9 @@ def plan_of(choice: Choice) -> WorldPlan:
         or "evening" in choice.without
         or people.get("most_tables", 500) < people["games"]
         else evening_of(choice.seed, certain=choice.needs is not None),
-        password=_PASSWORD if random.Random(f"password {choice.seed}").random() < _LOCKED else None,
-        constants=constants_of(choice.seed, over_days=choice.letters),
-        limits=limits_of(choice.seed),
+        password=_PASSWORD if rare and random.Random(f"password {choice.seed}").random() < _LOCKED else None,
+        constants=constants_of(choice.seed, over_days=choice.letters, moved=rare),
+        limits=limits_of(choice.seed) if rare else {},
     )
 
 

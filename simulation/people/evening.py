@@ -46,6 +46,8 @@ def evening_of(seed: int, *, certain: bool = False) -> PlannedEvening | None:
     if rng.random() >= _SHARE and not certain:
         return None
     same_draws = rng.random() < 0.5
+    if certain:
+        return PlannedEvening(EveningPlan("Simulated", 2, 5, same_draws=same_draws), 7, None, draws_now=False)
     rounds = 0 if rng.random() < _IN_FREE_ORDER else rng.choice([1, 2, 2])
     bots = rng.choice([None, None, "random"])
     guests = rng.choice([3, 4, 5, 7, 7, 9]) if bots is None else rng.randint(_LEAST_GUESTS, 6)
