@@ -14,6 +14,7 @@ from server.limits.networks import Networks
 from simulation.machine.loop import Clock, Process
 
 _FAILS: Final = 0.2
+_MOST_FAILURES: Final = 5  # of one notice: after more, a server may give up
 _LONGEST: Final = 3.0  # seconds until a notice arrives, and again until its sender knows
 
 
@@ -37,6 +38,7 @@ class Postbox:
         self.arrived: Callable[[], None] = lambda: None  # called before the sender knows
         self._clock = clock
         self._rng = rng
+        self._failures = Counter[tuple[str, str]]()  # by addresses and keys of notices
         self._called: dict[str, asyncio.Event] = {}  # by addresses, where somebody waits
         self._counts = counts
 
@@ -54,7 +56,9 @@ class Postbox:
         sender = asyncio.get_running_loop()
         assert isinstance(sender, Process)
         await asyncio.sleep(self._rng.uniform(0, _LONGEST))
-        if self._rng.random() < _FAILS:
+        attempt = address, notice.key
+        if self._rng.random() < _FAILS and self._failures[attempt] < _MOST_FAILURES:
+            self._failures[attempt] += 1
             self._counts["notices not delivered"] += 1
             return "it does not answer"
         self.letters.append(Letter(self._clock.now, sender, address, notice))
