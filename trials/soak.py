@@ -100,7 +100,8 @@ class Soak:
         self._program.chmod(stat.S_IRWXU)
         options: list[str | Path] = ["--data", self._data, "--archive", str(archive), "--no-announce"]
         options += ["--web", "--max-tables", str(2 * tables), "--tables-per-minute", "100000"]
-        options += ["--rate", "10000", "--metrics"]
+        # Everybody comes from one address, as fast as the machine allows.
+        options += ["--rate", "10000", "--connections-per-address", "25000", "--metrics"]
         self.server = ServerProcess(*options)
         self.counts: Counter[str] = Counter()
         self.looks: list[Look] = []
