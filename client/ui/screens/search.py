@@ -252,7 +252,8 @@ def _rows(search: Search) -> list[_Row]:
         if more := server.listed.more:
             form = counted("and {n} more table", "and {n} more tables", more)
             rows.append(_Row(None, f"  {form.format(n=more)}", ""))
-    return [*rows, _Row(numbers[None], *[_("Type an address, a name or a code")] * 2)]
+    words = _("Type an address, a name or a code")
+    return [*rows, _Row(numbers[None], words, words)]
 
 
 def _row(row: _Row, glyphs: GlyphSet, width: int, *, chosen: bool) -> Line:

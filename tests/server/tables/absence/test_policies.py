@@ -6,7 +6,7 @@ import logging
 import random
 import re
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 from unittest.mock import AsyncMock
@@ -48,6 +48,7 @@ from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
+from server.tables.table import Table
 from tests.games import begun, examples, played
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where, state_where
@@ -143,20 +144,27 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
         assert table.state.bot_seats == {1, 2, 3}
 
 
+@contextlib.contextmanager
+def no_move_of_the_stand_in_stored(table: Table) -> Iterator[asyncio.Event]:
+    """Have the journal refuse what the stand-in does; yield an event that is set once it has."""
+    journal, tried = table._context.lobby.journal, asyncio.Event()
+    append = journal.append
+
+    async def failing(code: str, first: int, entries: Sequence[Entry], *ended: int | None) -> None:
+        if isinstance(entries[0], StoodIn):
+            tried.set()
+            raise JournalError("the disk is full")
+        await append(code, first, entries, *ended)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "append", failing)
+        yield tried
+
+
 async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
     time = ManualClock()
     async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
-        append = journal.append
-
-        async def failing(code: str, first: int, entries: Sequence[Entry], *ended: int | None) -> None:
-            if isinstance(entries[0], StoodIn):
-                tried.set()
-                raise JournalError("the disk is full")
-            await append(code, first, entries, *ended)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(journal, "append", failing)
+        with no_move_of_the_stand_in_stored(table_of(server, peers)) as tried:
             await disconnect(peers[0], peers[1])
             await tried.wait()
             await peers[1].send(Ping(7))
@@ -171,17 +179,7 @@ async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path)
 async def test_time_that_is_up_stays_so_until_the_stand_ins_move_can_be_stored(tmp_path: Path) -> None:
     time = ManualClock()
     async with served(tmp_path, time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
-        journal, tried = table_of(server, peers)._context.lobby.journal, asyncio.Event()
-        append = journal.append
-
-        async def failing(code: str, first: int, entries: Sequence[Entry], *ended: int | None) -> None:
-            if isinstance(entries[0], StoodIn):
-                tried.set()
-                raise JournalError("the disk is full")
-            await append(code, first, entries, *ended)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(journal, "append", failing)
+        with no_move_of_the_stand_in_stored(table_of(server, peers)) as tried:
             time.advance(5)
             await tried.wait()
             move = peers[0].random_move(random.Random(1))
