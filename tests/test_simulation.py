@@ -78,11 +78,18 @@ def test_games_over_days_keep_their_clocks_through_restarts() -> None:
 @pytest.mark.slow
 @unhurried
 @pytest.mark.parametrize(
-    "name", ["told-before-stored", "synchronous-off", "let-in-after-the-lease", "own-tables-given-up"]
+    ("name", "first"),
+    [
+        ("told-before-stored", 1),
+        ("synchronous-off", 1),
+        ("commits-not-fenced", 4000),  # it needs a silence at an odd moment, which few seeds have
+        ("let-in-after-the-lease", 1),
+        ("own-tables-given-up", 1),
+    ],
 )
-def test_the_simulation_finds_a_broken_server(name: str) -> None:
+def test_the_simulation_finds_a_broken_server(name: str, first: int) -> None:
     """Some of the mistakes here; `python -m simulation --broken all` tries all of them."""
-    done = simulate("--first", "1", "--broken", name)
+    done = simulate("--first", str(first), "--broken", name)
     assert done.returncode == 0, done.stdout
 
 
