@@ -245,6 +245,11 @@ class Connection:
         while self.closed is None or not self._updates.empty():
             yield await self._updates.get()
 
+    @property
+    def behind(self) -> bool:
+        """Return whether the model knows more than `updates` has yielded."""
+        return not self._updates.empty()
+
     # -- asking and being answered ------------------------------------------------------------------
 
     def _read_welcome(self, welcome: messages.Welcome) -> None:

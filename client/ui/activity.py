@@ -48,6 +48,11 @@ class Activity:
         self.request = request
         self.end()
 
+    @property
+    def behind(self) -> bool:
+        """Return whether the model knows news that the state does not have yet."""
+        return False
+
     async def farewell(self) -> None:
         """End properly, as its player has quit."""
 

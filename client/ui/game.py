@@ -137,6 +137,10 @@ class Client(Activity):
         self._called: str | None = None  # to a table of the evening
         self._recorded: str | None = None  # the table whose record was kept last
 
+    @property
+    def behind(self) -> bool:
+        return self._connection.behind
+
     def start(self, program: Services) -> None:
         super().start(program)
         self._program.begin(self._listen())

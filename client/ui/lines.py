@@ -439,6 +439,7 @@ class LineShell:
     async def _report(self) -> None:
         while True:
             change = self._change
+            await self._caught_up()
             self._tell()
             await change.wait()
 
@@ -496,7 +497,13 @@ class LineShell:
         """Wait until the server has answered, or cannot, and all is printed; return whether to go on."""
         while not self._done.is_set() and (self._pending() or not self._has_room()):
             await self._change.wait()
+        await self._caught_up()
         return not self._done.is_set()
+
+    async def _caught_up(self) -> None:
+        """Wait until the log has what the model knows, or a question would say what the log says next."""
+        while self._top().behind:
+            await asyncio.sleep(0)
 
     def _pending(self) -> bool:
         top = self._top()

@@ -328,8 +328,11 @@ def place(terminal: Terminal, left: int, piece: str = "f*") -> None:
 
 
 def board_of(terminal: Terminal) -> list[str]:
-    """Return the board's lines without the cursor, and without what the mark of the last piece stands for."""
-    return [re.sub("[•→]", " ", re.sub("[▐▌]", "|", line[:48])).rstrip() for line in terminal.lines[1:20]]
+    """Return the board's lines without the cursor and without the mark of the last piece.
+
+    Where the cursor is depends on which fields were taken while somebody looked.
+    """
+    return [re.sub("[•→]", " ", re.sub("[▐▌┃┊]", "|", line[:48])).rstrip() for line in terminal.lines[1:20]]
 
 
 def test_left_and_continued(environment: dict[str, str]) -> None:
