@@ -5,7 +5,7 @@ import contextlib
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 from weakref import WeakKeyDictionary
@@ -13,17 +13,39 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import replace
 
 from engine.draws import Bytes32, Share, commitment_to
+from engine.events import Event
 from engine.pieces import Seat
-from protocol.absence import letter_seconds
-from protocol.messages import Asked, PauseSummary, Planned, SaidBefore, SeatSummary, StartGame, TableState
+from protocol.absence import Absence, letter_seconds
+from protocol.messages import (
+    Asked,
+    PauseSummary,
+    Planned,
+    SaidBefore,
+    SeatSummary,
+    Stage,
+    StartGame,
+    TableState,
+)
 from server.config import Limits
 from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks
 from server.limits.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session
 from server.probes import probe
-from server.storage.entries import Answered, Clocked, Entry, GivenToBot, NoticesTo, SaidReady
-from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
+from server.storage.entries import (
+    Answered,
+    Clocked,
+    Entry,
+    Forgotten,
+    Noticed,
+    NoticesTo,
+    PlanMade,
+    Played,
+    SaidReady,
+    StoodIn,
+    TookBack,
+)
+from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, Talk, catch_up
 from server.tables.exclusions import Exclusions
@@ -35,6 +57,9 @@ ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 # At most, between two checks whether a moment has come: somebody may set the computer's clock.
 LOOK_SECONDS: Final = 3600.0
+_MOVES: Final = frozenset[type[Entry]]({Played, StoodIn, TookBack})
+# What others are not told, or in the game's own messages.
+_UNSEEN: Final = _MOVES | {Answered, Clocked, Forgotten, Noticed, NoticesTo, PlanMade}
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
@@ -57,6 +82,24 @@ class Draw:
     @property
     def commitment(self) -> Bytes32:
         return commitment_to(self.seed)
+
+
+class Course(NamedTuple):
+    """What a turn depends on beside the game's events: whether, under which clock and until when it runs."""
+
+    stage: Stage
+    paused: Seat | None
+    paused_until: int | None
+    on_holiday: tuple[Seat, ...]
+    absence: Absence
+
+
+class Shown(NamedTuple):
+    """What a move can change of the table's state, which otherwise changes with other entries alone."""
+
+    asked: Asked | None
+    clock: Absence
+    used_up: tuple[Seat, ...]
 
 
 class Owed(NamedTuple):
@@ -99,7 +142,9 @@ class TableContext:
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
-    paused_at: float = 0.0
+    # What sets the deadlines that the state calls for, after a change and after a restart.
+    awaits: Sequence[Callable[["TableContext"], None]] = ()
+    paused_at: float | None = None  # by the table's clock, if the game is paused
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table noticed it
@@ -116,6 +161,11 @@ class TableContext:
     record: list[str] | None = None  # of the finished game, once somebody has asked for it
     _shorten_at: int = field(default_factory=lambda: ENTRIES_BETWEEN_SHORTENINGS)
     _states: RateLimiter = field(init=False)
+    _news: int = 0  # events of the game that nobody was told yet
+    _turn_differs: bool = False  # from what everybody was told of it
+    _untold: Literal["nothing", "state", "state at once"] = "nothing"
+    _changed_by: Session | None = None
+    is_settled: bool = True  # nothing has changed from which more may follow
 
     def __post_init__(self) -> None:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
@@ -150,14 +200,67 @@ class TableContext:
         await self._store(*entries, *answered)
         self.request = None
 
-    async def _store(self, *entries: Entry) -> None:
+    async def store_move(
+        self, *entries: Entry, happened: Sequence[Event], recorded: int | None = None
+    ) -> None:
+        """Commit a move, with what else happened, as `store` does; a game that it ends is `recorded` then."""
+        await self._store(*entries, happened=happened, recorded=recorded)
+
+    async def _store(
+        self, *entries: Entry, happened: Sequence[Event] = (), recorded: int | None = None
+    ) -> None:
         await self.shorten_if_long()
-        addresses = self.state.addresses
-        await self.lobby.journal.append(self.code, self.state.entry_count, entries)
+        state = self.state
+        await self.lobby.journal.append(self.code, state.entry_count, entries, recorded)
+        addresses, course, shown, given = state.addresses, self._course, self._shown, state.clocks.given
         for entry in entries:
-            self.state.fold(entry)
-        if addresses - self.state.addresses and not self.state.forgotten:
+            if isinstance(entry, Played | StoodIn) and happened:
+                state.fold_move(entry, happened)
+            else:
+                state.fold(entry)
+            if isinstance(entry, Played | StoodIn | TookBack):
+                self._news += len(entry.events)
+        kinds = set(map(type, entries))
+        self._follow_clocks(kinds, course, is_given=given != state.clocks.given)
+        if course != self._course:
+            self._turn_differs = True
+            self.changed(at_once=True)
+        elif not kinds.isdisjoint(_MOVES):
+            if shown != self._shown:
+                self.changed(at_once=True)
+        elif not kinds <= _UNSEEN:
+            self.changed()
+        if addresses - state.addresses and not state.forgotten:
             await self._shorten_or_log()  # what somebody is no longer called at is not kept
+
+    def set_deadlines(self) -> None:
+        """Set the deadlines that the state calls for, and cancel the others."""
+        for await_due in self.awaits:
+            await_due(self)
+
+    def _follow_clocks(self, kinds: Set[type[Entry]], before: Course, *, is_given: bool) -> None:
+        """Have the clocks and the stand-in follow what has been stored."""
+        if before != self._course:
+            self.policy.begin()
+        elif is_given or not kinds.isdisjoint(_MOVES):
+            self._turn_differs |= is_given
+            self.policy.turn_began()
+        elif Clocked in kinds:
+            self.policy.clock_was_saved()
+        elif PlanMade in kinds:
+            self.policy.plan_changed()
+        elif not kinds <= _UNSEEN:
+            self.policy.reconsider()
+
+    @property
+    def _course(self) -> Course:
+        state = self.state
+        return Course(state.stage, state.paused, state.paused_until, tuple(state.on_holiday), state.absence)
+
+    @property
+    def _shown(self) -> Shown:
+        clocks = self.state.clocks
+        return Shown(self.state.asked, clocks.policy, clocks.all_used_up())
 
     async def open_study(self, session: Session, step: int) -> str:
         """Open a table where the finished game goes on from this step, and return its code.
@@ -199,12 +302,42 @@ class TableContext:
             probe("what no client asked for cannot be stored")
             self.lobby.counts.journal_failed(error)
 
+    def changed(self, by: Session | None = None, *, at_once: bool = False) -> None:
+        """Have everybody told the table's state when all is done; what is stored is noticed without this.
+
+        That may be a little later, but not for who has asked for the change.
+        """
+        if at_once:
+            self._untold = "state at once"
+        elif self._untold == "nothing":
+            self._untold = "state"
+        self._changed_by, self.is_settled = by or self._changed_by, False
+
+    def turn_told(self) -> None:
+        """Remember that everybody was told all of the game's events, and whose turn it is for how long."""
+        self._news, self._turn_differs = 0, False
+
+    def tell(self) -> None:
+        """Send everybody what differs from what they were told.
+
+        The state comes first, so that nobody is asked for what has happened.
+        """
+        if self._untold != "nothing":
+            self.broadcast_state(self._changed_by, at_once=self._untold == "state at once")
+        if (game := self.state.game if self._news or self._turn_differs else None) is not None:
+            known = len(game.events) - self._news
+            self.turn_told()
+            for session in self.audience:
+                self.catch_up(session, known)
+
     def broadcast_state(self, newcomer: Session | None = None, *, at_once: bool = False) -> None:
         """Send everyone the state of the table: who sits where, and who is here.
 
         If it changes often, it is sent later, with the changes in the meantime. A `newcomer`, who knows
         nothing yet, gets it immediately, and so does everyone when the game continues or ends (`at_once`).
         """
+        self._untold, self._changed_by = "nothing", None
+        self.set_deadlines()
         self.lobby.table_changed(self.code)
         if at_once:
             self.send_state()
@@ -230,8 +363,7 @@ class TableContext:
         state = self.state.table_state(self.code)
         pause, asked = state.paused, self.asked
         if pause is not None:
-            seconds = int(self.deadlines.time() - self.paused_at)
-            pause = PauseSummary(pause.seat, seconds, math.ceil(self.pause_left), pause.until)
+            pause = PauseSummary(pause.seat, int(self.paused_for), math.ceil(self.pause_left), pause.until)
         return replace(
             state,
             seats=[self._seat_now(Seat(seat), each) for seat, each in enumerate(state.seats)],
@@ -275,7 +407,12 @@ class TableContext:
         """Return in how many seconds the pause ends automatically."""
         if (until := self.state.paused_until) is not None:
             return max(0.0, until - time.time())
-        return max(0.0, PAUSE_SECONDS - (self.deadlines.time() - self.paused_at))
+        return max(0.0, PAUSE_SECONDS - self.paused_for)
+
+    @property
+    def paused_for(self) -> float:
+        """Return for how many seconds the game has been paused."""
+        return 0.0 if self.paused_at is None else self.deadlines.time() - self.paused_at
 
     def holiday_left(self, seat: Seat) -> float:
         """Return in how many seconds the player's holiday ends at the latest; 0 without one."""
@@ -321,15 +458,6 @@ class TableContext:
         """Return whether the game is running, and not paused."""
         return self.state.stage == "playing" and self.state.paused is None
 
-    def send_turn(self, events: int = 0) -> None:
-        """Send everyone the last `events`, whose turn it is, the legal moves and the time.
-
-        These have changed without a move.
-        """
-        if self.state.game is not None:
-            for session in self.audience:
-                self.catch_up(session, len(self.state.game.events) - events)
-
     def clock_entries(self) -> list[Clocked]:
         """Return the entry for the seats' current clocks, none if it is nobody's turn."""
         game = self.state.game
@@ -345,14 +473,3 @@ class TableContext:
     def unready_entries(self) -> list[Entry]:
         """Return the entries that make nobody ready, because the coming game has changed."""
         return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]
-
-    async def give_seats_to_bots(self) -> bool:
-        """Give the seats that are due to bots, and return whether there were any."""
-        if not (seats := self.policy.seats_for_bots()):
-            return False
-        await self.store_or_log(*map(GivenToBot, seats))
-        if left := self.policy.seats_for_bots():  # the journal could not be written
-            probe("a bot gets its seat later because nothing can be stored")
-            self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, left[0])
-        self.policy.reconsider()
-        return True

@@ -42,15 +42,11 @@ async def change_setting(context: TableContext, _: Session, message: messages.Ch
             _check_not_over(context)
             entries = [*context.clock_entries(), *entries, *context.unready_entries()]
     await context.store(*entries)
-    if isinstance(setting, AbsenceSetting):
-        context.policy.begin()
-        context.send_turn()
     if isinstance(setting, Spectators) and not setting.allowed:
         for spectator in list(context.audience.spectators):
             seat_admission.send_away(context, spectator, Refusal(Code.NO_SPECTATORS, table=context.code))
     if isinstance(setting, Private):
         context.lobby.privacy_changed()
-    context.broadcast_state()
 
 
 async def remove(context: TableContext, session: Session, message: messages.Remove) -> None:
@@ -75,7 +71,6 @@ async def dismiss(context: TableContext, _: Session, message: messages.Dismiss) 
     if found is None:
         raise Refusal(Code.NO_SUCH_SPECTATOR)
     seat_admission.exclude(context, found, spectators[found].name)
-    context.broadcast_state()
 
 
 async def hand_over(context: TableContext, session: Session, message: messages.HandOver) -> None:
@@ -87,8 +82,6 @@ async def hand_over(context: TableContext, session: Session, message: messages.H
     if seat not in context.state.taken:
         raise Refusal(Code.NOBODY_THERE, seat=seat)
     await context.store(Hosted(seat))
-    seat_admission.watch_host(context)
-    context.broadcast_state()
 
 
 async def arrange(context: TableContext, _: Session, message: messages.Arrange) -> None:
@@ -114,17 +107,12 @@ async def substitute(context: TableContext, session: Session, message: messages.
     if not player.vacant:
         _check_away_for_long(context, seat)
     await context.store(GivenToBot(seat))
-    context.policy.reconsider()
-    context.broadcast_state()
 
 
 async def end_game(context: TableContext, _: Session, __: messages.EndGame) -> None:
     context.state.running_game()
     await context.store(EndedEntry())
     log.info("game ended by its host", extra=about(table=context.code))
-    context.policy.begin()
-    context.send_turn()
-    context.broadcast_state(at_once=True)
 
 
 def _find_player(context: TableContext, seat: int) -> tuple[Seat, Player]:

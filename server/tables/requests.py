@@ -55,6 +55,7 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
             return
         with context.carrying_out(_as_stored(session, message)):
             await _do(context, session, message)
+        context.tell()
         if isinstance(message, messages.StartGame):  # which is answered when the game begins
             return
         answer: Answer = messages.Done(message.id)
@@ -90,7 +91,7 @@ async def play_again(context: TableContext, session: Session, message: messages.
     next_table = await context.lobby.table_after(session, context.code, state)
     if next_table.code != state.next_table:
         state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
-        context.broadcast_state()
+        context.changed()
     player = state.players[seat]
     assert player is not None  # noqa: S101 - seats are given up only before a game
     await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
@@ -146,7 +147,7 @@ async def _show(context: TableContext, session: Session, message: messages.Show)
     if audience.leading is not None and audience.shown is not None and audience.leading[0] is not session:
         raise Refusal(Code.LED_ALREADY)
     audience.leading = None if message.step is None else (session, message.step)
-    context.broadcast_state(session)
+    context.changed(session)
 
 
 async def _study(context: TableContext, session: Session, message: messages.Study) -> None:
@@ -155,7 +156,7 @@ async def _study(context: TableContext, session: Session, message: messages.Stud
     _finished_game(context)
     table = await context.open_study(session, message.step)
     context.audience.studied = messages.Studied(table, message.step, seat)
-    context.broadcast_state(session)
+    context.changed(session)
 
 
 async def _say(context: TableContext, session: Session, message: messages.Say) -> None:
@@ -179,7 +180,6 @@ async def _say_ready(context: TableContext, session: Session, message: messages.
     own, state = session.player_seat(), context.state
     if own not in state.programs and (own in state.ready) != message.on:
         await context.store(SaidReady(own, message.on))
-        context.broadcast_state()
 
 
 async def _change_seat(context: TableContext, session: Session, message: messages.ChangeSeat) -> None:
@@ -209,7 +209,6 @@ async def _choose_people(context: TableContext, session: Session, message: messa
         raise Refusal(Code.PEOPLE_TAKEN, people=wanted, name=chosen[wanted], free_peoples=free)
     if (player := players[own]) is not None and player.people != wanted:
         await context.store(PeopleChosen(own, wanted))
-        context.broadcast_state()
 
 
 HANDLERS: Final[dict[type, Callable[..., Awaitable[None]]]] = {

@@ -25,6 +25,7 @@ from server.storage.entries import Forgotten
 from server.tables import notices, requests
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
+from server.tables.consequences import AWAITS, settle
 from server.tables.context import TableContext
 from server.tables.game import consent, game_start, holidays, moves
 from server.tables.priority_lock import PriorityLock
@@ -84,13 +85,10 @@ class Table:
         """Set up the table's parts; raises whatever its unchecked state causes."""
         context, state = self._context, self.state
         context.policy = AbsencePolicy(state, self.audience.seated, context.lobby.stand_in, context.deadlines)
-        seat_admission.watch_host(context)
         for seat, _ in state.held:
             seat_admission.keep_for_a_while(context, seat)
-        if state.paused is not None:
-            consent.begin_pause(context)
-        for seat in state.on_holiday:
-            holidays.await_end(context, seat)
+        context.awaits = AWAITS
+        context.set_deadlines()
         self._look_who_is_here()
         notices.look(context)
         self.summary()  # the list of all tables must not fail because of this one
@@ -285,12 +283,12 @@ class Table:
             context = self._context
             if leased:
                 context.check_lease()
-            result = await work(context)
-            if not (self._ended or self._is_over):
-                if self.state.asked is not None:
-                    await consent.grant_if_agreed(context)
-                if context.draw is not None:
-                    await game_start.begin_if_complete(context)
+            try:
+                result = await work(context)
+            except (Refusal, JournalError):
+                await self._settle()  # something may have been stored before
+                raise
+            await self._settle()
         except (Refusal, JournalError):
             raise
         except Exception as error:  # an error at one table must not stop the others
@@ -307,6 +305,10 @@ class Table:
             if not self._ended:
                 with self._closed_if_it_fails():
                     self._conclude()
+
+    async def _settle(self) -> None:
+        if not (self._ended or self._is_over):
+            await settle(self._context)
 
     def _conclude(self) -> None:
         """End the table if it is over; else see who is here, and who is to be called."""

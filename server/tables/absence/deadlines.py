@@ -66,8 +66,8 @@ class Deadlines:
         if not self.stopped:
             self._running[key] = self._timers.call_later(seconds, self._begin, key, about)
 
-    def is_set(self, due: Due) -> bool:
-        return (due, None) in self._running
+    def is_set(self, due: Due, seat: object = None) -> bool:
+        return (due, seat) in self._running
 
     def cancel(self, due: Due, seat: object = None) -> None:
         """Cancel the deadline of this kind, or the one that concerns a seat."""

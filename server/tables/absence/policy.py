@@ -156,6 +156,10 @@ class AbsencePolicy:
             return free
         return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self.people_here))]
 
+    def is_decided_by(self, voter: Seat, seat: Seat) -> bool:
+        """Return whether enough of those here agree that a bot plays for the seat once this voter does."""
+        return len(self._votes(seat) | {voter}) >= votes_needed(len(self.people_here))
+
     def plays_for(self, seat: Seat) -> bool:
         """Return whether the stand-in plays for the seat while its player is away."""
         away = not self.waits and seat not in self.seated and self.state.stage == "playing"

@@ -47,10 +47,10 @@ async def ask(context: TableContext, session: Session, message: Ask | AskPause) 
     if message.on:
         await _agree(context, own, what, until)
     elif what == "pause" and state.paused is not None:
-        left = OTHERS_WAIT_SECONDS - int(context.deadlines.time() - context.paused_at)
+        left = OTHERS_WAIT_SECONDS - int(context.paused_for)
         if own not in {state.paused, state.host} and left > 0:
             raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
-        await _end(context)
+        await context.store(Unpaused())
     else:
         await _disagree(context, own, what)
 
@@ -86,7 +86,7 @@ async def _agree(context: TableContext, own: Seat, what: Wish, until: int | None
     if _is_agreed(context, asked):
         await _grant(context, asked)
     elif asked != context.asked:
-        await _store(context, asked)
+        await context.store(Wished(asked))
 
 
 def _check_may_ask(context: TableContext, own: Seat, what: Wish) -> None:
@@ -124,14 +124,9 @@ async def _disagree(context: TableContext, own: Seat, what: Wish) -> None:
         raise Refusal(Code.NOT_PAUSED if what == "pause" else Code.NOTHING_ASKED)
     if own in asked.seats[1:]:
         probe("a player no longer agrees")
-        await _store(context, replace(asked, seats=[seat for seat in asked.seats if seat != own]))
+        await context.store(Wished(replace(asked, seats=[seat for seat in asked.seats if seat != own])))
     else:
-        await _store(context, replace(asked, refused=own))
-
-
-async def _store(context: TableContext, asked: Asked) -> None:
-    await context.store(Wished(asked))
-    context.broadcast_state()
+        await context.store(Wished(replace(asked, refused=own)))
 
 
 async def _grant(context: TableContext, asked: Asked) -> None:
@@ -139,8 +134,6 @@ async def _grant(context: TableContext, asked: Asked) -> None:
     match asked.what:
         case "pause":
             await context.store(*context.clock_entries(), Paused(seat, asked.until))
-            begin_pause(context)
-            _tell(context)
         case "take-back":
             await _take_back(context, seat)
         case "more-time":
@@ -151,9 +144,6 @@ async def _take_back(context: TableContext, seat: Seat) -> None:
     """Take the seat's last placement back, with all that followed it."""
     planned = context.state.plans.keys()
     await context.store(TookBack(seat, [event_map(context.state.running_game().taken_back(seat))]))
-    context.policy.turn_began()
-    context.broadcast_state(at_once=True)  # first, so that nobody is asked for what has happened
-    context.send_turn(events=1)
     for each in planned - context.state.plans.keys():
         if (session := context.audience.seated.get(each)) is not None:
             context.tell_plan(session)
@@ -164,26 +154,17 @@ async def _give_time(context: TableContext, asked: Asked, seat: Seat) -> None:
     (now,) = context.clock_entries()
     more = context.state.clocks.extended(seat, now)
     await context.store(more, Wished(replace(asked, granted=True)))
-    context.policy.turn_began()
-    context.send_turn()
-    context.broadcast_state()
 
 
-async def _end(context: TableContext) -> None:
-    await context.store(Unpaused())
-    context.deadlines.cancel(Due.PAUSE_OVER)
-    _tell(context)
-
-
-def begin_pause(context: TableContext) -> None:
-    """Start the time of a pause that has begun, or that a restart has interrupted."""
-    context.paused_at = context.deadlines.time()
-    _await_end(context)
-
-
-def _await_end(context: TableContext) -> None:
-    left = min(context.pause_left, LOOK_SECONDS)
-    context.deadlines.set(Due.PAUSE_OVER, left)
+def await_end(context: TableContext) -> None:
+    """End the pause when its time is up: one that a restart has interrupted starts again."""
+    if context.state.paused is None:
+        context.paused_at = None
+        context.deadlines.cancel(Due.PAUSE_OVER)
+    elif not context.deadlines.is_set(Due.PAUSE_OVER):
+        if context.paused_at is None:
+            context.paused_at = context.deadlines.time()
+        context.deadlines.set(Due.PAUSE_OVER, min(context.pause_left, LOOK_SECONDS))
 
 
 async def end_if_over(context: TableContext) -> None:
@@ -191,13 +172,6 @@ async def end_if_over(context: TableContext) -> None:
         return
     if context.pause_left >= 1:
         probe("a pause is not over when that is due")
-        _await_end(context)
+        await_end(context)
     else:
-        await _end(context)
-
-
-def _tell(context: TableContext) -> None:
-    """Stop or resume the clocks, and send everybody the new state."""
-    context.policy.begin()
-    context.send_turn()
-    context.broadcast_state(at_once=True)
+        await context.store(Unpaused())

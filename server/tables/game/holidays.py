@@ -31,17 +31,16 @@ async def take_holiday(context: TableContext, session: Session, message: TakeHol
 
 async def _change(context: TableContext, seat: Seat, *, on: bool) -> None:
     await context.store(*context.clock_entries(), OnHoliday(seat, int(time.time()), on))
-    if on:
-        await_end(context, seat)
-    context.policy.begin()
-    context.broadcast_state(at_once=True)
-    context.send_turn()
 
 
-def await_end(context: TableContext, seat: Seat) -> None:
-    """End the seat's holiday when it has no days left."""
-    left = min(context.holiday_left(seat), LOOK_SECONDS)
-    context.deadlines.set(Due.HOLIDAY_OVER, left, seat)
+def await_ends(context: TableContext) -> None:
+    """End each holiday when its player has no days left."""
+    for seat in map(Seat, range(len(context.state.players))):
+        if seat not in context.state.on_holiday:
+            context.deadlines.cancel(Due.HOLIDAY_OVER, seat)
+        elif not context.deadlines.is_set(Due.HOLIDAY_OVER, seat):
+            left = min(context.holiday_left(seat), LOOK_SECONDS)
+            context.deadlines.set(Due.HOLIDAY_OVER, left, seat)
 
 
 async def end_if_over(context: TableContext, seat: Seat) -> None:
@@ -49,6 +48,6 @@ async def end_if_over(context: TableContext, seat: Seat) -> None:
         return
     if context.holiday_left(seat) >= 1:
         probe("a holiday is not over when that is due")
-        await_end(context, seat)
+        await_ends(context)
     else:
         await _change(context, seat, on=False)

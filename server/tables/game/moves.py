@@ -19,7 +19,8 @@ from server.monitoring.tracing import move_span, span
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, Voted
+from server.storage.entries import Entry, GivenToBot, OnHoliday, PlanMade, Played, StoodIn, Voted
+from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
 
@@ -49,16 +50,26 @@ async def vote(context: TableContext, session: Session, vote: Vote) -> None:
             probe("somebody votes against a bot that plays already")
             raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
     elif vote.agree != (voter in context.state.votes.get(seat, ())):
-        await context.store(Voted(seat, voter, vote.agree))
-        await context.give_seats_to_bots()
-        context.broadcast_state()
+        entries: list[Entry] = [Voted(seat, voter, vote.agree)]
+        if vote.agree and context.policy.is_decided_by(voter, seat):
+            entries.append(GivenToBot(seat))
+        await context.store(*entries)
 
 
 async def away_too_long(context: TableContext, seat: Seat) -> None:
     """Give the seat to a bot if the absence policy wants that, or let others vote on it."""
     context.policy.mark_overdue(seat)
-    await context.give_seats_to_bots()
-    context.broadcast_state()
+    context.changed()
+
+
+async def give_seats_to_bots(context: TableContext) -> None:
+    """Give the seats to bots that are due to them."""
+    if not (seats := context.policy.seats_for_bots()):
+        return
+    await context.store_or_log(*map(GivenToBot, seats))
+    if left := context.policy.seats_for_bots():  # the journal could not be written
+        probe("a bot gets its seat later because nothing can be stored")
+        context.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, left[0])
 
 
 async def end_turn(context: TableContext, since: float) -> None:
@@ -107,7 +118,6 @@ async def plan(context: TableContext, session: Session, message: Plan) -> None:
     elif seat in state.plans:
         await context.store(PlanMade(seat))
     context.tell_plan(session)
-    context.policy.plan_changed()
 
 
 async def save_clock(context: TableContext) -> None:
@@ -115,7 +125,6 @@ async def save_clock(context: TableContext) -> None:
     if context.may_move:
         await context.store(*context.clock_entries())
         probe("a long turn's clock is stored")
-        context.policy.clock_was_saved()
 
 
 async def accept(
@@ -126,12 +135,11 @@ async def accept(
     mover: Session | None = None,
     by: Substitute | None = None,
 ) -> None:
-    """Store events, fold them, and broadcast them: every change of a game goes this way.
+    """Store a move, fold it, and broadcast its events: every move goes this way.
 
     To the session `mover` the broadcast is the answer.
     """
     state, seat = context.state, Seat(entry.seat)
-    begins = state.game is None
     ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
     entries: list[Entry] = [entry]
     if isinstance(entry, Played) and seat in state.on_holiday:
@@ -139,32 +147,16 @@ async def accept(
         entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
     with span("store"):
         recorded = ended if context.lobby.config.records is not None and not state.study else None
-        await context.lobby.journal.append(context.code, state.entry_count, entries, recorded)
-    asked = state.asked
-    had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
-    game = state.fold_move(entry, happened)
-    for other in entries[1:]:
-        state.fold(other)
-    if begins:
-        context.policy.begin()
-    else:
-        context.policy.turn_began()
+        await context.store_move(*entries, happened=happened, recorded=recorded)
+    game = state.game
+    assert game is not None  # noqa: S101 - it has at least begun
     context.lobby.counts.moves += 1
     move_id = entry.move.id if isinstance(entry, Played) else None
     time_left = context.policy.time_left()
     with span("tell"):
         context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
+        context.turn_told()
     if ended is not None:
         log.info("game over", extra=about(table=context.code))
         if not state.study:
             context.lobby.game_over(context.code, game, state.names, ended)
-    clock_ran_out = had_time and state.clocks.used_up(seat)  # the stand-in plays on
-    if (
-        begins
-        or ended is not None
-        or entries[1:]
-        or clock_ran_out
-        or asked != state.asked
-        or clock is not state.clocks.policy
-    ):
-        context.broadcast_state(at_once=True)

@@ -134,14 +134,14 @@ def sit(context: TableContext, session: Session, seat: Seat, answer: Seated) -> 
     log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
     session.send(answer)
     context.policy.player_came(seat)
-    watch_host(context)
+    context.changed()
     context.broadcast_state(session)
 
 
 async def disconnect(context: TableContext, session: Session) -> None:
     """Remove a session whose connection was lost; its player keeps the seat, at least for a while."""
     seat, players = session.seat, context.state.players
-    await _remove(context, session)
+    _remove(context, session)
     if seat is not None:
         keep_for_a_while(context, seat)
         if (player := players[seat]) is not None:
@@ -156,7 +156,7 @@ async def leave(context: TableContext, session: Session, _: Leave) -> None:
     state = context.state
     if seat is not None and state.stage == "gathering" and not state.of_evening:
         await context.store(*_freed_entries(context, seat))
-    await _remove(context, session)
+    _remove(context, session)
 
 
 async def free_if_away(context: TableContext, seat: Seat) -> None:
@@ -165,7 +165,6 @@ async def free_if_away(context: TableContext, seat: Seat) -> None:
     if taken and seat not in context.audience.seated and context.state.stage == "gathering":
         probe("a seat is freed because its player is away")
         await context.store(*_freed_entries(context, seat))
-        context.broadcast_state()
 
 
 async def remove_player(context: TableContext, seat: Seat) -> bool:
@@ -184,11 +183,9 @@ async def remove_player(context: TableContext, seat: Seat) -> bool:
     log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
     if (session := context.audience.seated.get(seat)) is not None:
         session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())
-        await _remove(context, session)
+        _remove(context, session)
     else:
         context.policy.player_went(seat)
-        watch_host(context)
-        context.broadcast_state()
     return True
 
 
@@ -209,7 +206,6 @@ async def seat_bot(context: TableContext, _: Session, message: SeatBot) -> None:
     names = (f"{level}-{number}" for number in itertools.count(1))
     name = next(name for name in names if not _name_taken(context, name))
     await context.store(stored.BotSeated(seat, level, name), *context.unready_entries())
-    context.broadcast_state()
 
 
 async def vacate(context: TableContext, seat: Seat, player: Player) -> None:
@@ -225,8 +221,6 @@ async def vacate(context: TableContext, seat: Seat, player: Player) -> None:
         probe("somebody is removed who has just gone")
         _exclude(context, *context.last_sessions[player.token_hash], player.name)
     context.policy.player_went(seat)
-    watch_host(context)
-    context.broadcast_state()
 
 
 def exclude(context: TableContext, session: Session, name: str | None) -> None:
@@ -250,6 +244,7 @@ def _exclude(context: TableContext, session: str, address: Networks, name: str |
 
 def send_away(context: TableContext, session: Session, why: Refusal) -> None:
     context.audience.remove(session)
+    context.changed()
     session.send(why.message())
 
 
@@ -293,7 +288,6 @@ async def rearrange(context: TableContext, order: list[Seat]) -> None:
         if session.seat != seat:
             session.sit(context.table, seat)
             session.send(Reseated(seat))
-    context.broadcast_state()
 
 
 def go_on(context: TableContext, session: Session, seat: Seat) -> None:
@@ -301,7 +295,7 @@ def go_on(context: TableContext, session: Session, seat: Seat) -> None:
     audience.gone_on.add(seat)
     if audience.seated.get(seat) is session:
         del audience.seated[seat]
-    context.broadcast_state()
+    context.changed()
 
 
 async def _take(context: TableContext, wanted: int | None, newcomer: Player, known: Seat | None) -> Seat:
@@ -385,11 +379,9 @@ async def _come_back(context: TableContext, session: Session, seat: Seat, answer
     session.missed = range(left_at + 1, events + 1)
     sit(context, session, seat, structs.replace(answer, left_at=left_at if session.missed else None))
     context.welcome(session, after, remarks)
-    if await context.give_seats_to_bots():  # the player who comes back may have voted
-        context.broadcast_state()
 
 
-async def _remove(context: TableContext, session: Session) -> None:
+def _remove(context: TableContext, session: Session) -> None:
     seat = session.seat
     context.audience.remove(session)
     if seat is not None:
@@ -398,9 +390,7 @@ async def _remove(context: TableContext, session: Session) -> None:
         if context.state.stage == "playing":
             context.hands_known[session] = seat
         context.policy.player_went(seat)
-    await context.give_seats_to_bots()
-    watch_host(context)
-    context.broadcast_state()
+    context.changed()
 
 
 def _freed_entries(context: TableContext, seat: Seat) -> list[Entry]:
@@ -450,9 +440,7 @@ async def follow_host(context: TableContext) -> None:
     if (heir := _present_heir(context)) is None:
         return
     await context.store(stored.Hosted(heir))
-    context.broadcast_state()
     probe("somebody else becomes host because the host is away")
-    watch_host(context)
 
 
 def _heir(context: TableContext, leaving: Seat) -> Seat | None:

@@ -23,6 +23,7 @@ class Clocks:
         self._limited: int | None = None  # seconds that turns of this round have had at most
         self._used = [0] * players
         self._reserve = [0] * players  # used of it, where the policy gives one
+        self.given = 0  # how often somebody was given more time
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
@@ -133,3 +134,7 @@ class Clocks:
 
     def used_up(self, seat: Seat) -> bool:
         return self.left(seat) == 0
+
+    def all_used_up(self) -> tuple[Seat, ...]:
+        """Return the seats that have no time left in this game."""
+        return tuple(filter(self.used_up, map(Seat, range(len(self._used))))) if self._for_game else ()

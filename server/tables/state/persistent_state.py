@@ -380,6 +380,7 @@ class PersistentState:
                 self.clocks.set(entry)
             case stored.Wished(asked):
                 self.asked = asked
+                self.clocks.given += asked is not None and asked.granted
             case stored.TookBack():
                 self._take_back(entry)
             case stored.Paused(seat, until):

@@ -380,6 +380,8 @@ async def test_the_host_ends_a_game() -> None:
         await peers[0].done(messages.EndGame)
         for peer in peers:
             state = await state_where(peer, lambda state: state.ended)
+            if peer is not peers[0]:  # who has it with the answer
+                await peer.until(messages.Events)
             assert (state.stage, peer.legal) == ("over", None)
         mover = peers[1]
         await mover.done(messages.Sync, 0)

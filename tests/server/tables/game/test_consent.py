@@ -49,6 +49,8 @@ async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> No
             state = await paused_by(peer, 1)
             assert state.paused is not None
             assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
+            if peer is not peers[1]:  # who has it with the answer
+                await peer.until(messages.Events)
             assert peer.legal is None
         assert await peers[0].refusal(messages.Lay, 1, 0) == Code.PAUSED
         asking = messages.AskTurn(peers[0].next_id(), peers[0].code, token_hash(peers[0].token))
@@ -364,8 +366,7 @@ async def test_more_time_is_given_to_who_asks(policy: Absence, left: int) -> Non
         granted = messages.Asked("more-time", [0, 1], granted=True)
         state = await state_where(peers[0], lambda state: state.asked == granted)
         assert state.seats[1].clock == (60_000 if isinstance(policy, GameClock) else None)
-        told = peers[0].told(messages.Events)[-1]
-        assert told.clock == left
+        assert (await peers[0].until(messages.Events)).clock == left
 
 
 @pytest.mark.parametrize("policy", [MoveClock(60), GameClock(60)])
