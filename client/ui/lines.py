@@ -502,7 +502,7 @@ class LineShell:
 
     async def _caught_up(self) -> None:
         """Wait until the log has what the model knows, or a question would say what the log says next."""
-        while self._top().behind:
+        while self._top().behind:  # noqa: ASYNC110 - until the next turn of the loop
             await asyncio.sleep(0)
 
     def _pending(self) -> bool:
