@@ -32,6 +32,7 @@ class Announcing:
 
     def __post_init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
+        self._goodbye: asyncio.Task[None] | None = None  # the last one
         self._failure: str | None = None  # the last one that was logged
 
     def switch(self, *, on: bool) -> None:
@@ -40,9 +41,11 @@ class Announcing:
             self._task = self.tasks.keep(self._run, "being found")
         elif not on and self._task is not None:
             self._task.cancel()
-            self._task = None
+            self._goodbye, self._task = self._task, None
 
     async def _run(self) -> None:
+        if self._goodbye is not None:  # until then its own name is taken, and it would get another one
+            await asyncio.wait({self._goodbye})
         # In a thread: the library takes longer to load than a move may wait.
         await asyncio.to_thread(importlib.import_module, "discovery.announcer")
         while True:

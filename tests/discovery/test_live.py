@@ -20,6 +20,7 @@ from zeroconf.asyncio import AsyncServiceInfo
 from client.finding.found import Found, Listed, Locked
 from client.finding.search import locate, search
 from client.network.transport import FREE_ACCESS
+from discovery import announcer
 from discovery.announcer import announce
 from discovery.browser import MOST_SERVERS, Hearing, listen
 from discovery.guard import Guard
@@ -30,7 +31,7 @@ from discovery.service import MOST_ADDRESSES, SERVICE_TYPE, HeardServer, Service
 from server.app import running
 from server.config import Announce, Config
 from tests.discovery.network import inside, own_network
-from tests.server.peer import TIMEOUT, connected
+from tests.server.peer import TIMEOUT, connected, eventually
 from tests.server.process import serving
 
 ANYWHERE = "0.0.0.0"  # noqa: S104 - in a network of the test's own
@@ -124,6 +125,37 @@ async def test_a_server_is_found_with_its_open_tables_until_it_drains() -> None:
         server.drain.cancel()
         await latest.until(lambda _: answer_of("attic") is not None)
         searching.cancel()
+
+
+@pytest.mark.usefixtures("network")
+async def test_a_server_that_no_longer_drains_is_announced_after_its_goodbye(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise a late goodbye would be the last that is heard of it."""
+    told, happened = list[str](), list[str]()
+    may_go = asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def slow(*about: Any) -> AsyncIterator[str]:
+        happened.append("it comes")
+        try:
+            async with announce(*about) as name:
+                yield name
+        finally:
+            await may_go.wait()
+            happened.append("it has gone")
+
+    monkeypatch.setattr(announcer, "announce", slow)
+    async with running(Config(announce=Announce("attic", told.append))) as server:
+        await eventually(lambda: bool(told))
+        server.drain.begin(3600)
+        server.drain.cancel()
+        for _ in range(10):  # what is announced needs a turn in a thread
+            await asyncio.to_thread(happened.count, "it comes")
+        may_go.set()
+        await eventually(lambda: len(told) == 2)
+        assert happened == ["it comes", "it has gone", "it comes"]
+    assert told == ["attic", "attic"]
 
 
 ANSWER = bytes.fromhex("000084000000000100000000")
