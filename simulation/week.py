@@ -239,6 +239,6 @@ def _turns_that_stood(entries: list[Entry]) -> set[int]:
     turns, state = set(), PersistentState([], RandomChance(random.Random(0)))
     for entry in entries:
         state.fold(entry)
-        if state.game is not None and (state.paused is not None or state.game.view.turn in state.on_holiday):
+        if state.game is not None and (state.paused is not None or state.game.view.turn in state.stopped):
             turns.add(len(state.game.events))
     return turns

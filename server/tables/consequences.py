@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Final
 
 from server.tables.context import TableContext
-from server.tables.game import consent, game_start, holidays, moves
+from server.tables.game import consent, game_start, moves
 from server.tables.seats import seat_admission
 
 AWAITS: Final[tuple[Callable[[TableContext], None], ...]] = (
     seat_admission.watch_host,
     consent.await_end,
-    holidays.await_ends,
 )
 
 

@@ -13,15 +13,15 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import replace
 
 from engine.draws import Bytes32, Share, commitment_to
-from engine.events import Event
+from engine.events import Event, Place
 from engine.pieces import Seat
 from protocol.absence import Absence, letter_seconds
 from protocol.messages import (
     Asked,
     PauseSummary,
-    Planned,
     SaidBefore,
     SeatSummary,
+    ServerMessage,
     Stage,
     StartGame,
     TableState,
@@ -39,7 +39,6 @@ from server.storage.entries import (
     Forgotten,
     Noticed,
     NoticesTo,
-    PlanMade,
     Played,
     SaidReady,
     StoodIn,
@@ -49,7 +48,9 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, Talk, catch_up
 from server.tables.exclusions import Exclusions
+from server.tables.feature import Feature
 from server.tables.owner import TableOwner
+from server.tables.rooms import SECRET
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
@@ -59,7 +60,7 @@ PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 LOOK_SECONDS: Final = 3600.0
 _MOVES: Final = frozenset[type[Entry]]({Played, StoodIn, TookBack})
 # What others are not told, or in the game's own messages.
-_UNSEEN: Final = _MOVES | {Answered, Clocked, Forgotten, Noticed, NoticesTo, PlanMade}
+_UNSEEN: Final = _MOVES | {Answered, Clocked, Forgotten, Noticed, NoticesTo} | SECRET
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
@@ -90,7 +91,7 @@ class Course(NamedTuple):
     stage: Stage
     paused: Seat | None
     paused_until: int | None
-    on_holiday: tuple[Seat, ...]
+    stopped: tuple[Seat, ...]
     absence: Absence
 
 
@@ -212,7 +213,11 @@ class TableContext:
         await self.shorten_if_long()
         state = self.state
         await self.lobby.journal.append(self.code, state.entry_count, entries, recorded)
+        kinds = set(map(type, entries))
         addresses, course, shown, given = state.addresses, self._course, self._shown, state.clocks.given
+        # Whoever moves knows what that does.
+        private = {} if kinds <= {Played, StoodIn} else self._told_alone()
+        planned = self._planned
         for entry in entries:
             if isinstance(entry, Played | StoodIn) and happened:
                 state.fold_move(entry, happened)
@@ -220,8 +225,10 @@ class TableContext:
                 state.fold(entry)
             if isinstance(entry, Played | StoodIn | TookBack):
                 self._news += len(entry.events)
-        kinds = set(map(type, entries))
-        self._follow_clocks(kinds, course, is_given=given != state.clocks.given)
+        self._follow_clocks(kinds, course, is_given=given != state.clocks.given, planned=planned)
+        for whom, told in self._told_alone().items() if private else ():
+            if told != private[whom]:
+                self.tell_alone(whom[0], told)
         if course != self._course:
             self._turn_differs = True
             self.changed(at_once=True)
@@ -233,12 +240,45 @@ class TableContext:
         if addresses - state.addresses and not state.forgotten:
             await self._shorten_or_log()  # what somebody is no longer called at is not kept
 
+    async def change(self, room: Feature, entries: Sequence[Entry]) -> None:
+        """Commit what a room has decided on, and take it in; raises JournalError and changes nothing."""
+        if entries:
+            await self.store(*(self.clock_entries() if room.moves_clocks else ()), *entries)
+
     def set_deadlines(self) -> None:
         """Set the deadlines that the state calls for, and cancel the others."""
         for await_due in self.awaits:
             await_due(self)
+        for kind, room in self.state.rooms.items():
+            moments = room.due()
+            for seat in map(Seat, range(len(self.state.players))):
+                if seat not in moments:
+                    self.deadlines.cancel(Due.ROOM, (kind, seat))
+                elif not self.deadlines.is_set(Due.ROOM, (kind, seat)):
+                    left = max(0.0, min(moments[seat] - time.time(), LOOK_SECONDS))
+                    self.deadlines.set(Due.ROOM, left, (kind, seat))
 
-    def _follow_clocks(self, kinds: Set[type[Entry]], before: Course, *, is_given: bool) -> None:
+    def _told_alone(self) -> dict[tuple[Session, type[Feature]], Sequence[ServerMessage]]:
+        """Return what each player who is here is told alone of each room."""
+        return {
+            (session, kind): room.told(seat, newcomer=False)
+            for kind, room in self.state.rooms.items()
+            for seat, session in self.audience.seated.items()
+        }
+
+    def tell_alone(self, session: Session, told: Sequence[ServerMessage]) -> None:
+        for message in told:
+            session.send(message)
+
+    @property
+    def _planned(self) -> Place | None:
+        """Return what is placed in this turn without its player, if that is legal."""
+        game = self.state.game
+        return None if game is None or game.view.turn is None else self.state.planned(game.view.turn)
+
+    def _follow_clocks(
+        self, kinds: Set[type[Entry]], before: Course, *, is_given: bool, planned: Place | None
+    ) -> None:
         """Have the clocks and the stand-in follow what has been stored."""
         if before != self._course:
             self.policy.begin()
@@ -247,7 +287,7 @@ class TableContext:
             self.policy.turn_began()
         elif Clocked in kinds:
             self.policy.clock_was_saved()
-        elif PlanMade in kinds:
+        elif planned != self._planned:
             self.policy.plan_changed()
         elif not kinds <= _UNSEEN:
             self.policy.reconsider()
@@ -255,7 +295,7 @@ class TableContext:
     @property
     def _course(self) -> Course:
         state = self.state
-        return Course(state.stage, state.paused, state.paused_until, tuple(state.on_holiday), state.absence)
+        return Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
 
     @property
     def _shown(self) -> Shown:
@@ -389,10 +429,12 @@ class TableContext:
         """Return in how many seconds the host may remove a player who is away from a running game.
 
         They count from when the table first sees this, because anyone who takes the seat over sees its hand,
-        and from the end of a holiday, or of a pause until a moment: everybody may be away for that.
+        and from the end of what excuses them, or of a pause until a moment: everybody may be away for that.
         """
         now = self.deadlines.time()
-        excused = self.holiday_left(seat) if self.state.paused_until is None else self.pause_left
+        excused = self.pause_left
+        if self.state.paused_until is None:
+            excused = max((room.excused(seat) for room in self.state.rooms.values()), default=0) - time.time()
         if excused > 0:
             self.away_since[seat] = now + excused
         since = self.away_since.setdefault(seat, now)
@@ -414,10 +456,6 @@ class TableContext:
         """Return for how many seconds the game has been paused."""
         return 0.0 if self.paused_at is None else self.deadlines.time() - self.paused_at
 
-    def holiday_left(self, seat: Seat) -> float:
-        """Return in how many seconds the player's holiday ends at the latest; 0 without one."""
-        return max(0.0, (self.state.holiday_until(seat) or 0.0) - time.time())
-
     @property
     def asked(self) -> Asked | None:
         """Return what a player asks the others for, a brief pause only while that player is here."""
@@ -434,10 +472,11 @@ class TableContext:
             catch_up(session, self.state.game, after, left, self.state.stood_in, moves=self.may_move)
 
     def synchronize(self, session: Session, after: int) -> None:
-        """Send the session the game's events since `after`, and its plan: a snapshot has none."""
+        """Send the session the game's events since `after`, and what its player is told alone."""
         self.catch_up(session, after)
-        if session.seat in self.state.plans:
-            self.tell_plan(session)
+        if session.seat is not None:
+            for room in self.state.rooms.values():
+                self.tell_alone(session, room.told(session.seat, newcomer=True))
 
     def welcome(self, session: Session, after: int, remarks_known: int | None = None) -> None:
         """Send a session that has come to the table all events since `after`, and the chat.
@@ -447,11 +486,6 @@ class TableContext:
         self.synchronize(session, after)
         if remarks := self.talk.read_by(player=session.seat is not None, left_at=remarks_known):
             session.send(SaidBefore(remarks))
-
-    def tell_plan(self, session: Session) -> None:
-        """Send the session its player's plan, which nobody else is sent."""
-        plan = None if session.seat is None else self.state.plans.get(session.seat)
-        session.send(Planned() if plan is None else Planned(plan.piece, plan.field))
 
     @property
     def may_move(self) -> bool:

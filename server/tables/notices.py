@@ -147,7 +147,7 @@ def _owed_to(context: TableContext, seat: Seat, player: Player) -> Owed | None:
     if state.stage == "over":
         return Owed("over", 0)
     game = state.game
-    is_free = seat in state.bot_seats or seat in state.on_holiday
+    is_free = seat in state.bot_seats or seat in state.stopped
     if not context.may_move or game is None or is_free:
         return None
     if player.resumed < state.agreed_pause:

@@ -1,5 +1,6 @@
 """Requests from sessions at a table: who may make them, which function handles each, and the answers."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
@@ -16,9 +17,10 @@ from server.refusal import Refusal
 from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
 from server.tables import host_powers, notices
 from server.tables.context import TableContext
+from server.tables.feature import Feature
 from server.tables.game import consent, game_start, moves
-from server.tables.game.holidays import take_holiday
 from server.tables.names import check_text
+from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
 from server.tables.state.answers import Answer, digest
 
@@ -133,7 +135,22 @@ async def _do(context: TableContext, session: Session, message: messages.BesideM
     if isinstance(message, messages.PlayerRequest):
         session.player_seat()
         state.check_gathering()
-    await HANDLERS[type(message)](context, session, message)
+    if (kind := DECIDING.get(type(message))) is None:
+        await HANDLERS[type(message)](context, session, message)
+        return
+    room, seat = state.rooms[kind], session.player_seat()
+    known = room.told(seat, newcomer=False)
+    await context.change(room, room.decide(seat, message, int(time.time())))
+    if room.told(seat, newcomer=False) == known:  # or else it has been told already
+        context.tell_alone(session, known)
+
+
+async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> None:
+    """Carry out what a room wants done at a seat by now, or wait for it again."""
+    kind, seat = about
+    room = context.state.rooms[kind]
+    await context.change(room, room.fall_due(seat, int(time.time())))
+    context.set_deadlines()
 
 
 async def _synchronize(context: TableContext, session: Session, message: messages.Sync) -> None:
@@ -225,7 +242,6 @@ HANDLERS: Final[dict[type, Callable[..., Awaitable[None]]]] = {
     messages.EndGame: host_powers.end_game,
     messages.HandOver: host_powers.hand_over,
     messages.Leave: seat_admission.leave,
-    messages.Plan: moves.plan,
     messages.Remove: host_powers.remove,
     messages.Say: _say,
     messages.SayReady: _say_ready,
@@ -235,6 +251,5 @@ HANDLERS: Final[dict[type, Callable[..., Awaitable[None]]]] = {
     messages.Study: _study,
     messages.SubstituteNow: host_powers.substitute,
     messages.Sync: _synchronize,
-    messages.TakeHoliday: take_holiday,
     messages.Vote: moves.vote,
 }

@@ -27,7 +27,7 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.consequences import AWAITS, settle
 from server.tables.context import TableContext
-from server.tables.game import consent, game_start, holidays, moves
+from server.tables.game import consent, game_start, moves
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats import seat_admission
 from server.tables.state.persistent_state import Player
@@ -43,7 +43,7 @@ WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.SEAT_FREE: seat_admission.free_if_away,
     Due.AWAY_TOO_LONG: moves.away_too_long,
     Due.NOTICE: notices.fall_due,
-    Due.HOLIDAY_OVER: holidays.end_if_over,
+    Due.ROOM: requests.fall_due,
     Due.HOST_AWAY: seat_admission.follow_host,
     Due.TIME_UP: moves.end_turn,
     Due.CLOCK: moves.save_clock,
@@ -153,8 +153,8 @@ class Table:
             state.hints,
             deserted=not self.audience.seated,
             long_clock=state.absence if isinstance(state.absence, LongClock) else None,
-            holidays=state.holidays,
             study=state.study,
+            **state.shown(),
         )
 
     def as_seen(self) -> messages.TableState:
@@ -167,7 +167,7 @@ class Table:
         state = self.state
         if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
             return messages.Turn(id, state.stage, seat)
-        left, planned = self._context.policy.time_left(), seat in state.plans
+        left, planned = self._context.policy.time_left(), state.planned(seat) is not None
         name, paused = state.names[on_turn], state.paused is not None
         until = state.paused_until
         return messages.Turn(

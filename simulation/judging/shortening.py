@@ -44,9 +44,10 @@ def _facts(entries: Sequence[Entry]) -> list[Any]:
         encode(state.table_state("")),
         [] if state.game is None else state.game.events,
         [
-            (each.token_hash, each.notices, each.noticed, each.resumed, each.plan, each.answers.stored)
+            (each.token_hash, each.notices, each.noticed, each.resumed, each.answers.stored)
             for _, each in state.held
         ],
+        [vars(room) | {"facts": None} for room in state.rooms.values()],
         [
             (clocks.left(seat), clocks.allowance(seat), clocks.reserve(seat))
             for seat in map(Seat, range(len(state.players)))

@@ -18,7 +18,7 @@ class Due(enum.Enum):
     SEAT_FREE = enum.auto()  # a seat was kept for long enough for a player who is away
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows
     NOTICE = enum.auto()  # a player who is away is to be called
-    HOLIDAY_OVER = enum.auto()  # a player may have no days of holiday left
+    ROOM = enum.auto()  # what a room has set a moment for, by room and seat
     HOST_AWAY = enum.auto()  # the host was away for so long that a present player becomes host
     TIME_UP = enum.auto()  # the clock of the turn runs out
     CLOCK = enum.auto()  # a clock that runs for long is stored, so that a restart loses little of it
@@ -31,7 +31,7 @@ class Due(enum.Enum):
     CODE_REFUSED = enum.auto()  # no code could be sent to the address that a player has left
 
 
-AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.HOLIDAY_OVER}
+AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.ROOM}
 
 
 class Deadlines:

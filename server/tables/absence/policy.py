@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -69,8 +69,8 @@ class AbsencePolicy:
         self._allowance: int | None = None
         self._stopped = False
         self.waits = self._only_waits()
-        for seat in range(len(self.state.players)):
-            self._count_time_away(Seat(seat))
+        for seat in self._seats:
+            self._count_time_away(seat)
         self.turn_began()
         if self.deadlines.stopped:  # a game may begin even now, and its players are sent how long they have
             self.stop()
@@ -239,8 +239,12 @@ class AbsencePolicy:
         """Return whether nobody is replaced or has a clock, so that nothing need be done at any move."""
         state = self.state
         return isinstance(state.absence, Wait) and not (
-            state.clocks.runs or state.programs or state.bot_seats or state.plans
+            state.clocks.runs or state.programs or state.bot_seats or any(map(state.planned, self._seats))
         )
+
+    @property
+    def _seats(self) -> Iterator[Seat]:
+        return map(Seat, range(len(self.state.players)))
 
     @property
     def _game(self) -> Game | None:
@@ -254,9 +258,9 @@ class AbsencePolicy:
 
     @property
     def _clock_stands(self) -> bool:
-        """Return whether the turn's clock does not run: the game is paused, or it is a holiday."""
+        """Return whether the turn's clock does not run: the game is paused, or a room stops the clock."""
         game = self.state.game
-        return self.state.paused is not None or (game is not None and game.view.turn in self.state.on_holiday)
+        return self.state.paused is not None or (game is not None and game.view.turn in self.state.stopped)
 
     def _anybody_waits(self) -> bool:
         """Return whether anybody is here to play against: a person, unless all players are programs."""
@@ -308,7 +312,7 @@ class AbsencePolicy:
 
     def _fitting_plan(self, game: Game) -> Place | None:
         """Return what the seat on turn has planned, if that is legal now; else its player is asked."""
-        plan = self.state.plans.get(_on_turn(game))
+        plan = self.state.planned(_on_turn(game))
         if plan is not None:
             with contextlib.suppress(IllegalCommand):
                 game.check_place(plan)

@@ -1,1 +1,1 @@
-"""A table's game: its start, its moves, its pauses and holidays."""
+"""A table's game: its start, its moves and its pauses."""

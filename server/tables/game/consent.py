@@ -142,12 +142,7 @@ async def _grant(context: TableContext, asked: Asked) -> None:
 
 async def _take_back(context: TableContext, seat: Seat) -> None:
     """Take the seat's last placement back, with all that followed it."""
-    planned = context.state.plans.keys()
     await context.store(TookBack(seat, [event_map(context.state.running_game().taken_back(seat))]))
-    for each in planned - context.state.plans.keys():
-        if (session := context.audience.seated.get(each)) is not None:
-            context.tell_plan(session)
-            probe("a plan ends because a move is taken back")
 
 
 async def _give_time(context: TableContext, asked: Asked, seat: Seat) -> None:

@@ -6,20 +6,19 @@ Decide, store, fold, broadcast: what a client receives has been committed to the
 import logging
 import time
 
-from engine.board import Field
-from engine.events import Event, GameEnded, Place
+from engine.events import Event, GameEnded
 from engine.game import Game
-from engine.pieces import Piece, Seat
+from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import command_of, event_map, move_message
-from protocol.messages import NEW, Lay, PlacePiece, Plan, Substitute, Vote
+from protocol.messages import NEW, Lay, PlacePiece, Substitute, Vote
 from server.errors import JournalError
 from server.monitoring.logs import about
 from server.monitoring.tracing import move_span, span
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import Entry, GivenToBot, OnHoliday, PlanMade, Played, StoodIn, Voted
+from server.storage.entries import Entry, GivenToBot, Played, StoodIn, Voted
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
@@ -108,18 +107,6 @@ async def _play_substitute(context: TableContext, game: Game, move: SubstituteMo
         log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
 
 
-async def plan(context: TableContext, session: Session, message: Plan) -> None:
-    """Keep the move that the session's player has planned for the next turn; nobody else learns of it."""
-    state, seat = context.state, session.player_seat()
-    game = state.running_game()
-    if message.piece is not None and message.field is not None:
-        game.check_place(Place(seat, Piece(message.piece), Field(message.field)))
-        await context.store(PlanMade(seat, message.piece, message.field))
-    elif seat in state.plans:
-        await context.store(PlanMade(seat))
-    context.tell_plan(session)
-
-
 async def save_clock(context: TableContext) -> None:
     """Store how much of its clock the turn has used so far, so that a restart gives nobody extra days."""
     if context.may_move:
@@ -142,9 +129,9 @@ async def accept(
     state, seat = context.state, Seat(entry.seat)
     ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
     entries: list[Entry] = [entry]
-    if isinstance(entry, Played) and seat in state.on_holiday:
-        probe("a holiday ends with a move")
-        entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
+    if isinstance(entry, Played):
+        for room in state.rooms.values():
+            entries += room.on_move(seat, int(time.time()))
     with span("store"):
         recorded = ended if context.lobby.config.records is not None and not state.study else None
         await context.store_move(*entries, happened=happened, recorded=recorded)

@@ -347,10 +347,8 @@ async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
     # What a newcomer to the seat would not inherit.
     if player.notices is not None:
         entries.append(stored.Noticed(seat, *player.noticed, player.resumed))
-    if player.plan is not None:
-        entries.append(stored.PlanMade(seat, str(player.plan.piece), player.plan.field))
-    if (since := state.on_holiday.get(seat)) is not None:
-        entries.append(stored.OnHoliday(seat, since, on=True))
+    for room in state.rooms.values():
+        entries += room.kept_of(seat)
     if state.asked is not None:
         entries.append(stored.Wished(state.asked))
     if player.answers.stored:

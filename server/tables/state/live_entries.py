@@ -38,7 +38,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:  # noqa: PLR0915 - a ca
                 answered.pop(seat, None)
             case stored.Freed(seat):
                 end(seat, stored.Taken, stored.PeopleChosen, stored.SaidReady)
-                end(seat, stored.NoticesTo, stored.Noticed, stored.OnHoliday)
+                end(seat, stored.NoticesTo, stored.Noticed, stored.OnHoliday, stored.PlanMade)
                 answered.pop(seat, None)
                 if host == seat:
                     live.pop((stored.Hosted,), None)

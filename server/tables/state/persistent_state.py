@@ -3,13 +3,12 @@
 It is exactly the fold of the table's journal entries, so that a restart restores it.
 """
 
-import math
 import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import structs
@@ -18,12 +17,12 @@ from engine.board import Field
 from engine.components import peoples_by_seat
 from engine.draws import Bytes32
 from engine.errors import Fault, IllegalCommand
-from engine.events import Event, GameStarted, Place, TakenBack
+from engine.events import Event, GameStarted, Place
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
-from engine.pieces import People, Piece, Seat
+from engine.pieces import People, Seat
 from engine.view import View
 from protocol import messages, settings
-from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept, letter_seconds
+from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Stage, Standing, Wish
@@ -32,11 +31,11 @@ from server.net.tokens import hash_fits
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
+from server.tables.feature import Feature
+from server.tables.rooms import FOLDING, ROOMS
 from server.tables.state.answers import Answers, digest
 from server.tables.state.clocks import Clocks
 
-_DAY: Final = 86_400
-_HOLIDAYS: Final = 7  # days of each player in a game by letters, unless the host says otherwise
 _REMEMBERED: Final = 8  # games of a series, which the server's bots may learn from
 _EVENTS: Final = msgspec.json.Decoder(list[messages.EventMap])
 _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
@@ -66,7 +65,6 @@ class Player:
     notices: stored.NoticesTo | None = None
     noticed: tuple[int, bool] = (0, False)
     resumed: int = 0
-    plan: Place | None = None  # a secret
     took_over: str | None = None  # the seat of somebody of this name; in memory
     answers: Answers = field(default_factory=Answers)
 
@@ -115,8 +113,6 @@ class PersistentState:
     paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
     agreed_pause: int = 0  # the number of the last pause until such a moment
     pauses: Counter[Seat] = field(default_factory=Counter)  # so far, by the players who asked for them
-    on_holiday: dict[Seat, int] = field(default_factory=dict)  # since when, in seconds since 1970
-    _days_off: Counter[Seat] = field(default_factory=Counter)  # of holidays that have ended
     ended: bool = False  # by the host, without a result
     next_table: str | None = None  # where they play again
     forgotten: bool = False
@@ -125,8 +121,10 @@ class PersistentState:
     _host: Seat | None = None  # unless it is still the lowest taken seat
     _movers: set[int] = field(default_factory=set)  # seats whose players have made a move themselves
     earlier: list[tuple[list[str], View]] = field(default_factory=list)  # ends of games; in memory
+    rooms: dict[type[Feature], Feature] = field(init=False)
 
     def __post_init__(self, entries: Iterable[Entry]) -> None:
+        self.rooms = {room: room(self) for room in ROOMS}
         for entry in entries:
             self.fold(entry)
 
@@ -159,6 +157,23 @@ class PersistentState:
         if self._game is None:
             raise Refusal(Code.NOT_STARTED)
         return self._game
+
+    def check_running(self) -> None:
+        """Raise Refusal before the game, IllegalCommand after it."""
+        self.running_game()
+
+    def check_place(self, place: Place) -> None:
+        """Raise IllegalCommand if the player could not place this if it were their turn."""
+        self.running_game().check_place(place)
+
+    def owner_of(self, field: Field) -> Seat:
+        """Return who has placed the piece there."""
+        return self.running_game().view.owners[field]
+
+    @property
+    def stopped(self) -> tuple[Seat, ...]:
+        """Return the seats whose clocks stand although the game goes on."""
+        return tuple(seat for room in self.rooms.values() for seat in room.stopped)
 
     def pack(self) -> None:
         """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""
@@ -229,10 +244,10 @@ class PersistentState:
         """Return the seats whose players have come and have not been removed."""
         return [seat for seat, player in self.held if not player.kept and player.token_hash]
 
-    @property
-    def plans(self) -> dict[Seat, Place]:
-        """Return what players have prepared for when it is their turn, which are their secrets."""
-        return {seat: player.plan for seat, player in self.held if player.plan is not None}
+    def planned(self, seat: Seat) -> Place | None:
+        """Return what is placed for the player when their turn comes, which is their secret."""
+        planned = (room.planned(seat) for room in self.rooms.values())
+        return next(filter(None, planned), None)
 
     @property
     def programs(self) -> set[Seat]:
@@ -272,21 +287,13 @@ class PersistentState:
             before.points + result.tallies[seat].points,
         )
 
-    @property
-    def holidays(self) -> int:
-        """Return how many days of holiday each player has in a game by letters."""
-        setting = self.settings.get(settings.Holidays)
-        days = setting.days if isinstance(setting, settings.Holidays) else _HOLIDAYS
-        return days if letter_seconds(self.absence) else 0
+    def shown(self) -> dict[str, Any]:
+        """Return the rooms' fields of the table's state."""
+        return {name: shown for room in self.rooms.values() for name, shown in room.shown().items()}
 
-    def holidays_left(self, seat: Seat) -> int:
-        """Return how many days of holiday the seat's player had left when the last holiday ended."""
-        return max(0, self.holidays - self._days_off[seat])
-
-    def holiday_until(self, seat: Seat) -> int | None:
-        """Return the moment when the player's holiday ends at the latest; None without one."""
-        since = self.on_holiday.get(seat)
-        return None if since is None else since + _DAY * self.holidays_left(seat)
+    def _shown_of(self, seat: Seat) -> dict[str, Any]:
+        """Return the rooms' fields of what is said of a player in a running game."""
+        return {name: shown for room in self.rooms.values() for name, shown in room.shown_of(seat).items()}
 
     def table_state(self, code: str) -> messages.TableState:
         """Return who sits where at the table, as far as it is stored: nobody is here."""
@@ -307,8 +314,7 @@ class PersistentState:
                 level=player.level,
                 people=people,
                 chosen=gathering and player.people is not None,
-                holidays=self.holidays_left(Seat(seat)) if playing and not player.program else 0,
-                holiday_until=self.holiday_until(Seat(seat)) if playing else None,
+                **(self._shown_of(Seat(seat)) if playing else {}),
             )
             for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
         ]
@@ -336,8 +342,8 @@ class PersistentState:
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
             asked=self.asked,
             may_ask=may_ask if playing else [],
-            holidays=self.holidays,
             study=self.study,
+            **self.shown(),
         )
 
     def fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
@@ -345,6 +351,7 @@ class PersistentState:
             self.fold_move(entry, stored.whole_events(entry.events))
             return
         self.entry_count += 1
+        self._fold_in_rooms(entry)
         match entry:
             case stored.Opened(players, random_layout, starting, absence):
                 self.opened = entry
@@ -359,14 +366,14 @@ class PersistentState:
             case stored.OfStudy():
                 self.study = True
             case stored.Taken(seat, name, token_hash, program, standing, vacant):
-                self._seat(seat, Player(name, token_hash, program, standing=standing, vacant=vacant))
+                self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
                 self.asked = None  # it may have been somebody else who asked or agreed
             case stored.Kept(seat, name, token_hash, program, standing):
-                self._seat(seat, Player(name, token_hash, program, kept=True, standing=standing))
+                self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
             case stored.BotSeated(seat, level, name, standing):
-                self._seat(seat, Player(name, "", program=True, standing=standing, level=level))
+                self.players[seat] = Player(name, "", program=True, standing=standing, level=level)
             case stored.Freed(seat):
-                self._seat(seat, None)
+                self.players[seat] = None
                 self.ready.discard(Seat(seat))
                 if self._host == seat:
                     self._host = None
@@ -405,11 +412,6 @@ class PersistentState:
             case stored.Returned(seat):
                 self.bot_seats.discard(Seat(seat))
                 self.votes.pop(Seat(seat), None)
-            case stored.OnHoliday(seat, at, on):
-                if on:
-                    self.on_holiday[Seat(seat)] = at
-                elif (since := self.on_holiday.pop(Seat(seat), None)) is not None:
-                    self._days_off[Seat(seat)] += max(1, math.ceil((at - since) / _DAY))
             case stored.PeopleChosen(seat, people):
                 self._holder(seat).people = people
             case stored.NoticesTo(seat, address):
@@ -417,21 +419,17 @@ class PersistentState:
             case stored.Noticed(seat, events, short, pauses):
                 holder = self._holder(seat)
                 holder.noticed, holder.resumed = (events, short), pauses
-            case stored.PlanMade(seat, str(piece), str(field)):
-                self._holder(seat).plan = Place(Seat(seat), Piece(piece), Field(field))
-            case stored.PlanMade(seat):
-                self._holder(seat).plan = None
             case stored.TokenRevoked(seat):
                 holder = self._holder(seat)
-                holder.token_hash, holder.program, holder.notices, holder.plan = "", True, None, None
+                holder.token_hash, holder.program, holder.notices = "", True, None
             case stored.Answered(seat, requests):
                 self._holder(seat).answers.fold(requests)
             case stored.Forgotten():
                 self.forgotten = True
 
-    def _seat(self, seat: int, player: Player | None) -> None:
-        self.players[seat] = player
-        self.on_holiday.pop(Seat(seat), None)
+    def _fold_in_rooms(self, entry: Entry) -> None:
+        for room in FOLDING.get(type(entry), ()):
+            self.rooms[room].fold(entry)
 
     def _holder(self, seat: int) -> Player:
         """Return who holds the seat; if nobody does, what is stored about them counts for nothing."""
@@ -440,6 +438,7 @@ class PersistentState:
     def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> Game:
         """Take in a move whose events are at hand already; return the game, which may have begun with it."""
         self.entry_count += 1
+        self._fold_in_rooms(entry)
         seat, game = Seat(entry.seat), self.game
         if game is None:
             happened = tuple(happened)
@@ -455,26 +454,21 @@ class PersistentState:
                 game.fold(event)
         if self.asked is not None and (self.asked.seats[0] == seat or game.over):
             self.asked = None
-        if (player := self.players[seat]) is not None:
-            player.plan = None
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
+        player = self.players[seat]
         if isinstance(entry, stored.Played) and not entry.planned and player is not None:
             player.answers.fold([(entry.move.id, digest(entry.move))])
         return game
 
     def _take_back(self, entry: stored.TookBack) -> None:
-        """Undo the last moves, and forget what their seats have planned for after them."""
+        """Undo the last moves."""
         game = self.running_game()
         assert game.view.turn is not None  # noqa: S101 - in a running game
         self.asked = None
         self.clocks.charge(game.view.turn, 0)
         for event in stored.whole_events(entry.events):
-            if isinstance(event, TakenBack):
-                for seat in {game.view.owners[field] for field in event.fields}:
-                    if (player := self.players[seat]) is not None:
-                        player.plan = None
             game.fold(event)
 
     def _set(self, setting: Setting) -> None:

@@ -102,12 +102,8 @@ async def all_seated(server: Running, peers: Sequence[Peer]) -> None:
 
 async def test_no_request_during_a_game_is_carried_out_twice(config: Config) -> None:
     async with running(config) as server, game(server.port, 3, absence=LongClock(86_400)) as peers:
-        anna, bruno, carla = peers
+        anna, bruno, _ = peers
         asked: list[Asked] = [
-            (bruno, messages.Plan(bruno.next_id(), "Sm", "A1")),
-            (bruno, messages.Plan(bruno.next_id())),
-            (carla, messages.TakeHoliday(carla.next_id(), on=True)),
-            (carla, messages.TakeHoliday(carla.next_id(), on=False)),
             (anna, messages.Ask(anna.next_id(), "more-time", on=True)),
             (bruno, messages.Ask(bruno.next_id(), "more-time", on=False)),
             (anna, messages.Ask(anna.next_id(), "pause", on=True)),

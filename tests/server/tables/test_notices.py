@@ -12,7 +12,7 @@ import sqlite3
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,16 +166,24 @@ async def leave_address(peer: Peer, called: Called, language: str = "en") -> Non
 
 @contextlib.asynccontextmanager
 async def away_on_turn(
-    server: Running, called: Called, absence: Absence = WAIT, language: str = "en", *, holiday: bool = False
+    server: Running,
+    called: Called,
+    absence: Absence = WAIT,
+    language: str = "en",
+    *,
+    last: Callable[[Peer], Awaitable[None]] | None = None,
 ) -> AsyncIterator[tuple[Peer, Peer]]:
-    """Yield a player who has left an address and is away, on turn, and the one who is here."""
+    """Yield a player who has left an address and is away, on turn, and the one who is here.
+
+    The player does something at `last`, before leaving.
+    """
     async with game(server.port, 2, absence=absence) as peers:
         here = peer_on_turn(peers)
         assert here is not None
         away = peers[1 - peers.index(here)]
         await leave_address(away, called, language)
-        if holiday:
-            await away.done(messages.TakeHoliday, on=True)
+        if last is not None:
+            await last(away)
         await disconnect(away, here)
         while here.legal is not None:
             await here.done(here.random_move(random.Random(1)))
@@ -278,18 +286,6 @@ async def test_all_are_called_once_when_a_game_goes_on(
             await eventually(lambda: all(player(server, each).resumed == 1 for each in (away, here)))
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             await nobody_is_called(called, here, 2 * HOUR)
-
-
-async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with called_by_url() as called, running(called.config) as server:
-        clock = called.clock
-        monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
-        async with away_on_turn(server, called, MoveClock(12 * HOUR), holiday=True) as (_away, here):
-            await nobody_is_called(called, here, 7 * 24 * HOUR - 1)
-            clock.advance(1)
-            await eventually(lambda: not server.lobby.tables[here.code].state.on_holiday)
-            clock.advance(GRACE)
-            assert "your turn" in await called.receiver.next()
 
 
 async def test_a_player_is_called_before_the_time_runs_out() -> None:

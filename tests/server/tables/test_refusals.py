@@ -16,6 +16,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.tables.absence.deadlines import AT_SEATS, Due
 from server.tables.requests import HANDLERS
+from server.tables.rooms import DECIDING
 from server.tables.table import WORK
 from tests.cases import cases
 from tests.server.peer import Peer, connected, eventually
@@ -95,7 +96,7 @@ async def test_during_and_after_the_game() -> None:
 
 
 def test_every_request_at_a_table_has_a_handler() -> None:
-    assert HANDLERS.keys() == set(get_args(BesideMoves))
+    assert HANDLERS.keys() | DECIDING.keys() == set(get_args(BesideMoves))
     for request, handler in HANDLERS.items():
         _context, _session, taken, *_ = get_type_hints(handler).values()
         assert request in (get_args(taken) or (taken,)), request
@@ -105,4 +106,4 @@ def test_everything_that_falls_due_at_a_table_is_done() -> None:
     assert WORK.keys() | {Due.UNATTENDED} == set(Due)
     for due, work in WORK.items():
         _context, *concerned = list(get_type_hints(work).values())[:2]
-        assert due not in AT_SEATS or Seat in concerned, due
+        assert due not in AT_SEATS - {Due.ROOM} or Seat in concerned, due

@@ -1,4 +1,4 @@
-"""What needs consent: pauses, holidays, moves taken back, and more time."""
+"""What needs consent: pauses, moves taken back, and more time."""
 
 import random
 import time
@@ -14,8 +14,8 @@ from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH, OTHERS_WAIT_SECONDS
-from protocol.messages import Events, Leave, TableState, TakeHoliday
-from protocol.settings import AbsenceSetting, Holidays
+from protocol.messages import Events, Leave
+from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.net.tokens import token_hash
 from server.storage.sqlite.data_folder import DataFolder
@@ -401,80 +401,6 @@ async def test_a_local_game_goes_back_to_before_a_move_that_still_counts(tmp_pat
         view = again[0].view
         assert view is not None
         assert (view.placed, view.turn) == ({}, 0)
-
-
-LETTERS = MoveClock(DAY)
-
-
-async def holiday(peer: Peer, *, on: bool = True) -> None:
-    await peer.done(TakeHoliday, on)
-
-
-def days_left(state: TableState, seat: int) -> int:
-    return state.seats[seat].holidays
-
-
-async def test_the_clock_stands_on_a_holiday(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = clock_of_day(monkeypatch)
-    async with (
-        served(tmp_path, clock) as server,
-        game(server.port, 2, absence=LETTERS, watched=True) as peers,
-    ):
-        clock.advance(3600)
-        await holiday(peers[0])
-        await holiday(peers[0])
-        for peer in peers:
-            state = await state_where(peer, lambda state: state.seats[0].holiday_until is not None)
-            assert state.seats[0].holiday_until == BEGUN + 3600 + 7 * DAY
-            assert (state.holidays, days_left(state, 0), days_left(state, 1)) == (7, 7, 7)
-        await peers[0].done(Leave)
-        state = await state_where(peers[1], lambda state: not state.seats[0].here)
-        assert state.seats[0].removable_in == 8 * DAY
-        clock.advance(3 * DAY)
-    async with served(tmp_path, clock) as server:
-        table = server.lobby.tables[peers[0].code]
-        clock.advance(4 * DAY - 1)
-        assert table.state.on_holiday == {0: BEGUN + 3600}
-        clock.advance(1)
-        await eventually(lambda: not table.state.on_holiday)
-        async with resumed(server.port, *peers[:2]) as again:
-            news = again[0].told(Events)[-1]
-            assert news.clock == 1000 * (DAY - 3600)
-            assert await again[0].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
-            clock.advance(DAY - 3600 + 1)
-            while again[1].view is None or again[1].view.turn != 1:
-                await again[1].news()  # the stand-in moves: the time is up
-
-
-async def test_a_holiday_ends_with_a_move_or_when_its_player_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Days that have begun count; it begins before one's turn, too, and a plan ends it like any move."""
-    clock = clock_of_day(monkeypatch)
-    async with served(time=clock) as server, game(server.port, 2, absence=LETTERS) as peers:
-        await holiday(peers[1])
-        clock.advance(DAY // 2)
-        await holiday(peers[1], on=False)
-        state = await state_where(peers[0], lambda state: days_left(state, 1) == 6)
-        assert state.seats[1].holiday_until is None
-        await holiday(peers[1], on=False)
-        await holiday(peers[1])
-        await play_on(peers, random.Random(1), moves=1)
-        news = peers[1].told(Events)[-1]
-        assert news.clock == 1000 * DAY
-        clock.advance(2 * DAY + 60)
-        await play_on(peers, random.Random(1), moves=1)
-        state = await state_where(peers[0], lambda state: days_left(state, 1) == 3)
-        assert state.seats[1].holiday_until is None
-
-
-async def test_the_host_sets_the_days_and_games_without_days_have_none() -> None:
-    async with served() as server, game(server.port, 2, absence=LETTERS) as peers:
-        await changed(peers[0], Holidays(0))
-        await state_where(peers[1], lambda state: state.holidays == 0)
-        assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
-        await changed(peers[0], Holidays(2))
-        await holiday(peers[1])
-    async with served() as server, game(server.port, 2, absence=WAIT) as peers:
-        assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
 
 
 async def test_what_is_asked_lapses_with_the_seat_of_whoever_agreed() -> None:

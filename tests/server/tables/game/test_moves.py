@@ -1,31 +1,23 @@
-"""Moves: refused ones change nothing, repeated ones count once, planned ones are made in time."""
+"""Moves: refused ones change nothing, repeated ones count once."""
 
-import logging
 import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-import pytest
-
-from engine.board import Field
 from engine.errors import Fault
 from engine.game import GameOptions
-from engine.pieces import Seat
 from protocol import messages
-from protocol.absence import WAIT, Absence, ByBot, MoveClock
 from protocol.codes import CloseCode, Code
 from protocol.limits import LARGEST_ID
-from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Snapshot, Sync
+from protocol.messages import Events
 from server.net.session import Session
 from server.tables.audience import catch_up
 from server.tables.state.answers import Answers, digest
 from tests.games import played
-from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, fields_in
+from tests.server.peer import connected, eventually
 from tests.server.playing import all_caught_up, check_views, game, held_back, memory_server, play_on, table_of
-from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import game_of, queued_requests, served
+from tests.server.tables.hosted import queued_requests, served
 
 
 async def test_an_id_is_used_for_one_message_only() -> None:
@@ -147,102 +139,3 @@ async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
         for peer, start in zip(peers, before, strict=True):
             sizes = [len(frame) for frame in peer.frames[start:]]
             assert sum(sizes) / len(sizes) < 100
-
-
-async def plan(peer: Peer, piece: str | None = None, field: str | None = None) -> None:
-    """Have the peer plan a move, or nothing; the server tells it so."""
-    await peer.done(Plan, piece, field)
-    assert Planned(piece, field) in peer.received[-2:]
-
-
-def place(peer: Peer, *, on: str) -> PlacePiece:
-    move = peer.random_move(random.Random(1))
-    assert isinstance(move, PlacePiece)
-    return PlacePiece(move.id, move.piece, on)
-
-
-@pytest.mark.parametrize("absence", [WAIT, MoveClock(86_400), ByBot(0)])
-async def test_a_planned_move_is_made_when_the_turn_comes(
-    tmp_path: Path, absence: Absence, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A second later, after a restart and while its player is away, too; as a move of the player's own."""
-    caplog.set_level(logging.INFO)
-    async with served(tmp_path) as server, game(server.port, 2, absence=absence) as peers:
-        piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
-        await plan(peers[1], piece, "D2")
-        await plan(peers[1], piece, "D4")
-        await peers[0].nothing_but_pong()
-    time = ManualClock()
-    async with served(tmp_path, pause=1.0, time=time) as server, resumed(server.port, *peers) as again:
-        assert await again[1].until(Planned) == Planned(piece, "D4")
-        for peer in again:
-            await peer.done(Sync, 0)
-        assert isinstance(again[1].received[-3], Snapshot)  # which shows no plan, so that it is told again
-        assert again[1].received[-2] == Planned(piece, "D4")
-        assert not any(isinstance(each, Planned) for each in again[0].received)
-        await again[1].socket.close()
-        await again[0].done(place(again[0], on="A1"))
-        time.advance(0.9)
-        assert game_of(server, again).view.turn == 1
-        time.advance(0.1)
-        while (news := await again[0].until(Events)).turn != 0:
-            pass
-        assert news.by is None
-        state = table_of(server, again).state
-        assert str(game_of(server, again).view.placed[Field("D4")]) == piece
-        assert (state.plans, state.stood_in) == ({}, [])
-    assert not [each for each in caplog.messages if "stand-in" in each or "D4" in each]
-
-
-async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything() -> None:
-    sent = []
-    for plans in (False, True):
-        time = ManualClock()
-        async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
-            if plans:
-                piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
-                await plan(peers[1], piece, "A1")
-            await peers[0].done(place(peers[0], on="A1"))
-            await all_caught_up(peers, peers[0].seq)
-            time.advance(10)
-            assert isinstance(peers[1].legal, Places)
-            assert "A1" not in fields_in(peers[1].legal)
-            await peers[1].done(place(peers[1], on="B1"))
-            await all_caught_up(peers, peers[1].seq)
-            assert not table_of(server, peers).state.plans
-            sent.append([(each.seq, each.turn, each.by) for each in peers[0].told(Events) if each.seq > 3])
-    assert sent[0] == sent[1]
-    assert len(sent[0]) >= 2
-
-
-async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
-    time = ManualClock()
-    async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
-        piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
-        other = str(next(iter(game_of(server, peers).view.hands[Seat(0)])))
-        assert await peers[1].refusal(Plan, other, "A1") == "not-in-hand"
-        await plan(peers[1], piece, "B1")
-        await peers[0].done(place(peers[0], on="A1"))
-        assert await peers[1].refusal(Plan, piece, "A1") == "field-taken"
-        await plan(peers[1])
-        time.advance(10)
-        await peers[1].nothing_but_pong()
-        assert game_of(server, peers).view.turn == 1
-
-
-async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
-    """Otherwise it would be made in place of that move; nobody else's plan is touched."""
-    time = ManualClock()
-    async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
-        hands = game_of(server, peers).view.hands
-        await peers[0].done(place(peers[0], on="A1"))
-        await plan(peers[0], str(next(iter(hands[Seat(0)]))), "D2")
-        await plan(peers[1], str(next(iter(hands[Seat(1)]))), "D4")
-        for peer in peers:
-            await peer.done(Ask, "take-back", on=True)
-        assert await peers[0].until(Planned) == Planned()
-        assert table_of(server, peers).state.plans.keys() == {1}
-        time.advance(10)
-        await peers[0].caught_up(peers[1].seq)
-        assert Planned() in peers[0].received
-        assert game_of(server, peers).view.turn == 0

@@ -1,0 +1,19 @@
+"""What can be done at a table, a module each: none knows another, and the table knows them as a list."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from server.storage.entries import Entry
+from server.tables.feature import Feature
+from server.tables.rooms.holidays import Holidays
+from server.tables.rooms.plans import Plans
+
+ROOMS: Final[tuple[type[Feature], ...]] = (Holidays, Plans)
+
+SECRET: Final = frozenset(kind for room in ROOMS for kind in room.secret)
+# The rooms that decide on a request, and those that fold an entry, by their types.
+DECIDING: Final[Mapping[type, type[Feature]]] = {kind: room for room in ROOMS for kind in room.requests}
+FOLDING: Final[Mapping[type[Entry], tuple[type[Feature], ...]]] = {
+    kind: tuple(room for room in ROOMS if kind in room.entries)
+    for kind in {kind for room in ROOMS for kind in room.entries}
+}

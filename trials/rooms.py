@@ -1,0 +1,68 @@
+"""Take out each room of the tables, its file and its line in the list, and run the tests of the server.
+
+Only that room's own tests, `tests/server/tables/rooms/test_ROOM.py`, may fail, and those that make every
+request of the protocol. With names of rooms, only these are taken out.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from server.tables.rooms import ROOMS
+
+_ROOT: Final = Path(__file__).parents[1]
+_LEFT_OUT: Final = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".mypy_cache", ".*_cache")
+_TESTS: Final = "tests/server/tables", "tests/server/web", "tests/server/storage"
+_OF_ALL_REQUESTS: Final = (
+    "tests/server/tables/test_refusals.py::test_every_request_at_a_table_has_a_handler",
+    "tests/server/tables/test_secrets.py::test_no_request_tells_secrets",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m trials.rooms",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [room.__module__.rpartition(".")[2] for room in ROOMS]
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"of {', '.join(names)}; none: all")
+    wrong = 0
+    for name in parser.parse_args().rooms or names:
+        others = _failing_without(name)
+        print(f"{name}: {'only its own tests fail' if not others else 'these fail, too:'}")
+        for test in others:
+            print(f"  {test}")
+        wrong += bool(others)
+    return min(wrong, 1)
+
+
+def _failing_without(name: str) -> list[str]:
+    """Return the tests that fail without the room, apart from its own."""
+    with tempfile.TemporaryDirectory(prefix="palatinus-rooms-") as folder:
+        tree = Path(folder) / "palatinus"
+        shutil.copytree(_ROOT, tree, ignore=_LEFT_OUT)
+        (tree / "server/tables/rooms" / f"{name}.py").unlink()
+        rooms = tree / "server/tables/rooms/__init__.py"
+        text = rooms.read_text(encoding="utf-8")
+        imported = re.search(rf"^from server\.tables\.rooms\.{name} import (\w+)\n", text, re.MULTILINE)
+        assert imported is not None, f"{rooms} does not import {name}"
+        listed = re.compile(rf"\b{imported[1]}\b,? ?")
+        rooms.write_text(listed.sub("", text.replace(imported[0], "")), encoding="utf-8")
+        own = f"tests/server/tables/rooms/test_{name}.py"
+        left_out = [f"--deselect={test}" for test in _OF_ALL_REQUESTS]
+        command = [sys.executable, "-m", "pytest", "-q", "-rfE", *_TESTS, *left_out]
+        done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+        if done.returncode not in {0, 1}:
+            raise RuntimeError(done.stdout + done.stderr)
+        return [test for test in failed if not test.startswith(own)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
