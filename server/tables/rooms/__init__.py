@@ -8,7 +8,10 @@ from server.tables.feature import Feature
 from server.tables.rooms.holidays import Holidays
 from server.tables.rooms.plans import Plans
 
-ROOMS: Final[tuple[type[Feature], ...]] = (Holidays, Plans)
+ROOMS: Final[tuple[type[Feature], ...]] = (
+    Holidays,
+    Plans,
+)
 
 SECRET: Final = frozenset(kind for room in ROOMS for kind in room.secret)
 # The rooms that decide on a request, and those that fold an entry, by their types.
