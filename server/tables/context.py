@@ -5,7 +5,7 @@ import contextlib
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 from weakref import WeakKeyDictionary
@@ -58,7 +58,8 @@ ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 # At most, between two checks whether a moment has come: somebody may set the computer's clock.
 LOOK_SECONDS: Final = 3600.0
-_MOVES: Final = frozenset[type[Entry]]({Played, StoodIn, TookBack})
+_MADE: Final = frozenset[type[Entry]]({Played, StoodIn})
+_MOVES: Final = _MADE | {TookBack}
 # What others are not told, or in the game's own messages.
 _UNSEEN: Final = _MOVES | {Answered, Clocked, Forgotten, Noticed, NoticesTo} | SECRET
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
@@ -101,6 +102,18 @@ class Shown(NamedTuple):
     asked: Asked | None
     clock: Absence
     used_up: tuple[Seat, ...]
+
+
+class Outline(NamedTuple):
+    """What is compared before and after entries are folded, to see what follows; of moves, the first two."""
+
+    course: Course
+    shown: Shown
+    given: int = 0  # how often somebody was given more time
+    planned: Place | None = None  # what is placed in this turn without its player, if that is legal
+    # What each player who is here is told alone of each room.
+    alone: Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]] = {}
+    addresses: Set[str] = frozenset()  # where players are called who are away
 
 
 class Owed(NamedTuple):
@@ -213,11 +226,7 @@ class TableContext:
         await self.shorten_if_long()
         state = self.state
         await self.lobby.journal.append(self.code, state.entry_count, entries, recorded)
-        kinds = set(map(type, entries))
-        addresses, course, shown, given = state.addresses, self._course, self._shown, state.clocks.given
-        # Whoever moves knows what that does.
-        private = {} if kinds <= {Played, StoodIn} else self._told_alone()
-        planned = self._planned
+        before = self._outline(kinds := set(map(type, entries)))
         for entry in entries:
             if isinstance(entry, Played | StoodIn) and happened:
                 state.fold_move(entry, happened)
@@ -225,19 +234,20 @@ class TableContext:
                 state.fold(entry)
             if isinstance(entry, Played | StoodIn | TookBack):
                 self._news += len(entry.events)
-        self._follow_clocks(kinds, course, is_given=given != state.clocks.given, planned=planned)
-        for whom, told in self._told_alone().items() if private else ():
-            if told != private[whom]:
-                self.tell_alone(whom[0], told)
-        if course != self._course:
+        now = self._outline(kinds)
+        self._follow_clocks(kinds, before, now)
+        if before.course != now.course:
             self._turn_differs = True
             self.changed(at_once=True)
         elif not kinds.isdisjoint(_MOVES):
-            if shown != self._shown:
+            if before.shown != now.shown:
                 self.changed(at_once=True)
         elif not kinds <= _UNSEEN:
             self.changed()
-        if addresses - state.addresses and not state.forgotten:
+        for whom, told in now.alone.items():
+            if told != before.alone.get(whom):
+                self.tell_alone(whom[0], told)
+        if before.addresses - now.addresses and not state.forgotten:
             await self._shorten_or_log()  # what somebody is no longer called at is not kept
 
     async def change(self, room: Feature, entries: Sequence[Entry]) -> None:
@@ -258,49 +268,44 @@ class TableContext:
                     left = max(0.0, min(moments[seat] - time.time(), LOOK_SECONDS))
                     self.deadlines.set(Due.ROOM, left, (kind, seat))
 
-    def _told_alone(self) -> dict[tuple[Session, type[Feature]], Sequence[ServerMessage]]:
-        """Return what each player who is here is told alone of each room."""
-        return {
-            (session, kind): room.told(seat, newcomer=False)
-            for kind, room in self.state.rooms.items()
-            for seat, session in self.audience.seated.items()
-        }
-
     def tell_alone(self, session: Session, told: Sequence[ServerMessage]) -> None:
         for message in told:
             session.send(message)
 
-    @property
-    def _planned(self) -> Place | None:
-        """Return what is placed in this turn without its player, if that is legal."""
-        game = self.state.game
-        return None if game is None or game.view.turn is None else self.state.planned(game.view.turn)
+    def _outline(self, kinds: Set[type[Entry]]) -> Outline:
+        """Return what entries of these kinds can change, and others are told or depend on."""
+        state, game = self.state, self.state.game
+        course = Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
+        shown = Shown(state.asked, state.clocks.policy, state.clocks.all_used_up())
+        if not kinds.isdisjoint(_MADE):  # whoever moves knows what that does
+            return Outline(course, shown)
+        turn = None if game is None else game.view.turn
+        return Outline(
+            course,
+            shown,
+            state.clocks.given,
+            None if turn is None else state.planned(turn),
+            {
+                (session, kind): room.told(seat, newcomer=False)
+                for kind, room in state.rooms.items()
+                for seat, session in self.audience.seated.items()
+            },
+            state.addresses,
+        )
 
-    def _follow_clocks(
-        self, kinds: Set[type[Entry]], before: Course, *, is_given: bool, planned: Place | None
-    ) -> None:
+    def _follow_clocks(self, kinds: Set[type[Entry]], before: Outline, now: Outline) -> None:
         """Have the clocks and the stand-in follow what has been stored."""
-        if before != self._course:
+        if before.course != now.course:
             self.policy.begin()
-        elif is_given or not kinds.isdisjoint(_MOVES):
-            self._turn_differs |= is_given
+        elif before.given != now.given or not kinds.isdisjoint(_MOVES):
+            self._turn_differs |= before.given != now.given
             self.policy.turn_began()
         elif Clocked in kinds:
             self.policy.clock_was_saved()
-        elif planned != self._planned:
+        elif before.planned != now.planned:
             self.policy.plan_changed()
         elif not kinds <= _UNSEEN:
             self.policy.reconsider()
-
-    @property
-    def _course(self) -> Course:
-        state = self.state
-        return Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
-
-    @property
-    def _shown(self) -> Shown:
-        clocks = self.state.clocks
-        return Shown(self.state.asked, clocks.policy, clocks.all_used_up())
 
     async def open_study(self, session: Session, step: int) -> str:
         """Open a table where the finished game goes on from this step, and return its code.

@@ -173,7 +173,11 @@ class PersistentState:
     @property
     def stopped(self) -> tuple[Seat, ...]:
         """Return the seats whose clocks stand although the game goes on."""
-        return tuple(seat for room in self.rooms.values() for seat in room.stopped)
+        stopped: tuple[Seat, ...] = ()
+        for room in self.rooms.values():  # twice for each move
+            if room.stopped:
+                stopped += tuple(room.stopped)
+        return stopped
 
     def pack(self) -> None:
         """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""
