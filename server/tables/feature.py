@@ -1,6 +1,6 @@
 """The seam between a table and what can be done at it: each feature is a room of its own in `rooms/`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from engine.board import Field
@@ -49,7 +49,8 @@ class Feature:
     """
 
     requests: ClassVar[tuple[type[BesideMoves], ...]] = ()  # of players, which it decides on
-    entries: ClassVar[tuple[type[Entry], ...]] = ()  # that it folds
+    entries: ClassVar[tuple[type[Entry], ...]] = ()  # of its own, which it decides on and folds
+    folds_too: ClassVar[tuple[type[Entry], ...]] = ()  # entries that are not its own
     secret: ClassVar[tuple[type[Entry], ...]] = ()  # of these, what others are not told
     moves_clocks: ClassVar[bool] = False  # its entries stop and start clocks, and so are stored with these
 
@@ -69,7 +70,15 @@ class Feature:
     # -- fold: writes its own slice, and cannot fail ------------------------------------------------
 
     def fold(self, entry: Entry) -> None:
-        """Take in one of `entries`; the facts are those before it."""
+        """Take in one of `entries` or `folds_too`; the facts are those before it."""
+        raise NotImplementedError
+
+    @classmethod
+    def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
+        """Return the numbers of its own entries that make the same slice as all of them.
+
+        They are given with those that it folds, too, in order.
+        """
         raise NotImplementedError
 
     def kept_of(self, seat: Seat) -> Sequence[Entry]:

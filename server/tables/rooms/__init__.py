@@ -1,6 +1,6 @@
 """What can be done at a table, a module each: none knows another, and the table knows them as a list."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from server.storage.entries import Entry
@@ -17,6 +17,17 @@ SECRET: Final = frozenset(kind for room in ROOMS for kind in room.secret)
 # The rooms that decide on a request, and those that fold an entry, by their types.
 DECIDING: Final[Mapping[type, type[Feature]]] = {kind: room for room in ROOMS for kind in room.requests}
 FOLDING: Final[Mapping[type[Entry], tuple[type[Feature], ...]]] = {
-    kind: tuple(room for room in ROOMS if kind in room.entries)
-    for kind in {kind for room in ROOMS for kind in room.entries}
+    kind: tuple(room for room in ROOMS if kind in {*room.entries, *room.folds_too})
+    for kind in {kind for room in ROOMS for kind in {*room.entries, *room.folds_too}}
 }
+_OWN: Final = frozenset(kind for room in ROOMS for kind in room.entries)
+
+
+def live_in_rooms(entries: Sequence[Entry]) -> dict[int, bool]:
+    """Return which entries are the rooms' own, by their numbers, and whether they still count."""
+    live = {number: False for number, entry in enumerate(entries) if type(entry) in _OWN}
+    for room in ROOMS:
+        folded = {*room.entries, *room.folds_too}
+        known = ((number, entry) for number, entry in enumerate(entries) if type(entry) in folded)
+        live |= dict.fromkeys(room.live(known), True)
+    return live

@@ -5,7 +5,7 @@ A holiday ends when the player says so, moves, or has no days left; each day tha
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from engine.pieces import Seat
@@ -26,7 +26,8 @@ class Holidays(Feature):
     """Who is on holiday since when, and how many days players have had."""
 
     requests = (TakeHoliday,)
-    entries = OnHoliday, Taken, Kept, BotSeated, Freed
+    entries = (OnHoliday,)
+    folds_too = Taken, Kept, BotSeated, Freed
     moves_clocks = True
 
     def __init__(self, facts: Facts) -> None:
@@ -56,6 +57,20 @@ class Holidays(Feature):
                     self.days_off[Seat(seat)] += max(1, math.ceil((at - since) / _DAY))
             case Taken(seat) | Kept(seat) | BotSeated(seat) | Freed(seat):  # by somebody else
                 self.since.pop(Seat(seat), None)
+
+    @classmethod
+    def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
+        """A holiday that was cut short because somebody else took the seat counts for no days."""
+        live, begun = list[int](), dict[int, int]()
+        for number, entry in entries:
+            match entry:
+                case OnHoliday(seat, on=True):
+                    begun[seat] = number
+                case OnHoliday(seat) if seat in begun:
+                    live += [begun.pop(seat), number]
+                case Taken(seat) | Kept(seat) | BotSeated(seat) | Freed(seat):
+                    begun.pop(seat, None)
+        return [*live, *begun.values()]
 
     def kept_of(self, seat: Seat) -> Sequence[Entry]:
         since = self.since.get(seat)

@@ -3,7 +3,7 @@
 A plan stays until it is replaced, until its player moves, or until a move of theirs is taken back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from engine.board import Field
 from engine.events import Place, TakenBack
@@ -30,7 +30,8 @@ class Plans(Feature):
     """What players have planned: each their secret."""
 
     requests = (Plan,)
-    entries = PlanMade, TookBack, Taken, Kept, BotSeated, Freed, TokenRevoked, Played, StoodIn
+    entries = (PlanMade,)
+    folds_too = TookBack, Taken, Kept, BotSeated, Freed, TokenRevoked, Played, StoodIn
     secret = (PlanMade,)
 
     def __init__(self, facts: Facts) -> None:
@@ -54,17 +55,20 @@ class Plans(Feature):
                     for field in event.fields if isinstance(event, TakenBack) else ():
                         if self.plans.pop(self.facts.owner_of(field), None) is not None:
                             probe("a plan ends because a move is taken back")
-            case (
-                PlanMade(seat)
-                | Taken(seat)
-                | Kept(seat)
-                | BotSeated(seat)
-                | Freed(seat)
-                | TokenRevoked(seat)
-                | Played(seat)
-                | StoodIn(seat)
-            ):
-                self.plans.pop(Seat(seat), None)
+            case _:
+                if (ended := _ended(entry)) is not None:
+                    self.plans.pop(Seat(ended), None)
+
+    @classmethod
+    def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
+        live = dict[int | None, int]()
+        for number, entry in entries:
+            match entry:
+                case PlanMade(seat, str()):
+                    live[seat] = number
+                case _:  # what a move that was taken back ends is known only with the game
+                    live.pop(_ended(entry), None)
+        return live.values()
 
     def kept_of(self, seat: Seat) -> Sequence[Entry]:
         plan = self.plans.get(seat)
@@ -77,3 +81,20 @@ class Plans(Feature):
         if (plan := self.plans.get(seat)) is not None:
             return [Planned(plan.piece, plan.field)]
         return () if newcomer else [Planned()]
+
+
+def _ended(entry: Entry) -> int | None:
+    """Return the seat whose plan ends: its player moves, forgets it, or is no longer who has the seat."""
+    match entry:
+        case (
+            PlanMade(seat)
+            | Taken(seat)
+            | Kept(seat)
+            | BotSeated(seat)
+            | Freed(seat)
+            | TokenRevoked(seat)
+            | Played(seat)
+            | StoodIn(seat)
+        ):
+            return seat
+    return None

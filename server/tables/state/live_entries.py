@@ -7,17 +7,17 @@ from engine.components import PEOPLES
 from protocol.settings import AbsenceSetting
 from server.storage import entries as stored
 from server.storage.entries import Entry
+from server.tables.rooms import live_in_rooms
 from server.tables.state.answers import remember_latest
 
 
-def live_entries(entries: Sequence[Entry]) -> list[int]:  # noqa: PLR0915 - a case for each entry
+def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
     Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
     is ready until that is over, settings until they are changed, and all else for good. An absence policy
-    counts unless it is changed in the same turn, because a clock begins and ends with a round. A holiday cut
-    short because somebody else took the seat counts for no days. Of the requests of a seat's player that were
-    answered, the latest count.
+    counts unless it is changed in the same turn, because a clock begins and ends with a round. Of the
+    requests of a seat's player that were answered, the latest count. The rooms say which of their own do.
     """
     others: list[int] = []
     live: dict[tuple[object, ...], int] = {}  # of entries that later ones replace or end, by what they say
@@ -29,24 +29,21 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:  # noqa: PLR0915 - a ca
         for kind in kinds:
             live.pop((kind, seat), None)
 
+    in_rooms = live_in_rooms(entries)
     for number, entry in enumerate(entries):
+        if number in in_rooms:
+            continue
         match entry:
             case stored.Taken(seat) | stored.Kept(seat) | stored.BotSeated(seat):
                 live[stored.Taken, seat] = number
-                end(seat, stored.PeopleChosen, stored.NoticesTo, stored.Noticed, stored.PlanMade)
-                end(seat, stored.OnHoliday)
+                end(seat, stored.PeopleChosen, stored.NoticesTo, stored.Noticed)
                 answered.pop(seat, None)
             case stored.Freed(seat):
                 end(seat, stored.Taken, stored.PeopleChosen, stored.SaidReady)
-                end(seat, stored.NoticesTo, stored.Noticed, stored.OnHoliday, stored.PlanMade)
+                end(seat, stored.NoticesTo, stored.Noticed)
                 answered.pop(seat, None)
                 if host == seat:
                     live.pop((stored.Hosted,), None)
-            case stored.OnHoliday(seat, _, on):
-                if on:
-                    live[stored.OnHoliday, seat] = number
-                elif (begun := live.pop((stored.OnHoliday, seat), None)) is not None:
-                    others += [begun, number]
             case stored.Hosted(seat):
                 live[stored.Hosted,], host = number, seat
             case (
@@ -54,7 +51,6 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:  # noqa: PLR0915 - a ca
                 | stored.PeopleChosen(seat, says)
                 | stored.NoticesTo(seat, says)
                 | stored.Noticed(seat, says)
-                | stored.PlanMade(seat, says)
             ):
                 end(seat, type(entry))
                 if says:
@@ -77,11 +73,10 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:  # noqa: PLR0915 - a ca
             case stored.Clocked() | stored.Continued() | stored.Unpaused() | stored.Wished():
                 live[type(entry),] = number
             case _:
-                if isinstance(entry, stored.Played | stored.StoodIn | stored.TokenRevoked):
-                    end(entry.seat, stored.PlanMade)
                 if isinstance(entry, stored.TokenRevoked):
                     end(entry.seat, stored.NoticesTo, stored.Noticed)
                 others.append(number)
                 moves += isinstance(entry, stored.Played | stored.StoodIn | stored.TookBack)
     latest = {number for numbers in answered.values() for number in numbers.values()}
-    return sorted([*others, *live.values(), *latest])
+    of_rooms = (number for number, counts in in_rooms.items() if counts)
+    return sorted([*others, *live.values(), *latest, *of_rooms])
