@@ -21,7 +21,7 @@ from client.typed_text import BadText
 from client.ui.activity import Activity
 from client.ui.at_table import request_to_answer
 from client.ui.draw.board import notation
-from client.ui.draw.page import asked_question, countdown, on_turn, remark_rows, vote_question
+from client.ui.draw.page import asked_question, countdown, on_turn, paged, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.keys import Act, Action, InsertText, Pick
@@ -31,7 +31,7 @@ from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
-from client.ui.screens.reading import RULES, counts_page, rules_page
+from client.ui.screens.reading import counts_page, rules
 from client.ui.screens.replay import Replay, hand_title, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
@@ -123,7 +123,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
         case ["list"] if (options := (ui.overlay or ui.page).options(ui, model)) is not None:
             return numbered(options)
         case ["rules"]:
-            return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
+            return [text for page in paged(rules(WIDE), WIDE) for text in spoken(page)]
         case ["tables"] if isinstance(ui.page, LobbyPage):
             return tables_in_words(ui, ui.page)
         case ["talk"]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import Final
 
+from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _, labelled
@@ -411,6 +412,61 @@ def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str 
     if chosen:
         return line(padded(f"{glyphs.pointer} {text}", width), "class:chosen")
     return line(f"  {text}", style)
+
+
+class Section(Struct, frozen=True):
+    """A part of a text: its heading, and pieces of which each stays on one page if a page holds it."""
+
+    heading: tuple[Line, ...]
+    pieces: tuple[tuple[Line, ...], ...]
+
+
+_HEADS_AGAIN: Final = 12  # lines of a page from which on a section that goes on there has its heading again
+
+
+def paged(sections: Iterable[Section], height: int) -> list[list[Line]]:
+    """Return a text on as many pages as it takes; no heading stands at the end of one."""
+    height = max(height, 1)
+    pages: list[list[Line]] = [[]]
+    for section in sections:
+        whole = len(section.heading) + sum(map(len, section.pieces))
+        if pages[-1] and height - len(pages[-1]) - 1 < min(whole, height // 2):
+            pages.append([])
+        part = (EMPTY, *section.heading)
+        for piece in section.pieces:
+            part += piece
+            if len(pages[-1]) + len(part) > height >= len(part):
+                pages.append([])
+                if piece is not section.pieces[0] and height >= _HEADS_AGAIN:
+                    part = (*section.heading, *(piece[1:] if piece[:1] == (EMPTY,) else piece))
+            for row in part:
+                if len(pages[-1]) == height:
+                    pages.append([])
+                if row or (pages[-1] and pages[-1][-1]):
+                    pages[-1].append(row)
+            part = ()
+    return pages
+
+
+def sections(lines: Iterable[Line], width: int) -> list[Section]:
+    """Return lines, which may be too long, as a text; each line is a piece unless it is a heading."""
+    found: list[Section] = []
+    for content in lines:
+        rows = broken(content, width)
+        if content[:1] and content[0][0] == "class:heading":
+            found.append(Section(rows, ()))
+        else:
+            last = found.pop() if found else Section((), ())
+            found.append(Section(last.heading, (*last.pieces, rows)))
+    return found
+
+
+def broken(content: Line, width: int) -> tuple[Line, ...]:
+    """Return a line as rows of at most so many cells, in the style of its beginning if it takes several."""
+    if width_of(content) <= width:
+        return (content,)
+    style = next((style for style, text, _ in content if text.strip()), "")
+    return tuple(line(row, style) for row in wrapped(plain(content), width))
 
 
 def scrolled(rows: Sequence[Line], top: int, width: int, height: int) -> tuple[list[Line], int]:

@@ -1,8 +1,8 @@
 """The pages to read: keys, signs and commands, rules, counts, whole texts; and what opens over any page."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +12,21 @@ from client.language import N_, _, labelled, prose
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import next_vote, request_for, request_to_answer
-from client.ui.draw.page import is_paused, scrolled, scrolled_to
-from client.ui.frame import EMPTY, WIDE, Line, chips, ends, fitted, line, padded, paragraphs, plain, wrapped
+from client.ui.draw.page import Section, broken, is_paused, paged, sections
+from client.ui.frame import (
+    EMPTY,
+    WIDE,
+    Line,
+    chips,
+    ends,
+    fitted,
+    line,
+    padded,
+    paragraphs,
+    plain,
+    stacked,
+    wrapped,
+)
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering, loses_seat
@@ -52,11 +65,11 @@ _READING: Final = (
 
 _KEY: Final = "class:key"
 _KEYS_WIDTH: Final = 22
+_COLUMNS: Final = 72  # in narrower texts, keys and signs stand before what they mean, not beside it
 _LABEL_WIDTH: Final = 32
 
 
-_HELP_PAGES: Final = 4
-RULES: Final = prose(Path(__file__).with_name("rules.txt"))  # in short
+(_RULES,) = prose(Path(__file__).with_name("rules.txt"))  # in short
 _HANDS: Final = "{hands}"  # where the table of hands stands in them
 
 
@@ -64,56 +77,41 @@ _HANDS: Final = "{hands}"  # where the table of hands stands in them
 class Reading(Overlay):
     """A text that is open over the page, at its page of this number: what this key shows.
 
-    In a window too small for a page, `top` is the first line shown. `told` is the notice that there was no
-    room for, and `over` the menu or page below it, to return to.
+    How many pages there are depends on the window. `told` is the notice that there was no room for, and
+    `over` the menu or page below it, to return to.
     """
 
     topic: Act
     number: int = 0
-    top: int = 0
     told: str = ""
     over: Overlay | None = None
-
-    @property
-    def pages(self) -> int:
-        return {Act.HELP: _HELP_PAGES, Act.RULES: len(RULES)}.get(self.topic, 1)
 
     own_keys = _READING
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        at_last = self.number >= self.pages - 1 and self.top >= last_top
-        return those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, self.number == 0 and self.top == 0))
+        return those((Act.PAGE_DOWN, self.number >= last_top), (Act.PAGE_UP, self.number == 0))
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:
             return replace(ui, overlay=self.over), None
-        if (top := scrolled_to(action, self.top, ui.last_top)) != self.top:
-            return replace(ui, overlay=replace(self, top=top)), None
-        number = self.number + (action is Act.PAGE_DOWN) - (action is Act.PAGE_UP)
-        if not 0 <= number < self.pages or number == self.number:
-            return ui, None
-        return replace(ui, overlay=replace(self, number=number, top=0)), None
+        turned = (action is Act.PAGE_DOWN) - (action is Act.PAGE_UP)
+        number = min(max(min(self.number, ui.last_top) + turned, 0), ui.last_top)
+        return (replace(ui, overlay=replace(self, number=number)) if turned else ui), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
-        width, height = pane.width, pane.height
-        if not small:
-            page = _page(self, pane.sized(width - 4, height))
-            return scrolled([line("  ") + each for each in page], self.top, width, height)
-        rows: list[Line] = []
-        if self.topic is Act.COUNTS and pane.model.view is not None:
-            page = counts_page(pane.view, names_at(pane.model), WIDE, brief=True)
-        elif self.topic is Act.WHOLE:  # the latest first: it is what ended in dots
-            page = _whole_texts(pane.ui, self, WIDE, WIDE, latest_first=True)
-        else:
-            page = _page(self, pane.sized(WIDE, WIDE))
-        for content in page:
-            apart = re.split(" {4,}", plain(content).strip(), maxsplit=1)
-            if content and content[0][0] == _KEY:
-                apart = [text.strip() for _style, text, _ in content]
-            words = labelled(*apart) if len(apart) > 1 else apart[0]
-            style = next((style for style, text, _ in content if text.strip()), "")
-            rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
-        return scrolled(rows, self.top, width, height)
+        margin = 1 if small else 2
+        width, height = pane.width - 2 * margin, pane.height
+        text = _text(self, pane.sized(width, height), small=small)
+        pages = paged(text, height)
+        if len(pages) > 1:
+            pages = paged(text, height - 1)
+            form = _("page {number} of {last}")
+            for number, page in enumerate(pages, 1):
+                told = line(form.format(number=number, last=len(pages)), "class:faint")
+                page.insert(0, ends(EMPTY, told, width))
+        last = len(pages) - 1
+        shown = [line(" " * margin) + each for each in pages[min(self.number, last)]]
+        return stacked(shown, pane.width, height), last
 
 
 def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
@@ -208,22 +206,25 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
     return ui.with_notice(why), None
 
 
-def _page(reading: Reading, pane: Pane) -> list[Line]:
+def _text(reading: Reading, pane: Pane, *, small: bool) -> list[Section]:
     ui, model, width = pane.ui, pane.model, pane.width
     match reading.topic:
-        case Act.WHOLE:
-            return _whole_texts(ui, reading, width, pane.height)
-        case Act.COUNTS:
-            return [] if model.view is None else counts_page(model.view, names_at(model), width)
         case Act.RULES:
-            lines = rules_page(reading.number, width)
+            return rules(width)
+        case Act.COUNTS if model.view is None:
+            return []
+        case Act.COUNTS:
+            page = counts_page(pane.view, names_at(model), WIDE if small else width, brief=small)
+        case Act.WHOLE if small:  # the latest first: it is what ended in dots
+            page = _whole_texts(ui, reading, WIDE, WIDE, latest_first=True)
+        case Act.WHOLE:
+            page = _whole_texts(ui, reading, width, pane.height)
         case _:
             keys, record = (reading.over or ui.page).shown_keys(model), isinstance(ui.page, Replay)
             if ui.evening is None:
                 keys = tuple(key for key in keys if key.action is not Act.EVENING)
-            lines = help_page(reading.number, keys, pane.glyphs, width, record=record)
-    number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)
-    return [ends(EMPTY, line(number, "class:faint"), width), *lines]
+            return help_text(keys, pane.glyphs, width, record=record)
+    return sections(page, width)
 
 
 def _whole_texts(
@@ -244,51 +245,55 @@ def _whole_texts(
     return [*above, *log] or [line(_("There is nothing to read here."), "class:faint")]
 
 
-def rules_page(number: int, width: int) -> list[Line]:
-    lines: list[Line] = []
-    for part in RULES[number]:
-        if part == _HANDS:
-            lines += [*hands_table(), EMPTY]
-        elif (paragraph := _(part)).isupper():
-            lines.append(line(paragraph, "class:heading"))
+def rules(width: int) -> list[Section]:
+    """Return the rules in short: what stands below each heading."""
+    told: list[Section] = []
+    for part in _RULES:
+        piece = tuple(hands_table(width) if part == _HANDS else paragraphs([_(part)], width))
+        if part.isupper():
+            told.append(Section(tuple(line(plain(row), "class:heading") for row in piece), ()))
         else:
-            lines += [*paragraphs([paragraph], width), EMPTY]
-    return lines
+            heading, pieces = told[-1].heading, told[-1].pieces
+            told[-1] = Section(heading, (*pieces, (EMPTY, *piece) if pieces else piece))
+    return told
 
 
-def hands_table() -> list[Line]:
+def hands_table(width: int = WIDE) -> list[Line]:
     """Return the hands at the start, for each number of players (R3.5)."""
 
-    def row(words: str, cells: Iterable[str], style: str = "") -> Line:
-        return line(padded(f"  {words}", _LABEL_WIDTH) + "".join(f"{cell:>8}" for cell in cells), style)
+    def row(words: str, cells: Iterable[str], style: str = "") -> list[Line]:
+        if width < _COLUMNS:
+            return paragraphs([labelled(words, " ".join(cells))], width, style)
+        return [line(padded(f"  {words}", _LABEL_WIDTH) + "".join(f"{cell:>8}" for cell in cells), style)]
 
     deals = DEALS.values()
-    rows = [row(_("players"), map(str, DEALS), "class:heading")]
+    rows = row(_("players"), map(str, DEALS), "class:heading")
     for face in FACES:
         words = f"{face:<3} {kind_words(Piece(f'{People.ETRUSCANS}{face}'))}"
         held = ((deal.own.get(face, 0), deal.second.get(face)) for deal in deals)
-        rows.append(row(words, (f"{own}" if more is None else f"{own}+{more}" for own, more in held)))
-    rows.append(row(_("turns"), (str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals)))
-    rows.append(row(_("no soldier among the last"), (str(deal.soldierless_at) for deal in deals)))
-    return rows
+        rows += row(words, (f"{own}" if more is None else f"{own}+{more}" for own, more in held))
+    rows += row(_("turns"), (str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals))
+    return rows + row(_("no soldier among the last"), (str(deal.soldierless_at) for deal in deals))
 
 
-def help_page(number: int, keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool) -> list[Line]:
-    """Return a page of help: the keys that work here, the signs, the commands, those at a `record` if so."""
-    if number == 0:
-        return _section(_("KEYS"), ((_few(names), words) for names, words in key_rows(keys, glyphs)), width)
-    if number == 1:
-        return _signs_page(glyphs, width)
-    if number == 2:
-        panel = [
-            (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
-            (f"{glyphs.times}3", _("how many are left in the hand")),
-        ]
-        commands = REPLAY_COMMANDS if record else COMMANDS
-        beside_board = _section(_("SIGNS BESIDE THE BOARD"), panel, width)
-        return [*beside_board, EMPTY, *_section(_("COMMANDS, AFTER A COLON"), commands, width)]
-    of_hosts = _section(_("COMMANDS OF A TABLE'S HOST"), HOST_COMMANDS, width)
-    return [*of_hosts, EMPTY, *_section(_("COMMANDS IN THE LOBBY"), LOBBY_COMMANDS, width)]
+def help_text(keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool) -> list[Section]:
+    """Return the help: the keys that work here, the signs, the commands, those at a `record` if so."""
+    panel = [
+        (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
+        (f"{glyphs.times}3", _("how many are left in the hand")),
+    ]
+    board, scoring = _signs(glyphs)
+    on_board = _section(_("SIGNS ON THE BOARD"), board, width)
+    peoples = sum((chips([people]) + line(f" {_(PEOPLES[people])}  ") for people in People), EMPTY)
+    return [
+        _section(_("KEYS"), key_rows(keys, glyphs), width),
+        Section(on_board.heading, (*on_board.pieces, broken(peoples, width))),
+        _section(_("IN THE SCORING"), scoring, width),
+        _section(_("SIGNS BESIDE THE BOARD"), panel, width),
+        _section(_("COMMANDS, AFTER A COLON"), REPLAY_COMMANDS if record else COMMANDS, width),
+        _section(_("COMMANDS OF A TABLE'S HOST"), HOST_COMMANDS, width),
+        _section(_("COMMANDS IN THE LOBBY"), LOBBY_COMMANDS, width),
+    ]
 
 
 def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
@@ -305,22 +310,25 @@ def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
     return rows
 
 
-def _few(names: str) -> str:
-    while len(names) > _KEYS_WIDTH:
-        names = names.rpartition(", ")[0]
-    return names
+def _section(heading: str, table: Iterable[tuple[str, str]], width: int) -> Section:
+    """Return keys, signs or commands with their meanings wrapped beside them, or after them if narrow."""
+    return Section(
+        tuple(paragraphs([heading], width, "class:heading")),
+        tuple(tuple(_explained(sign, _(words), width)) for sign, words in table),
+    )
 
 
-def _section(heading: str, table: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    """Return keys, signs or commands with their meanings wrapped beside them."""
-    lines = [line(heading, "class:heading")]
-    for sign, words in table:
-        for at, row in enumerate(wrapped(_(words), width - _KEYS_WIDTH - 1)):
-            lines.append(line(f"{padded('' if at else sign, _KEYS_WIDTH)} ", _KEY) + line(row))
-    return lines
+def _explained(sign: str, words: str, width: int) -> Iterator[Line]:
+    if width < _COLUMNS:
+        yield from paragraphs([labelled(sign, words)], width, _KEY)
+        return
+    beside = zip_longest(wrapped(sign, _KEYS_WIDTH), wrapped(words, width - _KEYS_WIDTH - 1), fillvalue="")
+    for part, row in beside:
+        yield line(f"{padded(part, _KEYS_WIDTH)} ", _KEY) + line(row)
 
 
-def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
+def _signs(glyphs: GlyphSet) -> tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]:
+    """Return the signs on the board, and those of the scoring, with their meanings."""
     left, right = glyphs.cursor
     board = [
         ("C4", _("an empty field: its tile's letter and its number")),
@@ -340,9 +348,7 @@ def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
         (glyphs.captive, _("a piece being captured")),
         ("(C:E) (C:-)", _("the Etruscans took the laurel of C; nobody did")),
     ]
-    peoples = (chips([people]) + line(f" {_(PEOPLES[people])}  ") for people in People)
-    on_board = [*_section(_("SIGNS ON THE BOARD"), board, width), sum(peoples, EMPTY)]
-    return [*on_board, EMPTY, *_section(_("IN THE SCORING"), scoring, width)]
+    return board, scoring
 
 
 _NAME: Final = 24

@@ -1,31 +1,18 @@
 """Tables as a client sees them, built from games of the engine, and screens as text, kept in files."""
 
+import importlib
 import os
+import pkgutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
 
+import client.ui
 from client.tables.table import Happened, TableChanged, TableModel
-from client.ui import solving
 from client.ui.frame import Frame, plain
-from client.ui.keys import Act, Action
-from client.ui.lessons import course
-from client.ui.screens import (
-    dispatch,
-    gathering,
-    history,
-    lobby,
-    menu,
-    overlays,
-    playing,
-    reading,
-    replay,
-    scoring,
-    search,
-    start,
-)
+from client.ui.keys import Act, Action, Key
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update
@@ -33,7 +20,7 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, at_step, step_of
 from client.ui.screens.screen import drawn
-from client.ui.state import Ui, with_game
+from client.ui.state import Screen, Ui, with_game
 from client.ui.texts.glyphs import UNICODE, GlyphSet
 from engine.board import Hex
 from engine.events import LayTile, Place
@@ -45,30 +32,20 @@ from engine.view import SPECTATOR, View, eyes_of
 from protocol.messages import SeatSummary, TableState
 from tests.games import played
 
-# By screen, the keys that do something there.
-KEYS = {
-    "START": start._KEYS,
-    "SEARCH": search._KEYS,
-    "HISTORY": history._KEYS,
-    "LOBBY": lobby._KEYS,
-    "GATHERING": gathering._KEYS,
-    "LAYING": playing.LAYING_KEYS,
-    "PLACING": playing.PLACING_KEYS,
-    "ENDED": playing._ENDED_KEYS,
-    "SCORING": scoring.SCORING_KEYS,
-    "SCORING BEGUN": scoring._BEGUN_KEYS,
-    "RESULT": scoring.RESULT_KEYS,
-    "REPLAY": replay._KEYS,
-    "PROBLEM": solving._KEYS,
-    "LESSON": course._KEYS,
-    "READING": reading._READING,
-    "MENU": menu._KEYS,
-    "TALK": overlays._TALK,
-    "ANNOUNCEMENT": overlays._ANNOUNCEMENT,
-    "QUITTING": overlays._QUITTING,
-    "TAKING OVER": lobby._TAKING_OVER,
-    "TYPING": dispatch.KEYS,
-}
+
+def _tables_of_keys() -> dict[str, tuple[Key, ...]]:
+    """Return by its name every table of keys in the user interface that is not a part of another."""
+    tables = {}
+    for module in pkgutil.walk_packages(client.ui.__path__, "client.ui."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(value, tuple) and value and all(isinstance(each, Key) for each in value):
+                tables[value] = f"{module.name.rpartition('.')[2]} {name.strip('_').lower()}"
+    return {
+        name: table for table, name in tables.items() if not any(map(set(table).__lt__, map(set, tables)))
+    }
+
+
+KEYS = _tables_of_keys()
 KEY_NAMES = sorted({name for keys in KEYS.values() for key in keys for name in key.names})
 NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")
 ADDRESS = "ws://127.0.0.1:7733"
@@ -231,11 +208,24 @@ def at_scoring_step(ui: Ui, model: TableModel, step: int) -> Ui:
     return with_game(ui, at_step(view_of(model), step))
 
 
-def reading_pages(*topics: Act) -> Iterator[Reading]:
-    """Yield every page of these topics."""
+def reading_pages(
+    ui: Ui, model: TableModel, *topics: Act, size: tuple[int, int] = (80, 24), glyphs: GlyphSet = UNICODE
+) -> Iterator[Frame]:
+    """Yield every page of these topics over what `ui` shows, in a window of this size."""
     for topic in topics:
-        first = Reading(topic)
-        yield from (replace(first, number=number) for number in range(first.pages))
+        number = last = 0
+        while number <= last:
+            frame = drawn(replace(ui, overlay=Reading(topic, number, over=ui.overlay)), model, glyphs, *size)
+            number, last = number + 1, frame.last_top
+            yield frame
+
+
+def kinds_of(kind: type[Screen]) -> Iterator[type[Screen]]:
+    """Yield all kinds of screens, or of overlays, that the user interface has."""
+    for each in kind.__subclasses__():
+        if each.__module__.startswith("client."):
+            yield each
+        yield from kinds_of(each)
 
 
 LOBBY = TableModel()

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,19 +10,16 @@ import pytest
 from msgspec import structs
 
 from client.finding.found import Gone, Locked, SeatAnswer, Silent, is_turn
-from client.language import LANGUAGES, _, describe_reason
+from client.language import describe_reason
 from client.player.preferences import Preferences, read_preferences, remember
 from client.player.seats import KeptSeat, Seats, seats_folder
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
-from client.ui.screens.reading import Reading
-from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start, StartLine, seat_stands, with_seats
 from client.ui.state import Ui
-from client.ui.texts.glyphs import UNICODE
 from commands.playing.kept_games import games_folder, hold_game, kept_games, new_game
 from commands.playing.play import half_played
 from engine.game import GameOptions
@@ -54,19 +50,6 @@ def to_line(line: StartLine | str) -> list[str]:
     """Return the keys that lead from the first line of the start screen to another."""
     assert isinstance(UI.page, Start)
     return ["down"] * UI.page.lines.index(line)
-
-
-def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], None]) -> None:
-    """Where there is no room for all of them on a page, it is scrolled before it is turned."""
-    for language in LANGUAGES:
-        in_language(language)
-        ui, shown = seen.after(UI, NOWHERE, "?"), ""
-        while isinstance(help_page := ui.overlay, Reading) and not help_page.number:
-            frame = drawn(ui, NOWHERE, UNICODE, 80, 24)
-            shown += " ".join(seen.text_of(frame).split())
-            ui = seen.after(replace(ui, last_top=frame.last_top), NOWHERE, "pagedown")
-        assert all(_(key.help).split()[-1] in shown for key in UI.page.keys(NOWHERE))
-        assert _("quit") in shown.partition(_("the rules in short"))[2]
 
 
 def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> None:

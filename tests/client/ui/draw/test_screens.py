@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, takewhile
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
 from client.finding.found import Found, FoundServer, Listed
-from client.language import LANGUAGES, speaking
+from client.language import LANGUAGES, _, speaking
 from client.player.preferences import Preferences
 from client.player.seats import KeptSeat
 from client.player.terminal import Colouring, Colours, Theme
@@ -22,8 +22,8 @@ from client.tables.table import Back, TableModel
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
 from client.ui.draw.page import news_lines
-from client.ui.frame import plain
-from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, PointAt
+from client.ui.frame import Frame, plain
+from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, Key, PointAt, key_name
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
@@ -35,7 +35,17 @@ from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start
-from client.ui.state import Capabilities, LinePrompt, Notice, OnlineList, Outage, TypedLine, Ui
+from client.ui.state import (
+    Capabilities,
+    LinePrompt,
+    Notice,
+    OnlineList,
+    Outage,
+    Overlay,
+    Screen,
+    TypedLine,
+    Ui,
+)
 from client.ui.terminal.painter import style_for
 from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
@@ -50,7 +60,15 @@ from engine.redaction import snapshot
 from engine.view import SPECTATOR
 from protocol.absence import ByVote, LongClock, MoveClock
 from protocol.limits import ANNOUNCEMENT_LENGTH
-from protocol.messages import PersonOnline, SeatSummary, SpectatorSummary, TableState, TableSummary, Turn
+from protocol.messages import (
+    Evening,
+    PersonOnline,
+    SeatSummary,
+    SpectatorSummary,
+    TableState,
+    TableSummary,
+    Turn,
+)
 from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import (
     LEVELS,
@@ -147,25 +165,58 @@ def test_the_standings_of_many_players_are_shown_whole() -> None:
     assert "won" not in small  # games fill it
 
 
+class HasKeys(Overlay):
+    """Something over a page, with keys."""
+
+    def __init__(self, keys: tuple[Key, ...]) -> None:
+        self._keys = keys
+
+    def keys(self, _model: TableModel) -> tuple[Key, ...]:
+        return self._keys
+
+
+def _tells_of_keys(page: Frame) -> bool:
+    """Return whether nothing but keys stands there, or these come first."""
+    first = plain(page.lines[1 + bool(page.last_top)]).strip()
+    return first not in {_("SIGNS ON THE BOARD"), _("IN THE SCORING")}
+
+
+@pytest.mark.parametrize("size", [(40, 12), (79, 23), (80, 24), (120, 40)])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_pages_to_read_fit_the_least_size(language: str, in_language: Callable[[str], None]) -> None:
-    """No line of help or rules is cut off at 80x24; the keys, which come first, depend on the page below."""
+def test_the_help_has_every_key(
+    language: str, size: tuple[int, int], in_language: Callable[[str], None]
+) -> None:
+    """Its names, and what it does, in any window, whatever other keys there are."""
     in_language(language)
-    (keys, *others), rules = seen.reading_pages(Act.HELP), seen.reading_pages(Act.RULES)
-    wanted = [(page, [keys]) for page in PAGES] + [("placing", [*others, *rules])]
-    for glyphs in (UNICODE, ASCII) if language == "en" else (UNICODE,):
-        for page, shown in wanted:
-            ui, model = PAGES[page]()
-            for each in shown:
-                reading = replace(ui, overlay=each)
-                narrow, tall, wide = (
-                    [plain(line).rstrip() for line in drawn(reading, model, glyphs, *size).lines]
-                    for size in ((80, 24), (80, 60), (160, 24))
-                )
-                assert narrow[1:-1] == tall[1:23], page
-                assert not any(tall[23:-1]), page
-                if each == keys or (language == "en" and each.topic is Act.HELP):  # others may wrap
-                    assert narrow[2:-1] == wide[2:-1], page
+    ui, model = placing()
+    column = {79: 24, 80: 25, 120: 25}.get(size[0], 0)  # of the meanings, beside names in several rows
+    for table, keys in seen.KEYS.items():
+        ui = replace(ui, overlay=HasKeys(keys), evening=Evening("Friday", 1, 3, 60))
+        pages = takewhile(_tells_of_keys, seen.reading_pages(ui, model, Act.HELP, size=size))
+        rows = [plain(row) for page in pages for row in page.lines[1 + bool(page.last_top) : -1]]
+        named, explained = (
+            " ".join(" ".join(row[part] for row in rows).split())
+            for part in (slice(column or None), slice(column, None))
+        )
+        for key in keys:
+            assert " ".join(_(key.help).split()) in explained, table
+            for name in key.names:
+                assert name.isdigit() or key_name(name, UNICODE) in named, table
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_help_flows_into_pages(language: str, in_language: Callable[[str], None]) -> None:
+    """No page is empty or ends with a heading; in a larger window there are fewer."""
+    in_language(language)
+    ui, model = placing()
+    counts = []
+    for size in ((40, 12), (79, 23), (80, 24), (120, 40), (120, 120)):
+        pages = [*seen.reading_pages(ui, model, Act.HELP, Act.RULES, size=size)]
+        counts.append(len(pages))
+        for frame in pages:
+            rows = [row for row in frame.lines[1 + bool(frame.last_top) : -1] if plain(row).strip()]
+            assert not plain(rows[-1]).isupper()
+    assert counts == sorted(counts, reverse=True)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -222,19 +273,15 @@ def test_the_options_of_the_chosen_table_are_shown() -> None:
 
 def test_help_and_rules() -> None:
     ui, model = placing()
-    texts = [
-        seen.screen_of(replace(ui, overlay=each), model) for each in seen.reading_pages(Act.HELP, Act.RULES)
-    ]
+    texts = [seen.text_of(each) for each in seen.reading_pages(ui, model, Act.HELP, Act.RULES)]
     seen.assert_screen("reading", "\n".join(texts))
 
 
 def test_every_glyph_is_explained() -> None:
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):
-        pages = "".join(
-            seen.screen_of(replace(ui, overlay=each), model, glyphs=glyphs)
-            for each in list(seen.reading_pages(Act.HELP))[1:]
-        )
+        _keys, *others = seen.reading_pages(ui, model, Act.HELP, glyphs=glyphs)
+        pages = "".join(map(seen.text_of, others))
         for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
             assert f"\n  {sign}" in pages
         assert "C4 ".join(glyphs.cursor) in pages
@@ -333,7 +380,7 @@ def test_every_line_of_the_log_can_be_scrolled_to() -> None:
     ui, model = placing()
     ui = replace(ui, log=tuple(f"no. {number}." for number in range(20)))
     read = ""
-    for _ in ui.log:
+    for _line in ui.log:
         read += seen.screen_of(replace(ui, notice=Notice("Read this.")), model)
         ui, _request = after_key(ui, "pageup", model)
     assert [line for line in ui.log if line not in read] == []
@@ -466,15 +513,19 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (79, 23), (40, 12), (20, 8)])
-def test_every_line_of_a_list_is_visible_or_marked(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_line_of_a_list_is_visible_or_marked(
+    language: str, size: tuple[int, int], in_language: Callable[[str], None]
+) -> None:
     """How many lines are left out above and below stands at the list's ends; a click leads to the nearest."""
+    in_language(language)
     for name, screens in _lists():
         for chosen, (ui, model) in enumerate(screens):
             frame = drawn(ui, model, UNICODE, *size)
             actions = seen.actions_of(frame)
             shown = {each.number for each in actions if type(each) is ChooseLine}
             unseen = {each for each in actions if isinstance(each, ChooseUnseen)}
-            counts = re.findall("[\u2191\u2193] ?(\\d+)", seen.text_of(frame).partition("\n")[2])
+            counts = re.findall("[\u2191\u2193]\\D*?(\\d+)", seen.text_of(frame).partition("\n")[2])
             assert chosen in shown, (name, chosen)
             assert sorted(map(int, counts)) == sorted(each.count for each in unseen), (name, chosen)
             assert len(shown) + sum(each.count for each in unseen) == len(screens), (name, chosen)
@@ -483,6 +534,19 @@ def test_every_line_of_a_list_is_visible_or_marked(size: tuple[int, int]) -> Non
                 there, request = updated(ui, each, model)
                 assert request is None
                 assert ChooseLine(each.number) in seen.actions_of(drawn(there, model, UNICODE, *size))
+
+
+def test_every_list_is_tested() -> None:
+    """Every screen with lines to choose from, or whose lines can be clicked, is among those above."""
+    clicked = {
+        type(ui.overlay or ui.page).__name__
+        for page in PAGES.values()
+        for ui, model in [page()]
+        if any(isinstance(each, ChooseLine) for each in seen.actions_of(drawn(ui, model, UNICODE, 80, 24)))
+    }
+    chosen = {each.__name__ for each in seen.kinds_of(Screen) if each.options is not Screen.options}
+    tested = {type(ui.overlay or ui.page).__name__ for _name, screens in _lists() for ui, _model in screens}
+    assert clicked | chosen == tested
 
 
 def test_a_line_that_is_cut_can_be_clicked_at_its_dots() -> None:
@@ -497,7 +561,7 @@ def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
     """Even many keys, which fill their column in a larger one."""
     ui, model = PAGES["scoring-piece"]()
     shown = seen.screen_of(replace(ui, overlay=Reading(Act.HELP)), model, 60, 20)
-    assert "l: the next step" in shown
+    assert "wheel down: the next step" in shown
 
 
 @pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
@@ -514,10 +578,7 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
 def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[int, int]) -> None:
     """Every word of every page is shown on the way to the end; back at the start, the first is again."""
     ui, model = placing()
-    pages = [
-        drawn(replace(ui, overlay=each), model, UNICODE, 80, 24).lines[1:-1]
-        for each in seen.reading_pages(topic)
-    ]
+    pages = [each.lines[1:-1] for each in seen.reading_pages(ui, model, topic)]
     whole = "\n".join(plain(content) for page in pages for content in page)
     ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
     read, text, screens = first, first, 1
@@ -526,8 +587,7 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[in
         read, screens = read + text, screens + 1
     words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
     assert words <= set(re.findall(r"\w+", read))
-    assert topic is not Act.HELP or ", Space: " in read  # a key stands apart from what it does
-    for _ in range(screens):
+    for _screen in range(screens):
         ui, text = shown_in(seen.after(ui, model, "pageup"), model, size)
     assert "page 1 of" in text or topic in {Act.COUNTS, Act.WHOLE}
     assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen

@@ -198,8 +198,9 @@ def test_typed_commands() -> None:
 def test_help_and_quitting() -> None:
     ui = start()
     assert after(ui, "?").overlay == Reading(Act.HELP)
-    assert "to the move whose number" in screen(after(ui, "?"))
-    assert "eyes 1" in screen(after(ui, "?", "pagedown", "pagedown"))
+    told = "".join(map(seen.text_of, seen.reading_pages(ui, replay.seen_in(ui), Act.HELP)))
+    assert "to the move whose number" in told
+    assert "eyes 1" in told
     assert after(ui, "?", "escape") == ui
     assert after_key(ui, "q", replay.seen_in(ui))[1] == requests.Errand.QUIT
     for word in ("quit", "leave"):
