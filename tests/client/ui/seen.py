@@ -15,6 +15,7 @@ from client.ui.frame import Frame, plain
 from client.ui.keys import Act, Action, Key
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.menu import MenuPage, TableMenu, choices
 from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
@@ -111,6 +112,12 @@ def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
     """Return the request that the last of these keys leads to; the keys before it lead to none."""
     _, request = after_key(after(ui, model, *keys[:-1]), keys[-1], model)
     return request
+
+
+def on_line(effect: object, ui: Ui, model: TableModel, page: MenuPage = MenuPage.MAIN) -> Ui:
+    """Return what follows when the player opens the menu and goes to the first line with this effect."""
+    at = [choice.effect == effect for choice in choices(page, ui, model)].index(True)
+    return after(replace(ui, overlay=TableMenu(page)), model, *["down"] * at)
 
 
 def typed(text: str) -> tuple[str, ...]:

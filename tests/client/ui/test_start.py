@@ -52,6 +52,14 @@ def to_line(line: StartLine | str) -> list[str]:
     return ["down"] * UI.page.lines.index(line)
 
 
+def test_every_line_of_the_start_screen_asks_for_what_it_says() -> None:
+    for line in StartLine:
+        if line is not StartLine.CONTINUE:
+            assert seen.request_after(UI, NOWHERE, *to_line(line), "enter") == line.value[2]
+    for server in SERVERS:
+        assert seen.request_after(UI, NOWHERE, *to_line(server), "enter") == requests.GoTo(server)
+
+
 def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> None:
     def shown(ui: Ui) -> str:
         return " ".join(seen.screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())

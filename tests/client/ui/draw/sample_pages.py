@@ -21,6 +21,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol import messages
+from protocol.settings import Spectators
 from tests.client.ui import seen
 from tests.engine.test_draws import cheated
 from tests.games import played
@@ -168,7 +169,8 @@ def menu() -> tuple[Ui, TableModel]:
     ui, model = waiting()
     watching = [messages.SpectatorSummary(1, "Zoe")]
     seen.change(model, title="Friday", private=True, starting=1, spectators=1, watching=watching)
-    return seen.after(ui, model, "o", "down", "down"), model
+    closed = messages.ChangeSetting(messages.NEW, Spectators(allowed=False))
+    return seen.on_line(closed, ui, model), model
 
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {

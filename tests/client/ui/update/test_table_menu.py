@@ -32,18 +32,19 @@ from client.ui.screens.news import (
 )
 from client.ui.screens.playing import Ended
 from client.ui.screens.screen import drawn
-from client.ui.state import Capabilities, Mute, Outage, TalkLog, Ui
+from client.ui.state import Capabilities, Mute, Outage, TalkLog, TypedLine, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import describe_absence
 from client.ui.texts.times import moment_named
-from engine.events import TakenBack
+from engine.board import Field
+from engine.events import LayTile, Place, TakenBack
 from engine.game import GameOptions
-from engine.pieces import People, Seat
+from engine.pieces import People, Piece, Seat
 from protocol import messages
 from protocol.absence import ByBot, LongClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import NEW
-from protocol.settings import Holidays, Private, Starting, Title
+from protocol.messages import NEW, ChangeSetting
+from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Quiet, Spectators, Starting, Title
 from tests.cases import cases
 from tests.client.ui import seen
 from tests.client.ui.seen import typed
@@ -87,12 +88,6 @@ def effect_chosen(ui: Ui, model: TableModel) -> object:
     return [choice.effect for choice in choices(ui.overlay.page, ui, model)][ui.overlay.chosen]
 
 
-def on_line(effect: object, ui: Ui, model: TableModel, page: MenuPage = MenuPage.MAIN) -> Ui:
-    """Return what follows when the player opens the menu and goes to the line with this effect."""
-    at = [choice.effect == effect for choice in choices(page, ui, model)].index(True)
-    return seen.after(replace(ui, overlay=TableMenu(page)), model, *["down"] * at)
-
-
 def test_a_bot_is_no_player_in_the_menu() -> None:
     seats = [
         messages.SeatSummary("Ann", here=True),
@@ -134,7 +129,10 @@ def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     """A player can be ready, sit elsewhere and choose a people besides."""
     _, model = gathering(seat)
     own = [] if seat is None else [messages.SayReady(NEW, on=True), MenuPage.SEAT, MenuPage.PEOPLE]
-    assert effects(MenuPage.MAIN, model) == [None] * 7 + own + [MenuPage.MUTE]
+    lines, hosts = ([*choices(MenuPage.MAIN, BARE, each)] for each in (model, gathering()[1]))
+    assert [line.effect for line in lines if line.effect is not None] == [*own, MenuPage.MUTE]
+    set_up = [line.text for line in hosts if isinstance(line.effect, ChangeSetting)]
+    assert {*set_up} <= {line.text for line in lines if line.effect is None}
 
 
 def test_what_only_the_host_may_is_said_below_the_lines() -> None:
@@ -183,8 +181,8 @@ def test_a_people_is_chosen() -> None:
     seats = structs.replace(ann, people="M", chosen=True), structs.replace(bob, people="S"), free
     seen.change(model, seats=[*seats])
     assert effect_chosen(seen.after(ui, model, "p"), model) == messages.ChoosePeople(NEW, People.SABINES)
-    assert seen.request_after(ui, model, "p", "down", "enter") == messages.ChoosePeople(NEW, People.LATINS)
-    assert seen.request_after(ui, model, "p", "down", "down", "enter") is None
+    taken = seen.on_line(None, ui, model, MenuPage.PEOPLE)
+    assert seen.request_after(taken, model, "enter") is None
     assert effects(MenuPage.PEOPLE, model) == [
         *(messages.ChoosePeople(NEW, People(letter)) if letter != "M" else None for letter in "ESLMA"),
         messages.ChoosePeople(NEW, None),
@@ -404,15 +402,14 @@ def test_a_player_moves_to_a_free_seat() -> None:
 
 
 def test_the_menu_is_walked_and_closed() -> None:
+    """Every line does what it says, wherever it stands."""
     ui, model = gathering()
-    assert seen.request_after(ui, model, "o", "down", "enter") == messages.ChangeSetting(
-        NEW, Private(on=True)
-    )
-    on_page = seen.after(on_line(MenuPage.STARTING, ui, model), model, "enter")
+    for page in (MenuPage.MAIN, MenuPage.STARTING, MenuPage.PEOPLE):
+        for effect in effects(page, model):
+            if not isinstance(effect, MenuPage | TypedLine | None):
+                assert seen.request_after(seen.on_line(effect, ui, model, page), model, "enter") == effect
+    on_page = seen.after(seen.on_line(MenuPage.STARTING, ui, model), model, "enter")
     assert on_page.overlay == TableMenu(MenuPage.STARTING)
-    assert seen.request_after(on_page, model, "down", "down", "enter") == messages.ChangeSetting(
-        NEW, Starting(1)
-    )
     assert effect_chosen(seen.after(on_page, model, "escape"), model) is MenuPage.STARTING
     assert seen.after(on_page, model, "escape", "escape").overlay is None
     assert seen.after(ui, model, "o", "o").overlay is None
@@ -449,17 +446,82 @@ PLACES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
 }
 
 
-@pytest.mark.parametrize(("place", "line", "told"), cases(__file__, "typed"))
-def test_what_is_typed(place: str, line: str, told: str) -> None:
-    """A line that makes no sense stays, to be corrected; one that makes none in this place is gone."""
+ASKED_BY_LINES: dict[str, dict[str, object]] = {
+    "two peoples": {
+        "m* C4": Place(Seat(0), Piece("Em*"), Field("C4")),
+        "place F a1": Place(Seat(0), Piece("Ef"), Field("A1")),
+        "Lm* C4": Place(Seat(0), Piece("Lm*"), Field("C4")),
+        "es g6": Place(Seat(0), Piece("Es"), Field("G6")),
+        "lay 3 2": LayTile(Seat(0), 3, 2),
+        "lay 3": LayTile(Seat(0), 3, 0),
+        "say  m* C4 ": messages.Say(NEW, "m* C4"),
+        "plan m* c4": messages.Plan(NEW, "Em*", "C4"),
+        "plan off": messages.Plan(NEW),
+        "leave": messages.Leave(NEW),
+        "start": messages.StartGame(NEW),
+        "join kxqt": requests.Join("KXQT"),
+        "watch KXQT": requests.WatchTable("KXQT"),
+        "open 4": requests.Open(4),
+        "open 2 random": requests.Open(2, random_layout=True),
+        "open starts:4 4": requests.Open(4, starting=Seat(3)),
+        "open 2 starts:Me random": requests.Open(2, random_layout=True, starting=Seat(0)),
+        "open starts:random": requests.Open(3),
+    },
+    "host": {
+        "ready": messages.SayReady(NEW, on=True),
+        "ready off": messages.SayReady(NEW, on=False),
+        "pause": messages.AskPause(NEW, on=True),
+        "seat 3": messages.ChangeSeat(NEW, 2),
+        "people Sabines": messages.ChoosePeople(NEW, People.SABINES),
+        "people any": messages.ChoosePeople(NEW, None),
+        "title The Friday game": messages.ChangeSetting(NEW, Title("The Friday game")),
+        "title": messages.ChangeSetting(NEW, Title("")),
+        "private on": messages.ChangeSetting(NEW, Private(on=True)),
+        "quiet on": messages.ChangeSetting(NEW, Quiet(on=True)),
+        "spectators off": messages.ChangeSetting(NEW, Spectators(allowed=False)),
+        "hints on": messages.ChangeSetting(NEW, Hints(on=True)),
+        "hints off": messages.ChangeSetting(NEW, Hints(on=False)),
+        "starts Bob": messages.ChangeSetting(NEW, Starting(1)),
+        "starts random": messages.ChangeSetting(NEW, Starting(None)),
+        "absence bot:60s": messages.ChangeSetting(NEW, AbsenceSetting(ByBot(60))),
+        "swap 1 3": messages.Arrange(NEW, (2, 1, 0)),
+        "swap ann bob": messages.Arrange(NEW, (1, 0, 2)),
+        "shuffle": messages.Arrange(NEW),
+        "remove bob": messages.Remove(NEW, 1),
+        "remove zoe": messages.Dismiss(NEW, 1),
+        "remove spectator 7": messages.Dismiss(NEW, 7),
+        "host 2": messages.HandOver(NEW, 1),
+        "stand-in Bob": messages.SubstituteNow(NEW, 1),
+    },
+    "bot": {
+        "bot": messages.SeatBot(NEW, ""),
+        "bot greedy": messages.SeatBot(NEW, "greedy"),
+        "bot Greedy": messages.SeatBot(NEW, "greedy"),
+        "bot remove greedy-1": messages.Remove(NEW, 1),
+    },
+    "lobby": {
+        "open 4 random move-clock:30": requests.Open(4, random_layout=True, absence=MoveClock(30)),
+        "open 2 starts:me": requests.Open(2, starting=Seat(0)),
+        "open 2 starts:2": requests.Open(2, starting=Seat(1)),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "line"), [(place, line) for place, asked in ASKED_BY_LINES.items() for line in asked]
+)
+def test_what_typed_lines_ask_for(place: str, line: str) -> None:
+    assert seen.request_after(*PLACES[place](), *typed(line)) == ASKED_BY_LINES[place][line]
+
+
+@pytest.mark.parametrize(("place", "line", "told"), cases(__file__, "mistyped"))
+def test_what_is_said_of_lines_that_make_no_sense(place: str, line: str, told: str) -> None:
+    """They stay, to be corrected; those that make none in this place are gone."""
     ui, model = PLACES[place]()
-    ui, request = after_key(seen.after(ui, model, *typed(line)[:-1]), "enter", model)
-    if request is not None:
-        assert str(request) == told
-    else:
-        assert seen.is_refused(ui)
-        kept = "(gone) " if ui.entry is None else "" if ui.entry.text == line else "another line: "
-        assert f"{kept}{seen.notice_of(ui)}" == told
+    ui = seen.after(ui, model, *typed(line))
+    assert seen.is_refused(ui)
+    kept = "(gone) " if ui.entry is None else "" if ui.entry.text == line else "another line: "
+    assert f"{kept}{seen.notice_of(ui)}" == told
 
 
 def named_like_commands() -> tuple[Ui, TableModel]:
@@ -546,7 +608,8 @@ def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
     asked = seen.after(ui, model, *typed("end game"))
     assert asked.overlay == TableMenu(MenuPage.END)
     assert seen.request_after(ui, model, *typed("end game"), "enter") is None
-    assert seen.request_after(ui, model, *typed("end game"), "down", "enter") == messages.EndGame(NEW)
+    ends = seen.on_line(messages.EndGame(NEW), ui, model, MenuPage.END)
+    assert seen.request_after(ends, model, "enter") == messages.EndGame(NEW)
     for ui, model in (running(1), gathering()):
         assert seen.request_after(ui, model, *typed("end game")) == messages.EndGame(NEW)
 
@@ -637,7 +700,7 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert seen.notice_of(muted) == "You no longer hear Bob."
     effects_now = [choice.effect for choice in choices(MenuPage.MUTE, muted, model)]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
-    again = on_line(Mute("Bob", on=False), muted, model, MenuPage.MUTE)
+    again = seen.on_line(Mute("Bob", on=False), muted, model, MenuPage.MUTE)
     assert kept(seen.after(again, model, "enter")) == ["hi", "oh", "hm"]
     rematch = TableModel("ABCD", Seat(0), state=model.state)
     assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
