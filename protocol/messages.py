@@ -13,7 +13,7 @@ from engine.board import FIELDS
 from engine.pieces import NOTATIONS
 from protocol import limits
 from protocol.absence import WAIT, Absence, LongClock
-from protocol.settings import Setting
+from protocol.settings import USUAL, ChosenSwitches, Setting, Switches
 
 # What all messages have in common: a tag, the treatment of unknown fields, and a repr without secrets.
 
@@ -218,10 +218,9 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     random_layout: bool = False
     absence: Absence = WAIT
     title: TableTitle = ""
-    no_spectators: bool = False
+    switches: Switches = USUAL
     vacant: int = 0
     bots: int = 0
-    hints: bool = False
     deserted: bool = False
     elsewhere: bool = False
     long_clock: LongClock | None = None
@@ -372,8 +371,7 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
     starting: SeatNumber | None = None
     absence: Absence = WAIT
     program: bool = False
-    private: bool = False
-    hints: bool = False
+    switches: ChosenSwitches = ChosenSwitches()
     pledge: Hex32 | None = None
     token: OwnToken | None = None
 
@@ -700,15 +698,12 @@ class TableState(FromServer, frozen=True, tag="table"):
     absence: Absence = WAIT
     next: TableCode | None = None
     title: TableTitle = ""
-    private: bool = False
-    no_spectators: bool = False
+    switches: Switches = USUAL
     starting: SeatNumber | None = None
     watching: list[SpectatorSummary] = []
     ended: bool = False
-    hints: bool = False
     paused: PauseSummary | None = None
     pause_asked: list[SeatNumber] = []
-    quiet: bool = False
     turn_limit: Seconds | None = None
     long_clock: LongClock | None = None
     asked: Asked | None = None

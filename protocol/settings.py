@@ -1,8 +1,12 @@
-"""A table's settings, which its host can change: maps with a tag under `t`, stored with the table."""
+"""A table's settings, which its host can change: maps with a tag under `t`, stored with the table.
 
-from typing import Annotated, TypeAlias
+Those that are on or off are fields of `Switches`, by the tag of the setting that changes them. A new one is
+a field there, a kind of `Switch`, one of `AnySwitch`, and a row of `client.ui.texts.tables.ROWS`.
+"""
 
-from msgspec import Meta, Struct
+from typing import Annotated, Final, TypeAlias, get_args
+
+from msgspec import Meta, Struct, field, structs
 
 from protocol.absence import Absence
 from protocol.limits import HOLIDAYS, TITLE_LENGTH
@@ -18,28 +22,47 @@ class Title(_Setting, frozen=True, tag="title"):
     text: Annotated[str, Meta(max_length=TITLE_LENGTH)]
 
 
-class Private(_Setting, frozen=True, tag="private"):
+class Switches(Struct, frozen=True, omit_defaults=True):
+    """The settings that are on or off. For what they mean see `Setting`; the defaults are the usual ones."""
+
+    private: bool = False
+    spectators: bool = True
+    hints: bool = False
+    quiet: bool = False
+
+
+USUAL: Final = Switches()
+
+
+class ChosenSwitches(Switches, frozen=True, forbid_unknown_fields=True):
+    """Those of a table to be opened: an older server refuses what it does not know."""
+
+
+class Switch(_Setting, frozen=True):
+    """One of the switches."""
+
+    on: bool
+
+    def applied(self, switches: Switches) -> Switches:
+        return structs.replace(switches, **{str(self.__struct_config__.tag): self.on})
+
+
+class Private(Switch, frozen=True, tag="private"):
     """Whether the table is kept out of the list, so that it can be reached only by its code."""
 
-    on: bool
 
-
-class Spectators(_Setting, frozen=True, tag="spectators"):
+class Spectators(Switch, frozen=True, tag="spectators"):
     """Whether the table may be watched."""
 
-    allowed: bool
+    on: bool = field(name="allowed")
 
 
-class Hints(_Setting, frozen=True, tag="hints"):
+class Hints(Switch, frozen=True, tag="hints"):
     """Whether players' programs may suggest moves; each works them out from what its player sees."""
 
-    on: bool
 
-
-class Quiet(_Setting, frozen=True, tag="quiet"):
+class Quiet(Switch, frozen=True, tag="quiet"):
     """Whether spectators' chat reaches only spectators while a game runs."""
-
-    on: bool
 
 
 class Starting(_Setting, frozen=True, tag="starting"):
@@ -60,4 +83,12 @@ class Holidays(_Setting, frozen=True, tag="holidays"):
     days: Annotated[int, Meta(ge=0, le=HOLIDAYS)]
 
 
-Setting: TypeAlias = Title | Private | Spectators | Hints | Quiet | Starting | Holidays | AbsenceSetting
+AnySwitch: TypeAlias = Private | Spectators | Hints | Quiet
+Setting: TypeAlias = Title | AnySwitch | Starting | Holidays | AbsenceSetting
+
+
+def unusual(switches: Switches) -> list[AnySwitch]:
+    """Return the switches that are not as usual."""
+    kinds: tuple[type[AnySwitch], ...] = get_args(AnySwitch)
+    each = [kind(on=getattr(switches, str(kind.__struct_config__.tag))) for kind in kinds]
+    return [switch for switch in each if switch.applied(USUAL) != USUAL]

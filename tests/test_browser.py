@@ -612,7 +612,7 @@ async def test_a_phone_opens_a_table(chromium: str) -> None:
         await page.click("#join button")
         await page.until("document.querySelector('#menu button')")
         (table,) = server.lobby.tables.values()
-        assert (table.state.private, len(table.state.players)) == (True, 2)
+        assert (table.state.switches.private, len(table.state.players)) == (True, 2)
         assert await page.value("location.pathname") == f"/play/{table.code}"
         assert await page.text("h1") == f"Table {table.code}"
         assert await page.value("document.documentElement.scrollWidth") == PHONE[0]

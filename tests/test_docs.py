@@ -86,7 +86,7 @@ def test_the_maps_inside_messages_are_documented() -> None:
         tag(each) for each in typing.get_args(settings.Setting)
     ]
     for setting in typing.get_args(settings.Setting):
-        (field,) = setting.__struct_fields__
+        (field,) = setting.__struct_encode_fields__
         assert f"| `{tag(setting)}` | `{field}` " in section("set", part(4))
     policies = [tag(policy) for policy in typing.get_args(absence.Absence)]
     assert first_column(section("Absence", PROTOCOL)) == policies

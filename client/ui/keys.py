@@ -16,7 +16,7 @@ Act = enum.Enum(
     "Act",
     """
     CONFIRM CANCEL NEXT_PIECE LAST_PIECE ROTATE ROTATE_BACK NEXT BACK NEXT_HILL FIRST SKIP SKIP_UNSEEN RUN
-    OPEN LAYOUT STARTING BRAIN PACE NAME ADDRESS WATCH REFRESH START READY PEOPLE ABSENCE PRIVATE HINTS
+    OPEN LAYOUT STARTING BRAIN PACE NAME ADDRESS WATCH REFRESH START READY PEOPLE ABSENCE
     BELL WINDOW_TITLE NOTICES WAYS_IN MORE LESS SEAT_BOT REMATCH REVIEW PLAY_ON ANALYSE DECIDING SAVE_RECORD
     SAVE_PICTURE REMOVE VOTE REFUSE PAUSE HINT UNDO LEAVE GO NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND
     CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN ERASE DELETE CLEAR COMPLETE TO_START
@@ -42,6 +42,12 @@ class Pick(Struct, frozen=True):
     """Choose what has this number: a piece of the hand, a position, how many players, a seat."""
 
     number: int
+
+
+class Toggle(Struct, frozen=True):
+    """Turn the setting of this name on or off."""
+
+    name: str
 
 
 class Hold(Struct, frozen=True):
@@ -82,7 +88,7 @@ class InsertText(Struct, frozen=True):
     text: str
 
 
-Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | GoToStop | InsertText
+Action: TypeAlias = Act | Way | Pick | Toggle | Hold | PointAt | Hover | ChooseLine | GoToStop | InsertText
 
 
 class Key(Struct, frozen=True):

@@ -10,6 +10,7 @@ from engine.events import Command
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence
 from protocol.messages import ClientMessage
+from protocol.settings import ChosenSwitches
 
 
 class Errand(enum.Enum):
@@ -43,8 +44,7 @@ class Open(_Request, frozen=True):
     random_layout: bool = False
     starting: Seat | None = None
     absence: Absence = WAIT
-    private: bool = False
-    hints: bool = False
+    switches: ChosenSwitches = ChosenSwitches()
     people: People | None = None
 
 

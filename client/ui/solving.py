@@ -21,6 +21,7 @@ from engine.events import Place
 from engine.view import View, eyes_of
 from protocol.codes import sentence
 from protocol.messages import SeatSummary, TableState
+from protocol.settings import Switches
 
 _WITH_OTHERS: Final = frozenset(
     {Act.MENU, Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.PAUSE, Act.UNDO, Act.HINT}
@@ -75,7 +76,7 @@ def model_of(problem: Problem) -> TableModel:
     """Return the table at the problem's moment, for the player on turn."""
     recording, seat = problem.recording, problem.legal.seat
     seats = [SeatSummary(name, here=True) for name in recording.names]
-    state = TableState(_TABLE, "playing", seats, 0, hints=True)
+    state = TableState(_TABLE, "playing", seats, 0, switches=Switches(hints=True))
     view = recording.view(problem.stop, eyes_of(seat))
     return TableModel(_TABLE, seat, state=state, view=view, legal=problem.legal)
 

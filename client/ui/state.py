@@ -405,7 +405,7 @@ def closed_for_good(ui: Ui) -> bool:
 
 def hints_allowed(ui: Ui, model: TableModel) -> bool:
     """Return whether the player may have moves suggested: by this program, and at this table."""
-    return ui.capabilities.hints and model.state is not None and model.state.hints
+    return ui.capabilities.hints and model.state is not None and model.state.switches.hints
 
 
 def with_game(ui: Ui, game: Screen) -> Ui:

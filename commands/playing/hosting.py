@@ -29,6 +29,7 @@ from commands.playing.played_on import fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from protocol.codes import Code
+from protocol.settings import ChosenSwitches
 from server.admin.endpoint import SOCKET_NAME
 from server.app import running
 from server.config import Announce, Config
@@ -41,7 +42,7 @@ from server.tables.names import check_name
 
 async def against_bots(options: Options, brains: tuple[str, ...], opening: Open, config: Config) -> Visit:
     """Play a new game against bots, which is kept if the player leaves it."""
-    there = replace(options, first=structs.replace(opening, hints=True))
+    there = replace(options, first=structs.replace(opening, switches=ChosenSwitches(hints=True)))
     with contextlib.ExitStack() as held:
         try:
             game = held.enter_context(new_game(brains, opening.players))

@@ -42,7 +42,7 @@ async def change_setting(context: TableContext, _: Session, message: messages.Ch
             _check_not_over(context)
             entries = [*context.clock_entries(), *entries, *context.unready_entries()]
     await context.store(*entries)
-    if isinstance(setting, Spectators) and not setting.allowed:
+    if isinstance(setting, Spectators) and not setting.on:
         for spectator in list(context.audience.spectators):
             seat_admission.send_away(context, spectator, Refusal(Code.NO_SPECTATORS, table=context.code))
     if isinstance(setting, Private):

@@ -20,7 +20,7 @@ from protocol import messages
 from protocol.absence import WAIT
 from protocol.admin import EveningPlan
 from protocol.codes import Code
-from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Starting
+from protocol.settings import AbsenceSetting, Hints, Holidays, Starting, unusual
 from server.cluster.messages import EveningHere
 from server.config import Config
 from server.errors import JournalError, NotStoredNow, TableLost
@@ -158,10 +158,7 @@ class Lobby:
         held = token_hash(token or message.token or "")
         opened = stored.Opened(message.players, message.random_layout, message.starting, message.absence)
         entries: list[Entry] = [stored.Taken(0, message.name, held, message.program)]
-        if message.private:
-            entries.append(stored.Changed(Private(on=True)))
-        if message.hints:
-            entries.append(stored.Changed(Hints(on=True)))
+        entries += [stored.Changed(each) for each in unusual(message.switches)]
         async with self._opening.setdefault(held, asyncio.Lock()):
             if message.token is not None and await self._opened_before(session, message, held):
                 return

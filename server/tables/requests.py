@@ -187,8 +187,8 @@ async def _say(context: TableContext, session: Session, message: messages.Say) -
         said, name = messages.Said(text, session.seat), state.names[session.player_seat()]
     else:
         said, name = messages.Said(text, spectator=spectator.number), spectator.name
-    to_players = spectator is None or not (state.quiet and state.stage == "playing")
-    to_spectators = not state.no_spectators
+    to_players = spectator is None or not (state.switches.quiet and state.stage == "playing")
+    to_spectators = state.switches.spectators
     said = context.talk.add(said, name, to_players=to_players, to_spectators=to_spectators)
     context.audience.broadcast(said, to_players=to_players)
 

@@ -101,7 +101,9 @@ class Table:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         if isinstance(message, MOVES):
             done = self.do(lambda context: requests.answer(context, session, message))
-            return traced_move(done, type(message).__name__, None if self.state.private else self.code)
+            return traced_move(
+                done, type(message).__name__, None if self.state.switches.private else self.code
+            )
         match message:
             case messages.Rematch():
                 return self.do(lambda context: requests.play_again(context, session, message), leased=True)
@@ -147,10 +149,9 @@ class Table:
             state.options.random_layout,
             for_older_clients(state.absence),
             state.title,
-            state.no_spectators,
+            state.switches,
             vacant if state.stage == "playing" else 0,
             len(state.bots),
-            state.hints,
             deserted=not self.audience.seated,
             long_clock=state.absence if isinstance(state.absence, LongClock) else None,
             study=state.study,

@@ -63,14 +63,12 @@ class History:
             self._take_note(number)
             if doubtful:
                 self._doubt()
-            self._kept_spectators_out |= isinstance(entry, Changed) and entry.setting == Spectators(
-                allowed=False
-            )
+            self._kept_spectators_out |= isinstance(entry, Changed) and entry.setting == Spectators(on=False)
 
     def _take_note(self, number: int) -> None:
         state = self.state
         self._told[encode(_lasting(state.table_state(self._table)))].append(number)
-        if state.no_spectators:
+        if not state.switches.spectators:
             self._unwatched.add(number)
         if state.game is not None:
             may_move = state.stage == "playing" and state.paused is None

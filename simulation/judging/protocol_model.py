@@ -45,7 +45,7 @@ _REFUSED_IF: Final[Mapping[str, _Condition]] = {
     "not-over": lambda moment, request: moment.state.stage != "over" or _lacks_a_result(moment, request),
     "game-over": lambda moment, _: moment.state.stage == "over",
     "paused": lambda moment, _: moment.state.paused is not None,
-    "no-spectators": lambda moment, _: moment.state.no_spectators,
+    "no-spectators": lambda moment, _: not moment.state.switches.spectators,
 }
 _PLAYER: Final = ("not-a-player",)
 _HOST: Final = ("not-a-player", "not-the-host")
@@ -206,7 +206,7 @@ def _wrong_in(state: m.TableState) -> Iterator[str]:
         yield "a game is paused that does not run"
     if (state.next or state.shown or state.studied or state.ended) and state.stage != "over":
         yield "something follows a game that is not over"
-    if state.no_spectators and state.watching:
+    if not state.switches.spectators and state.watching:
         yield "a table that may not be watched is watched"
     if state.spectators != len(state.watching):
         yield "there are more spectators than it names, or fewer"

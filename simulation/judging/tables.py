@@ -156,5 +156,5 @@ def _where_it_stands(entries: list[Entry], party: Party) -> str:
     here = ", ".join(f"{player.name} at {player.models[-1].table}" for player in party.players)
     return (
         f"{state.stage}, seats {state.names}, host {state.host}, turn {turn}, paused for {state.paused}, "
-        f"vacant {vacant}, bots {bots}, policy {state.absence}, private {state.private}; players: {here}"
+        f"vacant {vacant}, bots {bots}, policy {state.absence}, {state.switches}; players: {here}"
     )

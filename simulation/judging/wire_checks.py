@@ -134,7 +134,7 @@ def check_quiet(table: str, tap: Wiretap, verdict: Verdict) -> None:
 
 
 def _is_quiet(state: TableState) -> bool:
-    return state.quiet and state.stage == "playing"
+    return state.switches.quiet and state.stage == "playing"
 
 
 @dataclass(slots=True)

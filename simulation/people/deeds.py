@@ -130,7 +130,7 @@ class Deeds:
             waits = self._is_away(summary) or summary.kept or (self.program and summary.bot)
             if waits and not known:
                 return Remove(NEW, seat)
-        if self.company.quiet and not state.quiet:
+        if self.company.quiet and not state.switches.quiet:
             return ChangeSetting(NEW, Quiet(on=True))
         return None
 
@@ -215,7 +215,7 @@ class Deeds:
         yield ChangeSetting(NEW, Title(rng.choice(["", f"Table {rng.random():.9f}"])))
         yield ChangeSetting(NEW, Hints(on=rng.random() < 0.5))
         yield ChangeSetting(NEW, Quiet(on=rng.random() < 0.5))
-        yield ChangeSetting(NEW, Spectators(allowed=rng.random() < 0.6))
+        yield ChangeSetting(NEW, Spectators(on=rng.random() < 0.6))
         yield ChangeSetting(NEW, AbsenceSetting(rng.choice(self.company.policies)))
         yield ChangeSetting(NEW, Private(on=rng.random() < 0.6))
         if state.stage == "gathering":

@@ -20,6 +20,7 @@ from protocol.events import move_message
 from protocol.limits import VERSIONS
 from protocol.messages import ClientMessage, Events, Hello, OpenTable, Rematch, SeatBot, Seated, StartGame
 from protocol.pages import MoveChoice
+from protocol.settings import ChosenSwitches
 
 _WOLF: Final = re.compile(r"\b([ESLMA])[mf]\*")
 _LONGEST: Final = 60.0  # seconds at a page
@@ -58,7 +59,9 @@ async def _play(
 
     await ask(Hello(list(VERSIONS), "page", password))
     token = f"{rng.getrandbits(120):043d}"
-    await ask(OpenTable(next(ids), 2, "Page", token=token, private=rng.random() < 0.5))
+    await ask(
+        OpenTable(next(ids), 2, "Page", token=token, switches=ChosenSwitches(private=rng.random() < 0.5))
+    )
     async for frame in page:
         if isinstance(frame, str):
             counts["pages of players drawn"] += 1

@@ -31,6 +31,7 @@ from protocol.messages import (
     Study,
     Vote,
 )
+from protocol.settings import ChosenSwitches
 from server.net.tokens import token_hash
 from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
@@ -118,7 +119,7 @@ class SimulatedPlayer(Visitor):
                 random_layout=random_layout,
                 absence=self.absence,
                 program=self.program,
-                private=private,
+                switches=ChosenSwitches(private=private),
             )
         )
         self.table, self.token = seated.table, seated.token or ""

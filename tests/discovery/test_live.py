@@ -28,6 +28,7 @@ from discovery.interfaces import listened_on, own_interfaces
 from discovery.multicast import multicast
 from discovery.names import name_of_host, usable
 from discovery.service import MOST_ADDRESSES, SERVICE_TYPE, HeardServer, Service, server_in, shown_name
+from protocol.settings import ChosenSwitches
 from server.app import running
 from server.config import Announce, Config
 from tests.discovery.network import inside, own_network
@@ -113,7 +114,7 @@ async def test_a_server_is_found_with_its_open_tables_until_it_drains() -> None:
     ):
         searching = tasks.create_task(search(latest.tell))
         table = (await host.open(3)).table
-        await other.open(3, private=True)
+        await other.open(3, switches=ChosenSwitches(private=True))
         await latest.until(lambda _: isinstance(answer_of("attic"), Listed))
         answer = answer_of("attic")
         assert isinstance(answer, Listed)

@@ -193,9 +193,7 @@ def _qr_code(text: str) -> tuple[Line, ...]:
 def set_up(state: TableState) -> Iterator[str]:
     if state.study:
         yield _("a study")
-    for switch, unusual in ((tables.PRIVATE, True), (tables.SPECTATORS, False), (tables.HINTS, True)):
-        if switch.is_on(state) == unusual:
-            yield switch.describe(on=unusual)
+    yield from tables.describe_unusual(state.switches)
     if state.starting is not None:
         yield tables.describe_starting(state.starting, tables.names_of(state, 0))
     if state.policy != WAIT:

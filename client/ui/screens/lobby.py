@@ -23,7 +23,19 @@ from client.ui.draw.page import (
     with_news,
 )
 from client.ui.frame import EMPTY, Line, clickable, first_rows, line, padded, side_by_side, spoken, wrapped
-from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, YES, Act, Action, ChooseLine, Key, Pick, Way
+from client.ui.keys import (
+    COMMAND,
+    EVENING,
+    ON_EVERY_PAGE,
+    YES,
+    Act,
+    Action,
+    ChooseLine,
+    Key,
+    Pick,
+    Toggle,
+    Way,
+)
 from client.ui.requests import Open, Request
 from client.ui.state import LinePrompt, OnlineList, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui, those
 from client.ui.texts import tables
@@ -49,8 +61,7 @@ _KEYS: Final = (
     Key(("a",), Act.ABSENCE, N_("new table: what happens when a player is away or slow"), N_("absence")),
     Key(("+", "="), Act.MORE, N_("new table: more or less time before it happens")),
     Key(("-",), Act.LESS, N_("new table: more or less time before it happens")),
-    Key(("p",), Act.PRIVATE, N_("new table: listed or not; with hints or not")),
-    Key(("h",), Act.HINTS, N_("new table: listed or not; with hints or not")),
+    *(Key((row.key,), Toggle(row.name), row.help) for row in tables.WHEN_OPENED),
     Key(("r",), Act.REFRESH, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
     COMMAND,
@@ -203,10 +214,9 @@ def _set_up(table: Open, action: Action) -> Open | None:
             return structs.replace(table, players=number, starting=starting)
         case Act.LAYOUT:
             return structs.replace(table, random_layout=not table.random_layout)
-        case Act.PRIVATE:
-            return structs.replace(table, private=not table.private)
-        case Act.HINTS:
-            return structs.replace(table, hints=not table.hints)
+        case Toggle(name):
+            turned = structs.replace(table.switches, **{name: not getattr(table.switches, name)})
+            return structs.replace(table, switches=turned)
         case Act.STARTING:
             following = 0 if table.starting is None else table.starting + 1  # a draw comes after the last
             return structs.replace(table, starting=Seat(following) if following < table.players else None)
@@ -239,6 +249,7 @@ _WIDTH = 76  # that the tables take beside who is online
 _LEAST_COLUMN = 34
 _ONLINE = 2  # lines about who is online below the tables
 
+_AROUND_TABLES = 4 + LOG_LINES  # lines besides the tables, what is said of the chosen one, and the settings
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 _STAGE = 24
 
@@ -278,7 +289,8 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> list[L
     others = _above(ui)
     rows = [EMPTY, *others, line(f"  {heading}", "class:heading")]
     details = _details(lobby, width)
-    room = height - 14 - len(others) - len(details)
+    set_up = settings(_describe_set_up(ui.new_table), width)
+    room = height - _AROUND_TABLES - len(others) - len(details) - len(set_up)
     listed = []
     for at, table in enumerate(lobby.tables):
         stage, note = (
@@ -296,7 +308,7 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> list[L
         rows.append(line(f"  {nothing}", "class:faint"))
     new = choice(_("A new table"), glyphs, width, chosen=lobby.chosen >= len(lobby.tables))
     rows += [EMPTY, clickable(new, ChooseLine(len(lobby.tables)), width)]
-    return rows + settings(_describe_set_up(ui.new_table), width)
+    return rows + set_up
 
 
 def tables_in_words(ui: Ui, lobby: LobbyPage) -> list[str]:
@@ -342,10 +354,8 @@ def _details(lobby: LobbyPage, width: int) -> list[Line]:
 
 def _describe_table(table: TableSummary) -> list[str]:
     """Return how a table is set up; last, what happens when a player is away."""
-    closed = [tables.SPECTATORS.describe(on=False)] if table.no_spectators else []
-    helped = [tables.HINTS.describe(on=True)] if table.hints else []
     layout = tables.describe_layout(at_random=table.random_layout)
-    return [layout, *closed, *helped, tables.describe_absence(table)]
+    return [layout, *tables.describe_unusual(table.switches), tables.describe_absence(table)]
 
 
 def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
@@ -356,8 +366,7 @@ def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
     return (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", tables.describe_layout(at_random=table.random_layout)),
-        ("p", tables.PRIVATE.describe(on=table.private)),
-        ("h", tables.HINTS.describe(on=table.hints)),
+        *((row.key, row.describe(on=row.is_on(table.switches))) for row in tables.WHEN_OPENED),
         ("s", starts.format(number=(table.starting or 0) + 1)),
         ("a", tables.describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),

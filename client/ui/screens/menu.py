@@ -207,13 +207,11 @@ def _main(ui: Ui, model: TableModel, state: messages.TableState) -> Iterator[Men
     def may(effect: Effect) -> Effect | None:
         return effect if host else None
 
-    def switch_line(switch: tables.Switch) -> MenuLine:
-        on = switch.is_on(state)
-        return MenuLine(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
-
     named = _("name of the table: {title}").format(title=state.title or _("(no name)"))
     yield MenuLine(named, may(TypedLine(LinePrompt.TITLE).filled(state.title)))
-    yield from (switch_line(tables.PRIVATE), switch_line(tables.SPECTATORS), switch_line(tables.HINTS))
+    for row in tables.ROWS:
+        on = row.is_on(state.switches)
+        yield MenuLine(row.describe(on=on), may(ChangeSetting(NEW, row.kind(on=not on))))
     if state.stage != "over":
         yield MenuLine(tables.describe_policy(state.policy), may(MenuPage.ABSENCE))
         if letter_seconds(state.policy):
@@ -223,7 +221,6 @@ def _main(ui: Ui, model: TableModel, state: messages.TableState) -> Iterator[Men
         yield MenuLine(
             tables.describe_starting(state.starting, tables.names_of(state, 0)), may(MenuPage.STARTING)
         )
-    yield switch_line(tables.QUIET)
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")

@@ -28,7 +28,7 @@ from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_se
 from client.ui.screens.replay import Replay
 from client.ui.state import Mute
 from client.ui.texts.pieces import PEOPLES, people_named
-from client.ui.texts.tables import SWITCHES, Switch, spectator_name, spectator_number
+from client.ui.texts.tables import ROWS, Row, spectator_name, spectator_number
 from client.ui.texts.times import moment_named
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
@@ -48,6 +48,7 @@ _LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
 _DRAW: Final = "random"
 _SPECTATORS: Final = "spectators"
 _ON_OR_OFF: Final = {"on": True, "off": False}
+_SWITCHES: Final = frozenset(row.name for row in ROWS)
 
 
 class TableCommand(NamedTuple):
@@ -216,11 +217,11 @@ def _watching(state: TableState, *words: str) -> Iterator[str]:
         yield name if means_it else spectator_name(each.number, None)
 
 
-def _switch(switch: Switch) -> TableCommand:
+def _of_row(row: Row) -> TableCommand:
     def read(text: str, _state: TableState) -> Request | None:
-        return messages.ChangeSetting(NEW, switch.setting(_ON_OR_OFF[text])) if text in _ON_OR_OFF else None
+        return messages.ChangeSetting(NEW, row.kind(on=_ON_OR_OFF[text])) if text in _ON_OR_OFF else None
 
-    return TableCommand(f"{switch.verb} on, off", switch.help, read, _ON_OR_OFF)
+    return TableCommand(f"{row.name} on, off", row.help, read, _ON_OR_OFF)
 
 
 _CONSENT: Final = N_("pause (until fri 20:00), time, holiday; off: end it")
@@ -263,7 +264,7 @@ TABLE_COMMANDS: Final = (
         host=False,
     ),
     TableCommand("title Friday", N_("name the table"), _title, ("...",)),
-    *map(_switch, SWITCHES),
+    *map(_of_row, ROWS),
     TableCommand("holidays 7", N_("days of holiday for each, in games over days"), _holidays, ("...",)),
     TableCommand("absence bot:60s", N_("what happens when a player is away or slow"), _absence, ("...",)),
     TableCommand(
@@ -403,6 +404,7 @@ COMMANDS: Final = (
 LOBBY_COMMANDS: Final = (
     ("name Ann", N_("change the name others see")),
     ("open 3 private", N_("open a table that is not in the list")),
+    ("open 3 no-spectators", N_("and so for each setting that is on or off")),
 )
 
 
@@ -510,8 +512,10 @@ def _open(options: Sequence[str]) -> Request:
         elif word.isdecimal():
             hint = _("Palatinus is for {least} to {most} players, not {n}.")
             raise BadText(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
-        elif word in {"random", "private", "hints"}:
-            opening = replace(opening, **{"random_layout" if word == "random" else word: True})
+        elif word == "random":
+            opening = replace(opening, random_layout=True)
+        elif (name := word.removeprefix("no-")) in _SWITCHES:
+            opening = replace(opening, switches=replace(opening.switches, **{name: name == word}))
         elif word.startswith("starts:"):
             starts = word.removeprefix("starts:")
         else:

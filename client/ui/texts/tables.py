@@ -1,7 +1,6 @@
 """Who is at a table, how it is set up, and its changes in the words of the log."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
@@ -23,7 +22,7 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
-from protocol.settings import Hints, Private, Quiet, Setting, Spectators
+from protocol.settings import AnySwitch, Hints, Private, Quiet, Spectators, Switches, unusual
 
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
@@ -84,53 +83,70 @@ def watching_name(called: str, name: str | None) -> str:
 _STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
-class Switch(NamedTuple):
-    """An on-off setting: its command, its help text, and the texts for on and off."""
+class Row(NamedTuple):
+    """A setting that is on or off, as people see it.
 
-    verb: str
+    Its name is its command. Its `key` changes it for a table to be opened; without one that is left to the
+    table's menu.
+    """
+
+    kind: type[AnySwitch]
+    key: str
     help: str
-    setting: Callable[[bool], Setting]
-    is_on: Callable[[TableState | TableSummary], bool]
     on: str
     off: str
+
+    @property
+    def name(self) -> str:
+        return str(self.kind.__struct_config__.tag)
+
+    def is_on(self, switches: Switches) -> bool:
+        return bool(getattr(switches, self.name))
 
     def describe(self, *, on: bool) -> str:
         return _(self.on if on else self.off)
 
 
-PRIVATE: Final = Switch(
-    "private",
-    N_("found only by its code, or listed"),
-    Private,
-    attrgetter("private"),
-    N_("the table is private: it can be found only by its code"),
-    N_("the table is in the list"),
+# Menu, lobby, gathering, commands, log, help and pages have what is here, in this order.
+ROWS: Final = (
+    Row(
+        Private,
+        "p",
+        N_("found only by its code, or listed"),
+        N_("the table is private: it can be found only by its code"),
+        N_("the table is in the list"),
+    ),
+    Row(
+        Spectators,
+        "",
+        N_("whether the table may be watched"),
+        N_("spectators may watch"),
+        N_("the table is closed to spectators"),
+    ),
+    Row(
+        Hints,
+        "h",
+        N_("whether players may have moves suggested"),
+        N_("players may have moves suggested"),
+        N_("there are no hints"),
+    ),
+    Row(
+        Quiet,
+        "",
+        N_("whether players hear spectators while a game runs"),
+        N_("players do not hear spectators while a game runs"),
+        N_("players hear what spectators say"),
+    ),
 )
-SPECTATORS: Final = Switch(
-    "spectators",
-    N_("whether the table may be watched"),
-    Spectators,
-    lambda table: not table.no_spectators,
-    N_("spectators may watch"),
-    N_("the table is closed to spectators"),
-)
-HINTS: Final = Switch(
-    "hints",
-    N_("whether players may have moves suggested"),
-    Hints,
-    attrgetter("hints"),
-    N_("players may have moves suggested"),
-    N_("there are no hints"),
-)
-QUIET: Final = Switch(
-    "quiet",
-    N_("whether players hear spectators while a game runs"),
-    Quiet,
-    attrgetter("quiet"),
-    N_("players do not hear spectators while a game runs"),
-    N_("players hear what spectators say"),
-)
-SWITCHES: Final = (PRIVATE, SPECTATORS, HINTS, QUIET)
+
+
+WHEN_OPENED: Final = tuple(row for row in ROWS if row.key)
+
+
+def describe_unusual(switches: Switches) -> list[str]:
+    """Return the settings of a table that are not as usual."""
+    rows = {row.kind: row for row in ROWS}
+    return [rows[type(each)].describe(on=each.on) for each in unusual(switches)]
 
 
 def describe_layout(*, at_random: bool) -> str:
@@ -274,9 +290,9 @@ def _set_by_host(
     if state.title != before.title:
         form = _("The table is called {title} now.") if state.title else _("The table no longer has a name.")
         yield form.format(title=state.title)
-    for switch in SWITCHES:
-        if (on := switch.is_on(state)) != switch.is_on(before):
-            yield f"{switch.describe(on=on)[0].upper()}{switch.describe(on=on)[1:]}."
+    for row in ROWS:
+        if (on := row.is_on(state.switches)) != row.is_on(before.switches):
+            yield f"{row.describe(on=on)[0].upper()}{row.describe(on=on)[1:]}."
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.policy != before.policy:

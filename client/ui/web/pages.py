@@ -15,7 +15,13 @@ from client.player.terminal import Colours
 from client.tables.draws import Doubt, describe_fault
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
+from client.ui.texts.tables import (
+    WHEN_OPENED,
+    describe_layout,
+    describe_listed_stage,
+    describe_seats,
+    describe_unusual,
+)
 from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, call, small_table
@@ -25,6 +31,7 @@ from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
 from protocol.pages import EVENING, NoPage, OnTelevision, PlayerHand
+from protocol.settings import USUAL
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
@@ -283,8 +290,13 @@ def _new_table() -> Iterator[Markup]:
         element("option", str(number), **({"selected": ""} if number == 3 else {})) for number in range(2, 6)
     )
     yield element("label", _("Players"), " ", element("select", *numbers, name="players"))
-    for name, words in (("layout", describe_layout(at_random=True)), ("private", PRIVATE.describe(on=True))):
-        yield element("label", element("input", type="checkbox", name=name), " ", words)
+    yield element(
+        "label", element("input", type="checkbox", name="layout"), " ", describe_layout(at_random=True)
+    )
+    for each in WHEN_OPENED:
+        unusual = not each.is_on(USUAL)
+        box = element("input", type="checkbox", name=each.name, value=str(unusual).lower(), class_="switch")
+        yield element("label", box, " ", each.describe(on=unusual))
 
 
 def _nothing() -> str:
@@ -329,8 +341,9 @@ def _table(table: TableSummary) -> Markup:
     content = Markup("<strong>{}</strong> {}<bdi>{}</bdi> · {} · {}").format(
         table.table, title, printable(table.host), describe_seats(table), describe_listed_stage(table)
     )
-    if table.no_spectators:
-        return element("li", element("div", content, f" · {SPECTATORS.describe(on=False)}"))
+    content += join(*(f" · {words}" for words in describe_unusual(table.switches)))
+    if not table.switches.spectators:
+        return element("li", element("div", content))
     return element("li", element("a", content, href=f"watch/{table.table}"))
 
 

@@ -410,8 +410,10 @@ part("join").onsubmit = (event) => {
   if (table === evening) joining = { t: "sign-up", name, token: (ticket = newToken()) };
   else if (!token) made ??= newToken();
   if (players) { // for a new table
-    const [random_layout, hidden] = ["layout", "private"].map((each) => event.target.elements[each].checked);
-    joining = { t: "open", players: Number(players.value), name, random_layout, private: hidden };
+    const random_layout = event.target.elements.layout.checked;
+    const chosen = [...event.target.querySelectorAll(".switch:checked")];
+    const switches = Object.fromEntries(chosen.map((box) => [box.name, box.value === "true"]));
+    joining = { t: "open", players: Number(players.value), name, random_layout, switches };
   }
   localStorage.setItem("name", name);
   if (typed) sessionStorage.setItem("password", (password = typed.value));

@@ -517,7 +517,7 @@ class RunningEvening:
         ]
         if plan.same_draws:  # otherwise anybody could look how others play it
             probe("the tables of a round have the same draws")
-            entries.append(stored.Changed(Spectators(allowed=False)))
+            entries.append(stored.Changed(Spectators(on=False)))
         return entries
 
     def _check_goes_on(self) -> None:

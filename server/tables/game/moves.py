@@ -81,7 +81,7 @@ async def stand_in(context: TableContext, events: int) -> None:
     if game is None or (move := policy.substitute_move(events)) is None:
         return
     kind = "PlacePiece" if move.by == "plan" else "StandIn"
-    with move_span(kind, None if context.state.private else context.code):
+    with move_span(kind, None if context.state.switches.private else context.code):
         await _play_substitute(context, game, move)
 
 

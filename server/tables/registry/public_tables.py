@@ -82,7 +82,7 @@ class PublicTables:
     def _note_names(self, code: str) -> None:
         names: list[str] = []
         if (table := self._tables.get(code)) is not None:
-            if not table.state.private:
+            if not table.state.switches.private:
                 names = [player.name for _, player in table.state.held]
         elif (told := self._elsewhere.get(code)) is not None:
             names = [holder.name for holder in told[0].holders]
@@ -109,7 +109,9 @@ class PublicTables:
     def open_to_all(self, code: str) -> Table | None:
         """Return the table with a code if it is in the list and spectators may watch it, else None."""
         table = self._tables.get(code)
-        return None if table is None or table.state.private or table.state.no_spectators else table
+        if table is None or table.state.switches.private or not table.state.switches.spectators:
+            return None
+        return table
 
     def watchable(self) -> Iterator[Table]:
         """Yield this server's tables that are in the list and that spectators may watch, the oldest first."""
@@ -118,12 +120,12 @@ class PublicTables:
     def address_of(self, code: str) -> str | None:
         """Return the address of another server where everybody may watch a table, None if there is none."""
         found = None if code in self._tables else self._elsewhere.get(code)
-        return None if found is None or found[0].summary.no_spectators else found[1]
+        return None if found is None or not found[0].summary.switches.spectators else found[1]
 
     def is_listed(self, code: str) -> bool:
         """Return whether everybody may know that there is a table with this code."""
         table = self._tables.get(code)
-        return self._elsewhere.get(code) is not None if table is None else not table.state.private
+        return self._elsewhere.get(code) is not None if table is None else not table.state.switches.private
 
     def place_of(self, session: Session) -> Place:
         """Return where the session is; for a private table, neither the table nor the activity."""
@@ -153,7 +155,7 @@ class PublicTables:
 
     def _all_summaries(self) -> Iterator[TableSummary]:
         """Yield what the list says of all tables, the newest first."""
-        own = [table for table in self._tables.values() if not table.state.private]
+        own = [table for table in self._tables.values() if not table.state.switches.private]
         if self._channel is None:
             yield from (table.summary() for table in reversed(own))
             return
@@ -170,7 +172,7 @@ class PublicTables:
         """Return what the other servers are sent about one of this server's tables."""
         if (table := self._tables.get(code)) is None:
             self._opened.pop(code, None)
-        if table is None or table.state.private:
+        if table is None or table.state.switches.private:
             return None
         holders = [Holder(player.name, player.token_hash) for _seat, player in _holders(table)]
         return PublicTable(table.summary(), self._opened_at(table), holders)
@@ -181,7 +183,7 @@ class PublicTables:
 
 def _holders(table: Table) -> Iterator[tuple[Seat, Player]]:
     """Yield the seats whose players' names everybody may know, and nobody else may take."""
-    if table.state.private:
+    if table.state.switches.private:
         return
     over = table.state.stage == "over"
     for seat, player in table.state.held:

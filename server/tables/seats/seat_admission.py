@@ -107,7 +107,7 @@ async def arrive(context: TableContext, session: Session, id: int, player: Playe
 
 async def watch(context: TableContext, session: Session, message: Watch) -> None:
     context.exclusions.check(session, message.name, context.code)
-    if context.state.no_spectators:
+    if not context.state.switches.spectators:
         raise Refusal(Code.NO_SPECTATORS, table=context.code)
     if message.name is not None:
         check_name(message.name)

@@ -26,7 +26,7 @@ from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Stage, Standing, Wish
-from protocol.settings import Setting
+from protocol.settings import USUAL, Setting, Switches
 from server.net.tokens import hash_fits
 from server.refusal import Refusal
 from server.storage import entries as stored
@@ -97,10 +97,7 @@ class PersistentState:
     absence: Absence = WAIT
     settings: dict[type[Setting], Setting] = field(default_factory=dict)  # those changed
     title: str = ""
-    private: bool = False
-    no_spectators: bool = False
-    hints: bool = False
-    quiet: bool = False
+    switches: Switches = USUAL
     clocks: Clocks = field(default_factory=lambda: Clocks(WAIT, 0))
     bot_seats: set[Seat] = field(default_factory=set)  # for which the stand-in plays
     votes: dict[Seat, set[Seat]] = field(default_factory=dict)  # by the seat a bot would play for
@@ -331,17 +328,14 @@ class PersistentState:
             absence=for_older_clients(self.absence),
             next=self.next_table,
             title=self.title,
-            private=self.private,
-            no_spectators=self.no_spectators,
+            switches=self.switches,
             starting=self.options.starting,
             ended=self.ended,
-            hints=self.hints,
             paused=(
                 messages.PauseSummary(self.paused, 0, 0, self.paused_until)
                 if playing and self.paused is not None
                 else None
             ),
-            quiet=self.quiet,
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
             asked=self.asked,
@@ -480,14 +474,8 @@ class PersistentState:
         match setting:
             case settings.Title(text):
                 self.title = text
-            case settings.Private(on):
-                self.private = on
-            case settings.Spectators(allowed):
-                self.no_spectators = not allowed
-            case settings.Hints(on):
-                self.hints = on
-            case settings.Quiet(on):
-                self.quiet = on
+            case settings.Switch():
+                self.switches = setting.applied(self.switches)
             case settings.Starting(seat):
                 self.options = replace(self.options, starting=None if seat is None else Seat(seat))
             case settings.AbsenceSetting(policy):

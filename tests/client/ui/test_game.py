@@ -35,6 +35,7 @@ from engine.view import View, eyes_of
 from protocol import messages
 from protocol.events import snapshot_message
 from protocol.messages import NEW
+from protocol.settings import Switches
 from server.app import running
 from server.config import Config
 from tests.client.scripted import TIMEOUT, Peer, next_update, scripted
@@ -165,7 +166,7 @@ async def ask_for_a_hint(keys: keyboard.Keyboard, peer: Peer) -> messages.TableS
     """Let the player ask for a hint at the beginning of a game, and return the table, which allows it."""
     game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
     seats = [messages.SeatSummary("Cosima", here=True), messages.SeatSummary("Ann", here=True)]
-    allowed = messages.TableState("KXQT", "playing", seats, 0, hints=True)
+    allowed = messages.TableState("KXQT", "playing", seats, 0, switches=Switches(hints=True))
     shown = snapshot(game.view, eyes_of(Seat(1)))
     await keyboard.seat(peer, allowed, snapshot_message(shown, len(game.events), game.legal()))
     await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and model.legal is not None)
@@ -188,15 +189,15 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard)
     async def act(peer: Peer) -> None:
         allowed = await ask_for_a_hint(keys, peer)
         await looking.wait()
-        await peer.send(structs.replace(allowed, hints=False))
-        await keys.until(lambda _, model: model.state is not None and not model.state.hints)
+        await peer.send(structs.replace(allowed, switches=Switches()))
+        await keys.until(lambda _, model: model.state is not None and not model.state.switches.hints)
         may_answer.set()
         await keys.until(lambda ui, _: not ui.ponders)
         assert "So it is." not in told(keys.client.ui)
         keys.press("s")
         await keys.until(lambda ui, _: "no hints" in told(ui))
         await peer.send(allowed)
-        await keys.until(lambda _, model: model.state is not None and model.state.hints)
+        await keys.until(lambda _, model: model.state is not None and model.state.switches.hints)
         keys.press("s")
         await keys.until(lambda ui, _: "So it is." in told(ui))
         keys.press("qy")

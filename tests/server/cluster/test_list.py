@@ -17,7 +17,7 @@ from client.ui.web.pages import WebPages
 from protocol import messages
 from protocol.codes import Code
 from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
-from protocol.settings import Private, Spectators
+from protocol.settings import ChosenSwitches, Private, Spectators, Switches
 from server.app import Running, running
 from server.cluster.channel import Channel
 from server.cluster.messages import PersonElsewhere, PublicTable
@@ -64,7 +64,7 @@ async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
         first = (await anna.open(2, "Anna")).table
         await eventually(lambda: codes(two) == [first])
         second = (await bruno.open(3, "Bruno")).table
-        third = (await carla.open(4, "Carla", private=True)).table
+        third = (await carla.open(4, "Carla", switches=ChosenSwitches(private=True))).table
         await eventually(lambda: codes(one) == codes(two) == [second, first])
         at_one, at_two = await listed(one.port), await listed(two.port)
         assert [table.elsewhere for table in (*at_one, *at_two)] == [True, False, False, True]
@@ -92,7 +92,7 @@ async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> Non
 
 def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
     every = [table for server in servers for table in server.lobby.tables.values()]
-    public = [table for table in every if not table.state.private]
+    public = [table for table in every if not table.state.switches.private]
     return sorted((each.code, each.summary().taken, not each.audience.seated) for each in public)
 
 
@@ -179,8 +179,8 @@ async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) 
         answer = await asked(two.port, f"/watch/{code}?lang=it")
         assert answer.status == 307
         assert answer.headers["location"] == f"https://one.example/first/watch/{code}?lang=it"
-        await anna.done(messages.ChangeSetting(anna.next_id(), Spectators(allowed=False)))
-        await eventually(lambda: two.lobby.public.summaries()[0].no_spectators)
+        await anna.done(messages.ChangeSetting(anna.next_id(), Spectators(on=False)))
+        await eventually(lambda: not two.lobby.public.summaries()[0].switches.spectators)
         assert (await asked(two.port, f"/watch/{code}")).status == 404
 
 
@@ -219,7 +219,7 @@ def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pyt
 
 def test_the_list_is_in_order_before_the_others_have_been_told() -> None:
     """As after a start, with tables of which nobody has said when they were opened."""
-    found = {code: Mock(code=code, state=Mock(private=False, held=())) for code in ("OLD", "NEW")}
+    found = {code: Mock(code=code, state=Mock(switches=Switches(), held=())) for code in ("OLD", "NEW")}
     for code, table in found.items():
         table.summary.return_value = public_table(code).summary
     tables = PublicTables(found)  # type: ignore[arg-type]

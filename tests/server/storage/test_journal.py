@@ -69,8 +69,8 @@ def table_facts(state: PersistentState) -> dict[str, object]:
     """Return everything about a table that survives a restart."""
     game, seats = state.game, range(len(state.players))
     return {
-        "options": (state.options, state.absence, state.title, state.private, state.no_spectators),
-        "settings": (state.hints, state.quiet),
+        "options": (state.options, state.absence, state.title),
+        "settings": state.switches,
         "seats": [player and OF_PLAYERS(player) for player in state.players],
         "held": (state.bot_seats, state.votes),
         "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],

@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest.mock import AsyncMock
 
 import pytest
+from msgspec import structs
 
 from engine.game import RandomChance
 from engine.pieces import Seat
@@ -15,7 +16,16 @@ from engine.view import eyes_of
 from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.codes import Code
-from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
+from protocol.settings import (
+    USUAL,
+    AbsenceSetting,
+    Setting,
+    Spectators,
+    Starting,
+    Switches,
+    Title,
+    unusual,
+)
 from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -45,20 +55,21 @@ from tests.server.tables.hosted import (
     served,
 )
 
+SWITCHED = Switches(*(not on for on in structs.astuple(USUAL)))
 SETTINGS: tuple[Setting, ...] = (
-    *(Title("Friday"), Private(on=True), Spectators(allowed=False), Hints(on=True), Quiet(on=True)),
+    *(Title("Friday"), *unusual(SWITCHED)),
     *(Starting(1), AbsenceSetting(ByBot(60))),
 )
 
 
-SHOWN = attrgetter("title", "private", "no_spectators", "hints", "quiet", "absence")
+SHOWN = attrgetter("title", "switches", "absence")
 
 
 async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None:
     async with served() as server, full_table(server.port, 2) as peers:
         await changed(peers[0], *SETTINGS)
         state = await state_where(peers[1], lambda state: state.absence == ByBot(60))
-        assert SHOWN(state) == ("Friday", True, True, True, True, ByBot(60))
+        assert SHOWN(state) == ("Friday", SWITCHED, ByBot(60))
         assert state.starting == 1
         await peers[0].done(messages.StartGame)
         await all_caught_up(peers, peers[0].seq)
@@ -73,10 +84,10 @@ async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None
 
 async def test_a_table_closed_to_spectators_sends_them_away() -> None:
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
-        await changed(peers[0], Spectators(allowed=False))
+        await changed(peers[0], Spectators(on=False))
         assert (await sent_away(peers[2])).code == Code.NO_SPECTATORS
         assert await peers[2].refusal(messages.Watch, peers[0].code) == Code.NO_SPECTATORS
-        await changed(peers[0], Spectators(allowed=True))
+        await changed(peers[0], Spectators(on=True))
         await peers[2].watch(peers[0].code)
 
 

@@ -10,7 +10,16 @@ from protocol import messages
 from protocol.absence import ByBot
 from protocol.codes import CloseReason, Code
 from protocol.limits import ARRAY_LENGTH, REMARKS_REPEATED
-from protocol.settings import AbsenceSetting, Hints, Private, Spectators, Starting, Title
+from protocol.settings import (
+    AbsenceSetting,
+    ChosenSwitches,
+    Hints,
+    Private,
+    Spectators,
+    Starting,
+    Switches,
+    Title,
+)
 from server.app import running
 from server.config import Config, Limits
 from server.limits.rate_limits import PerMinuteLimit
@@ -34,10 +43,13 @@ async def test_the_list_shows_tables_newest_first() -> None:
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         assert await table_list(anna) == []
         first = await anna.open(2, "Anna")
-        options: dict[str, Any] = {"random_layout": True, "hints": True, "absence": ByBot(60)}
-        second = await bruno.open(5, "Bruno", **options)
+        options: dict[str, Any] = {"random_layout": True, "absence": ByBot(60)}
+        second = await bruno.open(
+            5, "Bruno", switches=ChosenSwitches(hints=True, spectators=False), **options
+        )
         older = messages.TableSummary(first.table, "Anna", 2, 1, "gathering")
-        newer = messages.TableSummary(second.table, "Bruno", 5, 1, "gathering", **options)
+        switches = Switches(hints=True, spectators=False)
+        newer = messages.TableSummary(second.table, "Bruno", 5, 1, "gathering", switches=switches, **options)
         assert await table_list(anna) == [newer, older]
 
 
@@ -226,9 +238,9 @@ async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
         connected(server.port) as late,
     ):
         host, player = peers
-        await changed(host, Spectators(allowed=False))
+        await changed(host, Spectators(on=False))
         await host.done(messages.Say, "among us")
-        await changed(host, Spectators(allowed=True))
+        await changed(host, Spectators(on=True))
         await player.done(messages.Say, "hello")
         async with connected(server.port) as again:
             await again.watch(host.code)

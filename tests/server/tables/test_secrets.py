@@ -25,7 +25,7 @@ from protocol.codec import decode_server, encode
 from protocol.codes import Code
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import EndGame, Said, SaidBefore, Say, StartGame, Sync
-from protocol.settings import Private, Quiet, Starting, Title
+from protocol.settings import ChosenSwitches, Private, Quiet, Starting, Title
 from server.app import running
 from server.config import Config, Limits
 from server.monitoring.logs import describe
@@ -346,7 +346,7 @@ async def test_private_tables_change_no_byte_of_the_list() -> None:
     async with memory_server() as server, connected(server.port) as stranger, connected(server.port) as other:
         await other.open(3, "Olga")
         before = await listed(stranger)
-        async with game(server.port, 2, private=True) as peers:
+        async with game(server.port, 2, switches=ChosenSwitches(private=True)) as peers:
             assert await listed(stranger) == before
             await changed(peers[0], Title("Secret"))
             await play_on(peers, random.Random(1))
@@ -364,7 +364,7 @@ def guesses(code: str, token: str, number: int = 7) -> list[messages.ClientMessa
 async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
     """After too many wrong codes, a right and a wrong one are answered alike; listed tables are found."""
     async with memory_server() as server, connected(server.port) as host, connected(server.port) as public:
-        private = (await host.open(3, private=True)).table
+        private = (await host.open(3, switches=ChosenSwitches(private=True))).table
         listed_table = (await public.open(3)).table
         async with connected(server.port) as stranger:
             most = Limits().wrong_codes_per_address
@@ -386,7 +386,7 @@ async def test_how_long_it_takes_to_refuse_a_code_says_nothing() -> None:
     clock = ManualClock()
     config = Config(timers=lambda: clock, limits=Limits(wrong_codes_per_address=1))
     async with running(config) as server, connected(server.port) as host, connected(server.port) as stranger:
-        private = (await host.open(2, private=True)).table
+        private = (await host.open(2, switches=ChosenSwitches(private=True))).table
         assert await stranger.refusal(messages.Watch, "AAAA") == Code.NO_SUCH_TABLE
         before = clock.waiting
         for code in (private, "AAAA"):
@@ -401,7 +401,7 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
     """That takes longer than finding nothing; so after too many wrong codes its own players wait, too."""
     limits = Limits(unattended_seconds=0.01, wrong_codes_per_address=2)
     async with running(Config(data=tmp_path, limits=limits)) as server:
-        host, _ = await archived_game(server, moves=0, private=True)
+        host, _ = await archived_game(server, moves=0, switches=ChosenSwitches(private=True))
         async with connected(server.port) as stranger:
             for number in range(2):
                 await stranger.refused(messages.Resume(number, "AAAA", "x"))
@@ -416,7 +416,10 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
 
 async def test_codes_of_private_tables_are_long() -> None:
     """So is that of the table where they play again; a table that becomes private keeps its code."""
-    async with memory_server() as server, game(server.port, 2, private=True) as peers:
+    async with (
+        memory_server() as server,
+        game(server.port, 2, switches=ChosenSwitches(private=True)) as peers,
+    ):
         assert len(peers[0].code) == PRIVATE_CODE_LENGTH
         await play_on(peers, random.Random(1))
         again = await peers[0].answer(messages.Seated, messages.Rematch)
@@ -459,7 +462,7 @@ async def test_nothing_is_told_without_the_seats_own_token() -> None:
     """Not to the holder of another table's seat, nor to a removed player; a question is noticed by nobody."""
     async with (
         memory_server() as server,
-        full_table(server.port, 2, private=True) as peers,
+        full_table(server.port, 2, switches=ChosenSwitches(private=True)) as peers,
         all_connected(server.port, 2) as (other, stranger),
     ):
         await other.open(2)
@@ -499,7 +502,7 @@ async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_
         *players, spectator = peers
         await other.watch(players[0].code)
         await changed(players[0], Quiet(on=True))
-        assert (await state_where(spectator, lambda state: state.quiet)).quiet
+        assert (await state_where(spectator, lambda state: state.switches.quiet)).switches.quiet
         await spectator.done(Say, "before")
         assert await hears(players[1], "before") == 1
         await players[0].done(StartGame)

@@ -15,7 +15,7 @@ from client.ui.web.pages import WebPages
 from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
-from protocol.settings import Private, Spectators
+from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
 from server.web import subjects
@@ -55,7 +55,7 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
             assert again.parts["players"] == ""
 
 
-@pytest.mark.parametrize("setting", [Spectators(allowed=False), Private(on=True)])
+@pytest.mark.parametrize("setting", [Spectators(on=False), Private(on=True)])
 async def test_a_table_that_is_closed_or_private_is_seen_no_more(setting: Spectators | Private) -> None:
     async with watched_game() as (server, peers, page):
         await page.until("players", "Player 0")
@@ -81,7 +81,7 @@ async def test_a_table_on_its_way_to_another_server_is_waited_for(database: str)
         web_server() as alone,
     ):
         code = (await anna.open(2, "Anna")).table
-        private = (await bruno.open(2, "Bruno", private=True)).table
+        private = (await bruno.open(2, "Bruno", switches=ChosenSwitches(private=True))).table
         async with viewer(server.port, f"/watch/{code}") as page:
             await page.until("players", "Anna")
             server.lobby.tables[code].give_up()
@@ -321,9 +321,9 @@ async def test_a_television_is_shown_nothing_that_a_spectator_is_not() -> None:
         connected(server.port) as private,
         viewer(server.port, "/tv") as page,
     ):
-        await closed[0].done(ChangeSetting, Spectators(allowed=False))
+        await closed[0].done(ChangeSetting, Spectators(on=False))
         await closed[0].done(StartGame)
-        await private.ask(OpenTable, 2, "Hidden", private=True)
+        await private.ask(OpenTable, 2, "Hidden", switches=ChosenSwitches(private=True))
         for moves in (5, 12):
             await play_on(shown, random.Random(moves), moves)
             await play_on(small, random.Random(moves), moves - 1)

@@ -26,7 +26,7 @@ from engine.view import eyes_of, folded
 from protocol import messages
 from protocol.events import legal_of
 from protocol.pages import MoveChoice, PlayerHand
-from protocol.settings import Spectators
+from protocol.settings import ChosenSwitches, Spectators
 from server.app import running
 from server.config import Config
 from server.net.addresses import RemoteEnd
@@ -51,9 +51,9 @@ ODD_PATHS = (
 async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> None:
     async with web_server() as server, all_connected(server.port, 3) as (public, private, closed):
         await public.open(2, "Anna")
-        await private.ask(messages.OpenTable, 2, "Hidden", private=True)
+        await private.ask(messages.OpenTable, 2, "Hidden", switches=ChosenSwitches(private=True))
         await closed.open(2, "Carla")
-        await closed.done(messages.ChangeSetting, Spectators(allowed=False))
+        await closed.done(messages.ChangeSetting, Spectators(on=False))
         answer = await asked(server.port, "/")
     assert answer.status == 200
     assert f'href="watch/{public.code}"' in answer.text
@@ -85,8 +85,8 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     async with web_server() as server, full_table(server.port, 2) as peers, connected(server.port) as private:
         opened = await asked(server.port, f"/watch/{peers[0].code}")
         small = await asked(server.port, f"/watch/{peers[0].code.lower()}")
-        await peers[0].done(messages.ChangeSetting, Spectators(allowed=False))
-        await private.ask(messages.OpenTable, 2, "Hidden", private=True)
+        await peers[0].done(messages.ChangeSetting, Spectators(on=False))
+        await private.ask(messages.OpenTable, 2, "Hidden", switches=ChosenSwitches(private=True))
         unknown = next(code for code in ("AAAA", "BBBB", "CCCC") if code not in server.lobby.tables)
         codes = (peers[0].code, private.code, unknown)
         answers = [await asked(server.port, f"/watch/{code}") for code in codes]
@@ -464,7 +464,7 @@ async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:
     Without a code it opens a table, as any client does, and shows the seat that comes of it.
     """
     async with web_server() as server, connected(server.port) as host:
-        code = (await host.open(2, "Host", private=True)).table
+        code = (await host.open(2, "Host", switches=ChosenSwitches(private=True))).table
         pages = [await asked(server.port, f"/play/{each}") for each in (code, "ABCDEFGH")]
         odd = [await asked(server.port, path) for path in ("/play", "/play/ABC", "/play/ABCD/")]
         assert "select" in (await asked(server.port, "/play/")).text

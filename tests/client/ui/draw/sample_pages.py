@@ -21,7 +21,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol import messages
-from protocol.settings import Spectators
+from protocol.settings import Spectators, Switches
 from tests.client.ui import seen
 from tests.engine.test_draws import cheated
 from tests.games import played
@@ -61,7 +61,7 @@ def foreseeing() -> tuple[Ui, TableModel]:
 def hinted() -> tuple[Ui, TableModel]:
     """Return a game with a move suggested."""
     ui, model = placing()
-    seen.change(model, hints=True)
+    seen.change(model, switches=Switches(hints=True))
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
     return with_suggestion(
         replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model
@@ -168,8 +168,10 @@ def menu() -> tuple[Ui, TableModel]:
     """Return the menu of a table, open for its host before the game."""
     ui, model = waiting()
     watching = [messages.SpectatorSummary(1, "Zoe")]
-    seen.change(model, title="Friday", private=True, starting=1, spectators=1, watching=watching)
-    closed = messages.ChangeSetting(messages.NEW, Spectators(allowed=False))
+    seen.change(
+        model, title="Friday", switches=Switches(private=True), starting=1, spectators=1, watching=watching
+    )
+    closed = messages.ChangeSetting(messages.NEW, Spectators(on=False))
     return seen.on_line(closed, ui, model), model
 
 

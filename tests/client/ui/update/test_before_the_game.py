@@ -18,6 +18,7 @@ from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
+from client.ui.texts.tables import ROWS, Row
 from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import (
@@ -35,6 +36,7 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
+from protocol.settings import USUAL, ChosenSwitches, Switches
 from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import TABLES, waiting
 
@@ -54,6 +56,21 @@ def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     assert (seen.lobby_of(clicked).chosen, request) == (1, None)
     assert updated(clicked, ChooseLine(1), seen.LOBBY)[1] == requests.WatchTable("ABCD")
     assert seen.after(ui, seen.LOBBY, "down", "down", "down", "w").notice is not None
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_table_is_opened_with_any_of_its_settings(row: Row) -> None:
+    """Typed, on or off, the last word counts; and by a key if the setting has one."""
+    ui, on = Ui("Ann", page=LobbyPage()), not row.is_on(USUAL)
+    turned = requests.Open(3, switches=ChosenSwitches(**{row.name: on}))
+    words = (f"no-{row.name}", row.name) if on else (row.name, f"no-{row.name}")
+    for line, asked in ((words[1], turned), (words[0], requests.Open(3)), (" ".join(words), turned)):
+        assert seen.request_after(ui, seen.LOBBY, *seen.typed(f"open 3 {line}")) == asked
+    if row.key:
+        keyed = seen.after(ui, seen.LOBBY, row.key)
+        assert seen.request_after(keyed, seen.LOBBY, "o") == turned
+        assert row.describe(on=on) in seen.screen_of(keyed, seen.LOBBY)
+        assert seen.request_after(keyed, seen.LOBBY, row.key, "o") == requests.Open(3)
 
 
 def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
@@ -242,7 +259,9 @@ def test_any_window(size: tuple[int, int], people: int) -> None:
 def test_all_is_said_about_the_chosen_table(size: tuple[int, int]) -> None:
     """However much it is: with a long title, hints and no spectators."""
     long = "T" * TITLE_LENGTH
-    table = TableSummary("KXQT", "Bob", 5, 4, "gathering", title=long, hints=True, no_spectators=True)
+    table = TableSummary(
+        "KXQT", "Bob", 5, 4, "gathering", title=long, switches=Switches(hints=True, spectators=False)
+    )
     ui = replace(in_lobby(), page=LobbyPage((table, *TABLES)))
     page = shown(ui, *size)
     for ending in ("TTT: the", "the table is closed to", "suggested", "who is away", "decides who starts"):

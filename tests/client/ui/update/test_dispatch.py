@@ -29,6 +29,7 @@ from protocol import messages
 from protocol.absence import ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import NEW, Leave, PauseSummary
+from protocol.settings import Switches
 from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import TABLES
 from tests.client.ui.test_search import SEEN as SEARCH
@@ -173,7 +174,7 @@ def test_hints_where_the_table_allows_them() -> None:
     allowed = replace(ui, capabilities=Capabilities(hints=True))
     assert "no hints" in seen.notice_of(seen.after(allowed, model, "s"))
     assert Act.HINT not in [key.action for key in keys_offered(allowed, model)]
-    seen.change(model, hints=True)
+    seen.change(model, switches=Switches(hints=True))
     assert seen.request_after(allowed, model, "s") == requests.Errand.HINT
     assert Act.HINT in [key.action for key in keys_offered(allowed, model)]
     waiting = seen.model_of(seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
@@ -253,7 +254,7 @@ def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
 
 def test_a_key_that_ends_a_search_or_a_question_does_not_show_it_again() -> None:
     ui, model = seen.placing()
-    seen.change(model, hints=True)
+    seen.change(model, switches=Switches(hints=True))
     searching, _hint = after_key(replace(ui, capabilities=Capabilities(hints=True)), "s", model)
     at = seen.view_of(model).layout.hexes[free_field(model)]
     asked = seen.after(seen.with_cursor(replace(ui, confirms=True), at), model, "1", "enter")

@@ -34,7 +34,7 @@ from client.ui.screens.playing import Ended
 from client.ui.screens.screen import drawn
 from client.ui.state import Capabilities, Mute, Outage, TalkLog, TypedLine, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.tables import describe_absence
+from client.ui.texts.tables import ROWS, Row, describe_absence
 from client.ui.texts.times import moment_named
 from engine.board import Field
 from engine.events import LayTile, Place, TakenBack
@@ -44,7 +44,18 @@ from protocol import messages
 from protocol.absence import ByBot, LongClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import NEW, ChangeSetting
-from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import (
+    USUAL,
+    AbsenceSetting,
+    Hints,
+    Holidays,
+    Private,
+    Quiet,
+    Spectators,
+    Starting,
+    Switches,
+    Title,
+)
 from tests.cases import cases
 from tests.client.ui import seen
 from tests.client.ui.seen import typed
@@ -253,7 +264,7 @@ def test_a_paused_game_says_so_until_the_pause_is_over(at_turn: Callable[[], tup
 
 def test_the_prompt_knows_the_words_for_keys_and_names_the_nearest() -> None:
     ui, model = seen.placing()
-    seen.change(model, hints=True)
+    seen.change(model, switches=Switches(hints=True))
     ui = replace(ui, capabilities=Capabilities(hints=True))
     assert seen.request_after(ui, model, *typed("hint")) is requests.Errand.HINT
     assert isinstance(seen.after(ui, model, *typed("menu")).overlay, TableMenu)
@@ -478,7 +489,7 @@ ASKED_BY_LINES: dict[str, dict[str, object]] = {
         "title": messages.ChangeSetting(NEW, Title("")),
         "private on": messages.ChangeSetting(NEW, Private(on=True)),
         "quiet on": messages.ChangeSetting(NEW, Quiet(on=True)),
-        "spectators off": messages.ChangeSetting(NEW, Spectators(allowed=False)),
+        "spectators off": messages.ChangeSetting(NEW, Spectators(on=False)),
         "hints on": messages.ChangeSetting(NEW, Hints(on=True)),
         "hints off": messages.ChangeSetting(NEW, Hints(on=False)),
         "starts Bob": messages.ChangeSetting(NEW, Starting(1)),
@@ -637,6 +648,26 @@ def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
     assert seen.request_after(ui, model, "escape") == messages.Leave(NEW)
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_setting_is_seen_and_changed_everywhere(row: Row) -> None:
+    """In the menu, typed, in the help, at the table before its game, in the list of tables, in the log."""
+    ui, model = gathering()
+    usual = row.is_on(USUAL)
+    changes = ChangeSetting(NEW, row.kind(on=not usual))
+    assert seen.request_after(seen.on_line(changes, ui, model), model, "enter") == changes
+    typed_line = f"{row.name} {'off' if usual else 'on'}"
+    assert seen.request_after(ui, model, *typed(typed_line)) == changes
+    assert f"{row.name} on, off" in "".join(map(seen.text_of, seen.reading_pages(ui, model, Act.HELP)))
+    told = row.describe(on=not usual)
+    assert told not in seen.screen_of(ui, model, 200)
+    turned = structs.replace(USUAL, **{row.name: not usual})
+    ui = seen.after_change(ui, model, switches=turned)
+    assert ui.log[-1] == f"{told[0].upper()}{told[1:]}."
+    assert told in seen.screen_of(replace(ui, log=()), model, 200)
+    listed = messages.TableSummary("KXQT", "Bob", 3, 1, "gathering", switches=turned)
+    assert told in seen.screen_of(Ui("Ann", page=LobbyPage((listed,))), seen.LOBBY, 200)
+
+
 def test_the_log_tells_what_the_host_did() -> None:
     ui, model = gathering(1)
     before = table(model)
@@ -647,8 +678,8 @@ def test_the_log_tells_what_the_host_did() -> None:
     for changes, sentence in (
         ({"host": 1}, "Bob is the host now."),
         ({"title": "Friday"}, "The table is called Friday now."),
-        ({"private": True}, "The table is private: it can be found only by its code."),
-        ({"hints": True}, "Players may have moves suggested."),
+        ({"switches": Switches(private=True)}, "The table is private: it can be found only by its code."),
+        ({"switches": Switches(hints=True)}, "Players may have moves suggested."),
         ({"starting": 1}, "From now on: Bob starts."),
         (
             {"absence": MoveClock(86_400), "long_clock": LongClock(129_600, 172_800)},

@@ -19,7 +19,7 @@ from protocol.messages import (
     SayInLobby,
     Welcome,
 )
-from protocol.settings import Private
+from protocol.settings import ChosenSwitches, Private
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.names import looks
@@ -98,7 +98,7 @@ async def test_people_see_who_is_online_and_where() -> None:
 
 async def test_a_private_table_shows_nowhere() -> None:
     async with in_lobby("Anna", "Bruno", "Carla") as (server, stack, (anna, bruno, carla)):
-        code = (await bruno.open(2, "Bruno", private=True)).table
+        code = (await bruno.open(2, "Bruno", switches=ChosenSwitches(private=True))).table
         await carla.watch(code)
         hidden = PersonOnline("Bruno", "playing"), PersonOnline("Carla", "playing")
         await sees(anna, PersonOnline("Anna"), *hidden)
@@ -118,7 +118,7 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
         await sees(anna, PersonOnline("Anna"))
         await anna.nothing_but_pong()
         host, guest = [await stack.enter_async_context(connected(server.port)) for _ in range(2)]
-        code = (await host.open(2, "Bruno", private=True)).table
+        code = (await host.open(2, "Bruno", switches=ChosenSwitches(private=True))).table
         await guest.join(code, "Carla")
         await guest.done(Say, "hello")
         await guest.done(Leave)

@@ -13,7 +13,7 @@ from protocol.absence import LongClock
 from protocol.admin import EveningPlan
 from protocol.codes import CloseCode, Code
 from protocol.messages import JoinTable, OpenTable, Resume, Seated
-from protocol.settings import Title
+from protocol.settings import ChosenSwitches, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.state.persistent_state import Player
@@ -196,7 +196,7 @@ async def test_an_address_with_all_its_seats_gets_this_one_back() -> None:
 async def test_a_table_is_opened_once_however_often_that_is_asked() -> None:
     """While it is being stored, after that, and under whatever code it has."""
     async with memory_server() as server, connected(server.port) as first, connected(server.port) as again:
-        opening = OpenTable(7, 2, "Anna", private=True, token=OWN)
+        opening = OpenTable(7, 2, "Anna", switches=ChosenSwitches(private=True), token=OWN)
         async with held_back(server.lobby.journal, "append_together") as storing:
             await first.send(opening)
             await storing.wait()
