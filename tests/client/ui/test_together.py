@@ -19,7 +19,7 @@ from client.ui.state import Ui
 from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
 from tests.client.scripted import TIMEOUT
-from tests.client.ui.seen import notice_of, screen_of
+from tests.client.ui.seen import notice_of
 from tests.server.playing import game, memory_server, play_on
 
 
@@ -179,9 +179,7 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         for watcher in ann, cleo:
             watcher.press("v")
             await watcher.record(0)
-        ann.press("?")
-        assert "read in full" in screen_of(ann.top.ui, ann.top.model), "the last key"
-        ann.press("escape", "n", "B")
+        ann.press("n", "B")
         assert "leave this table" in notice_of(ann.top.ui)
         ann.press(":", *"study", "enter")
         await bob.until(lambda ui: any("Player 0 goes on from move 1 at table" in line for line in ui.log))
