@@ -94,13 +94,20 @@ Action: TypeAlias = Act | Way | Pick | Toggle | Hold | PointAt | Hover | ChooseL
 class Key(Struct, frozen=True):
     """Keys by prompt_toolkit's names, and what they do.
 
-    `short` is the word in the function bar, empty if the key is not shown there.
+    `short` is the word in the function bar, empty if the key is not shown there. `form` is what the help is
+    part of, if it is.
     """
 
     names: tuple[str, ...]
     action: Action
     help: str
     short: str = ""
+    form: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return what the keys do, in the language in use."""
+        return _(self.form).format(text=_(self.help)) if self.form else _(self.help)
 
 
 YES: Final = "yes"  # not a key's name: each language has its own letter for it

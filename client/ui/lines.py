@@ -155,7 +155,7 @@ def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     does: dict[str, list[str]] = {}
     for letter, key in letters(ui, model).items():
         if ui.evening is not None or key.action is not Act.EVENING:
-            does.setdefault(key.help, []).append(letter)
+            does.setdefault(key.words, []).append(letter)
     yield from ((", ".join(each), told) for told, each in does.items())
 
 

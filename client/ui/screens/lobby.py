@@ -61,7 +61,10 @@ _KEYS: Final = (
     Key(("a",), Act.ABSENCE, N_("new table: what happens when a player is away or slow"), N_("absence")),
     Key(("+", "="), Act.MORE, N_("new table: more or less time before it happens")),
     Key(("-",), Act.LESS, N_("new table: more or less time before it happens")),
-    *(Key((row.key,), Toggle(row.name), row.help) for row in tables.WHEN_OPENED),
+    *(
+        Key((row.key,), Toggle(row.name), row.help, form=N_("new table: {text}"))
+        for row in tables.WHEN_OPENED
+    ),
     Key(("r",), Act.REFRESH, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
     COMMAND,

@@ -301,12 +301,12 @@ def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for key in keys:
         names = ", ".join(key_name(name, glyphs) for name in key.names)
-        if rows and rows[-1][1] == _(key.help):
+        if rows and rows[-1][1] == key.words:
             before = rows[-1][0]
             together = f"{before.partition('-')[0]}-{names}" if names.isdigit() else f"{before}, {names}"
-            rows[-1] = (together, _(key.help))
+            rows[-1] = (together, key.words)
         else:
-            rows.append((names, _(key.help)))
+            rows.append((names, key.words))
     return rows
 
 

@@ -199,7 +199,7 @@ def test_the_help_has_every_key(
             for part in (slice(column or None), slice(column, None))
         )
         for key in keys:
-            assert " ".join(_(key.help).split()) in explained, table
+            assert " ".join(key.words.split()) in explained, table
             for name in key.names:
                 assert name.isdigit() or key_name(name, UNICODE) in named, table
 
