@@ -86,11 +86,28 @@ from tests.games import begun, games, played
 TOPICS = (Act.HELP, Act.RULES, Act.COUNTS, Act.WHOLE)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("page", PAGES)
+# These look different in a large window; the others are the same text, which properties below are about.
+LARGE_TOO = (
+    *("lobby", "gathering", "history", "laying", "placing", "placing-two", "foreseeing", "hinted", "talking"),
+    *("ended", "scoring-soldier", "scoring-piece", "result"),
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "size"), [*((page, "80x24") for page in PAGES), *((page, "120x40") for page in LARGE_TOO)]
+)
 def test_page(page: str, size: str) -> None:
     ui, model = PAGES[page]()
     seen.assert_screen(f"{page}-{size}", seen.screen_of(ui, model, *SIZES[size]))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_large_window_has_every_word_of_a_small_one(page: str) -> None:
+    ui, model = PAGES[page]()
+    screens = [seen.screen_of(ui, model, *size) for size in SIZES.values()]
+    unmarked = (re.sub("[\u2191\u2193] \\d+ more", "", screen) for screen in screens)  # where lists go on
+    small, large = ({*re.findall(r"[^\W\d_]{3,}", screen)} for screen in unmarked)
+    assert small <= large
 
 
 @pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])

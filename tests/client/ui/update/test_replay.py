@@ -346,8 +346,7 @@ def shown(players: int, stop: int, judged: int | None = None) -> Ui:
     return ui if judged is not None else replace(replay.after_analysis(ui), notice=None)
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-@pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize(("players", "size"), [(2, "80x24"), (5, "80x24"), (5, "120x40")])
 def test_a_record_with_chances(players: int, size: str) -> None:
     """As everybody can see in tests/client/ui/screens; in ASCII, digits stand for tens of per cent."""
     width, height = map(int, size.split("x"))
