@@ -1,12 +1,13 @@
 """Keys and clicks: what they mean, and the keys that several screens share."""
 
 import enum
-from collections.abc import Iterable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.language import N_, _, yes_letters
+from client.tables.table import TableModel
 from client.ui.texts.glyphs import GlyphSet
 from engine.board import Hex
 from engine.pieces import Piece
@@ -91,11 +92,19 @@ class InsertText(Struct, frozen=True):
 Action: TypeAlias = Act | Way | Pick | Toggle | Hold | PointAt | Hover | ChooseLine | GoToStop | InsertText
 
 
+# Whether keys have an effect now: on this screen, in this state of it, at this table.
+When: TypeAlias = Callable[[Any, Any, TableModel], bool]
+
+
+def always(_screen: object, _ui: object, _model: TableModel) -> bool:
+    return True
+
+
 class Key(Struct, frozen=True):
     """Keys by prompt_toolkit's names, and what they do.
 
     `short` is the word in the function bar, empty if the key is not shown there. `form` is what the help is
-    part of, if it is.
+    part of, if it is. Only `when` they have an effect are they offered.
     """
 
     names: tuple[str, ...]
@@ -103,6 +112,7 @@ class Key(Struct, frozen=True):
     help: str
     short: str = ""
     form: str = ""
+    when: When = always
 
     @property
     def words(self) -> str:
@@ -125,13 +135,25 @@ LINES: Final = (
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
 )
 COUNTS: Final = Key(("c",), Act.COUNTS, N_("what others may hold, and influence on the hills"), N_("count"))
-EVENING: Final = Key(("E",), Act.EVENING, N_("the evening: sign up, pause, standings"), N_("evening"))
+EVENING: Final = Key(
+    ("E",),
+    Act.EVENING,
+    N_("the evening: sign up, pause, standings"),
+    N_("evening"),
+    when=lambda _screen, ui, _model: ui.evening is not None,
+)
 TOGETHER: Final = Key(
     ("f",), Act.TOGETHER, N_("look together: lead, or follow who leads; again: stop"), N_("together")
 )
 TALK: Final = (
     Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say")),
-    Key(("T",), Act.TALK, N_("say something to the table; read what was said"), N_("read")),
+    Key(
+        ("T",),
+        Act.TALK,
+        N_("say something to the table; read what was said"),
+        N_("read"),
+        when=lambda _screen, ui, _model: bool(ui.talk.remarks),
+    ),
 )
 AT_TABLE: Final = (
     EVENING,
@@ -143,7 +165,6 @@ AT_TABLE: Final = (
 _FOR_PLAYERS: Final = frozenset(
     {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.REFUSE, Act.PAUSE, Act.HINT, Act.UNDO}
 )
-_NEXT_GAME: Final = Key(("m",), Act.REMATCH, N_("watch the next game of the same players"), N_("next game"))
 _NAMES: Final = {
     YES: N_("y"),
     "enter": N_("Enter"),
@@ -186,6 +207,9 @@ def action_of(name: str, keys: Iterable[Key]) -> Action | None:
 
 def spectators_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
     """Return the keys for spectators: without those that they cannot use, and with changed descriptions."""
+    words = {"help": N_("watch the next game of the same players"), "short": N_("next game")}
     return tuple(
-        _NEXT_GAME if key.action is Act.REMATCH else key for key in keys if key.action not in _FOR_PLAYERS
+        structs.replace(key, **words) if key.action is Act.REMATCH else key
+        for key in keys
+        if key.action not in _FOR_PLAYERS
     )

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from client.language import N_
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Line, ends, line
-from client.ui.keys import Act, Action, Key, spectators_keys
+from client.ui.keys import Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
@@ -127,9 +127,9 @@ class Screen:
         watching = self.at_server and model.table is not None and model.seat is None
         return spectators_keys(self.keys(model)) if watching else self.keys(model)
 
-    def idle(self, ui: "Ui", model: TableModel, last_top: int) -> frozenset[Act]:
-        """Return the actions that change nothing; `last_top` is how far what is shown can be scrolled."""
-        return frozenset()
+    def offered_keys(self, ui: "Ui", model: TableModel) -> tuple[Key, ...]:
+        """Return the keys of these that have an effect now."""
+        return tuple(key for key in self.shown_keys(model) if key.when(self, ui, model))
 
     def act(self, ui: "Ui", action: Action, model: TableModel) -> Outcome:
         """Return the state after a key or a click, and the request to the program or the server."""
@@ -410,7 +410,3 @@ def hints_allowed(ui: Ui, model: TableModel) -> bool:
 
 def with_game(ui: Ui, game: Screen) -> Ui:
     return replace(ui, page=ui.page.with_game(game))
-
-
-def those(*acts: tuple[Act, bool]) -> frozenset[Act]:
-    return frozenset(act for act, said in acts if said)

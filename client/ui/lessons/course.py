@@ -24,7 +24,7 @@ from client.ui.program import show
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
-from client.ui.state import GamePage, Notice, Outcome, Pane, Screen, Ui, those, with_game
+from client.ui.state import GamePage, Notice, Outcome, Pane, Screen, Ui, with_game
 from client.ui.terminal.device import own_device
 from client.ui.texts.games import amounts, describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
@@ -49,7 +49,13 @@ _KEYS: Final = (
     Key(("left", "h", "scroll-up"), Way.WEST, N_("one step back in the scoring; otherwise cursor west")),
     Key(("up", "k"), Way.UP, N_("move the cursor up")),
     Key(("down", "j"), Way.DOWN, N_("move the cursor down")),
-    Key(("pagedown",), Act.PAGE_DOWN, N_("the next page, at any time"), N_("next page")),
+    Key(
+        ("pagedown",),
+        Act.PAGE_DOWN,
+        N_("the next page, at any time"),
+        N_("next page"),
+        when=lambda lesson, ui, _model: not lesson.last or lesson.top < ui.last_top,
+    ),
     Key(("pageup",), Act.PAGE_UP, N_("the previous page, at any time")),
     COMMAND,
     *ON_EVERY_PAGE,
@@ -101,11 +107,10 @@ class Lesson(GamePage):
             _TURNS.get(key.action, key) for key in self.keys(model) if key.action not in _WITH_OTHERS
         )
 
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        if self.keys(model) is _KEYS:
-            return those((Act.PAGE_DOWN, self.last and self.top >= last_top))
-        idle = self.table.idle(ui, model, last_top)
-        return idle | {Act.NEXT_PIECE, Act.CONFIRM} if self.points else idle
+    def offered_keys(self, ui: Ui, model: TableModel) -> tuple[Key, ...]:
+        keys = GamePage.offered_keys(self, ui, model)
+        unused = {Act.NEXT_PIECE, Act.CONFIRM} if self.points and self.keys(model) is not _KEYS else set()
+        return tuple(key for key in keys if key.action not in unused)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lesson, view = self, model.view

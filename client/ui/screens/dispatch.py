@@ -206,9 +206,8 @@ def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
     """Return the keys that can be typed as a line of one letter: none where letters move over a board."""
     if ui.overlay is None and isinstance(ui.page.game, Playing):
         return {}
-    here = ui.overlay or ui.page
-    heard = {*Act} - _SHOWN - here.idle(ui, model, 0)
-    keys = (key for key in here.shown_keys(model) if key.action in heard)
+    offered = (ui.overlay or ui.page).offered_keys(replace(ui, last_top=0), model)
+    keys = (key for key in offered if key.action in {*Act} - _SHOWN)
     return {name: key for key in keys for name in key.names if len(name) == 1 and name.strip()}
 
 

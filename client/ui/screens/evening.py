@@ -10,18 +10,48 @@ from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import EMPTY, Line, columns, cut, line, wrapped
 from client.ui.keys import HELP, Act, Action, Key
 from client.ui.requests import TakeSeat
-from client.ui.state import Outcome, Overlay, Pane, Ui, those
+from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.evenings import describe_part, describe_round, rivals_lines, standings_rows, table_of
 from protocol.messages import NEW, TakePart, TakesPart
 from protocol.text import printable
 
+
+def _can_sign_up(_page: object, ui: Ui, _model: TableModel) -> bool:
+    return _goes_on(ui) and _part(ui) != "play"
+
+
+def _can_pause(_page: object, ui: Ui, _model: TableModel) -> bool:
+    return _part(ui) == "play"
+
+
+def _can_withdraw(_page: object, ui: Ui, _model: TableModel) -> bool:
+    return _part(ui) not in {None, "leave"}
+
+
 _KEYS: Final = (
-    Key(("enter",), Act.TAKE_SEAT, N_("go to your table"), N_("go there")),
-    Key(("s",), Act.SIGN_UP, N_("sign up, or play again after a pause"), N_("sign up")),
-    Key(("p",), Act.SIT_OUT, N_("pause: you are not in the next rounds"), N_("pause")),
-    Key(("x",), Act.WITHDRAW, N_("leave the evening"), N_("leave")),
-    Key(("up", "k", "pageup", "scroll-up"), Act.PAGE_UP, N_("earlier lines")),
-    Key(("down", "j", "pagedown", "scroll-down"), Act.PAGE_DOWN, N_("later lines"), N_("later")),
+    Key(
+        ("enter",),
+        Act.TAKE_SEAT,
+        N_("go to your table"),
+        N_("go there"),
+        when=lambda _page, ui, model: _called_to(ui, model) is not None,
+    ),
+    Key(("s",), Act.SIGN_UP, N_("sign up, or play again after a pause"), N_("sign up"), when=_can_sign_up),
+    Key(("p",), Act.SIT_OUT, N_("pause: you are not in the next rounds"), N_("pause"), when=_can_pause),
+    Key(("x",), Act.WITHDRAW, N_("leave the evening"), N_("leave"), when=_can_withdraw),
+    Key(
+        ("up", "k", "pageup", "scroll-up"),
+        Act.PAGE_UP,
+        N_("earlier lines"),
+        when=lambda page, _ui, _model: page.top > 0,
+    ),
+    Key(
+        ("down", "j", "pagedown", "scroll-down"),
+        Act.PAGE_DOWN,
+        N_("later lines"),
+        N_("later"),
+        when=lambda page, ui, _model: page.top < ui.last_top,
+    ),
     Key(("escape", "q", "E"), Act.CANCEL, N_("back to the table, or to the lobby"), N_("close")),
     HELP,
     Key(("c-c",), Act.QUIT, N_("quit")),
@@ -37,26 +67,15 @@ class EveningPage(Overlay):
 
     own_keys = _KEYS
 
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        goes_on = ui.evening is not None and not (ui.evening.closed or ui.evening.over)
-        people = ui.evening.people if ui.evening is not None and goes_on else ()
-        part = next((each.takes_part for each in people if each.person == ui.person), None)
-        return those(
-            (Act.TAKE_SEAT, _called_to(ui, model) is None),
-            (Act.SIGN_UP, part == "play" or not goes_on),
-            (Act.SIT_OUT, part != "play"),
-            (Act.WITHDRAW, part in {None, "leave"}),
-            (Act.PAGE_UP, self.top == 0),
-            (Act.PAGE_DOWN, self.top >= last_top),
-        )
-
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         match action:
             case Act.CANCEL:
                 return replace(ui, overlay=None), None
             case Act.TAKE_SEAT if (table := _called_to(ui, model)) is not None:
                 return replace(ui, overlay=None), TakeSeat(table)
-            case Act.SIGN_UP | Act.SIT_OUT | Act.WITHDRAW if action not in self.idle(ui, model, 0):
+            case Act.SIGN_UP | Act.SIT_OUT | Act.WITHDRAW if action in {
+                key.action for key in self.offered_keys(ui, model)
+            }:
                 return ui, TakePart(NEW, _PARTS[action])
         return replace(ui, overlay=EveningPage(scrolled_to(action, self.top, ui.last_top))), None
 
@@ -90,6 +109,16 @@ def in_columns(row: str, width: int) -> list[str]:
         return [row]
     first = first.rpartition("  ")[0].rstrip() or first
     return [first, *in_columns(f"    {row[len(first) :].lstrip()}", width)]
+
+
+def _goes_on(ui: Ui) -> bool:
+    return ui.evening is not None and not (ui.evening.closed or ui.evening.over)
+
+
+def _part(ui: Ui) -> TakesPart | None:
+    """Return how the player takes part in an evening that goes on, None if not at all."""
+    people = ui.evening.people if ui.evening is not None and _goes_on(ui) else ()
+    return next((each.takes_part for each in people if each.person == ui.person), None)
 
 
 def _called_to(ui: Ui, model: TableModel) -> str | None:

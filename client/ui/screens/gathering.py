@@ -25,7 +25,7 @@ from client.ui.frame import (
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
-from client.ui.state import Outcome, Pane, Ui, closed_for_good, those
+from client.ui.state import Outcome, Pane, Ui, closed_for_good
 from client.ui.texts import tables
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.pieces import PEOPLES
@@ -34,11 +34,41 @@ from protocol.absence import WAIT
 from protocol.codes import Code
 from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
 
+
+def _can_start(_screen: object, _ui: Ui, model: TableModel) -> bool:
+    state = model.state
+    everybody = state is not None and all(each.name is not None and not each.kept for each in state.seats)
+    return everybody and _hosts(model)
+
+
+def _can_be_ready(_screen: object, ui: Ui, model: TableModel) -> bool:
+    return _sits(model) and not ui.capabilities.private
+
+
+def _can_seat_bots(_screen: object, ui: Ui, model: TableModel) -> bool:
+    free = model.state is not None and bool(free_seats(model.state))
+    return free and bool(ui.capabilities.levels) and _hosts(model)
+
+
+def _hosts(model: TableModel) -> bool:
+    return model.state is not None and model.seat is not None and model.seat == model.state.host
+
+
+def _sits(model: TableModel) -> bool:
+    return model.state is not None and model.seat is not None
+
+
 _KEYS: Final = (
-    Key(("enter", "s"), Act.START, N_("start the game (host only)"), N_("start")),
-    Key(("r",), Act.READY, N_("say that you are ready, or take that back"), N_("ready")),
-    Key(("p",), Act.PEOPLE, N_("choose the people that you play"), N_("people")),
-    Key(("b",), Act.SEAT_BOT, N_("let a bot take a free seat"), N_("bot")),
+    Key(("enter", "s"), Act.START, N_("start the game (host only)"), N_("start"), when=_can_start),
+    Key(("r",), Act.READY, N_("say that you are ready, or take that back"), N_("ready"), when=_can_be_ready),
+    Key(
+        ("p",),
+        Act.PEOPLE,
+        N_("choose the people that you play"),
+        N_("people"),
+        when=lambda _screen, _ui, model: _sits(model),
+    ),
+    Key(("b",), Act.SEAT_BOT, N_("let a bot take a free seat"), N_("bot"), when=_can_seat_bots),
     Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),
     *AT_TABLE,
     *ON_EVERY_PAGE,
@@ -53,19 +83,6 @@ def loses_seat(ui: Ui, model: TableModel) -> bool:
 @dataclass(frozen=True, slots=True)
 class Gathering(ServerScreen):
     own_keys = _KEYS
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        if (state := model.state) is None:
-            return frozenset({Act.START, Act.SEAT_BOT, Act.READY, Act.PEOPLE})
-        free = any(each.name is None for each in state.seats)
-        waits = free or any(each.kept for each in state.seats)
-        host = model.seat is not None and model.seat == state.host
-        return those(
-            (Act.START, waits or not host),
-            (Act.READY, model.seat is None or ui.capabilities.private),
-            (Act.PEOPLE, model.seat is None),
-            (Act.SEAT_BOT, not (free and ui.capabilities.levels and host)),
-        )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         state, seat = model.state, model.seat

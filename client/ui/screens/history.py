@@ -13,14 +13,25 @@ from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, cut, indented, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, ChooseUnseen, Key, Way
-from client.ui.state import Notice, Outcome, Pane, Ui, those
+from client.ui.state import Notice, Outcome, Pane, Ui
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.times import local_time
 
+
+def _saves(_screen: object, ui: Ui, _model: TableModel) -> bool:
+    return ui.capabilities.saves
+
+
 OF_A_GAME: Final = (
-    Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
-    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
-    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+    Key(
+        ("y",),
+        Act.ANALYSE,
+        N_("replay it with everybody's chances"),
+        N_("analyse"),
+        when=lambda _screen, ui, _model: ui.capabilities.analyses,
+    ),
+    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save"), when=_saves),
+    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture"), when=_saves),
 )
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),
@@ -48,9 +59,6 @@ class HistoryPage(ListScreen):
     own: str = ""
 
     own_keys = _KEYS
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return not_here(ui)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         here = replace(self, removing=False)
@@ -126,11 +134,6 @@ _WHEN = 18  # columns
 _OTHERS = 6  # lines that are neither games nor standings in a window of any size
 _LEAST_BEST = 3  # lines for the standings, so that the list has the same place when there are few
 _PLAYERS_SHOWN = 8  # in the standings
-
-
-def not_here(ui: Ui) -> frozenset[Act]:
-    saving = ((act, not ui.capabilities.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
-    return those((Act.ANALYSE, not ui.capabilities.analyses), *saving)
 
 
 def _best(games: Sequence[PastGame]) -> str:

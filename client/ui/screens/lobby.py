@@ -37,24 +37,59 @@ from client.ui.keys import (
     Way,
 )
 from client.ui.requests import Open, Request
-from client.ui.state import LinePrompt, OnlineList, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui, those
+from client.ui.state import LinePrompt, OnlineList, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui
 from client.ui.texts import tables
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
 from protocol.messages import NEW, ListTables, TableSummary
 from protocol.text import printable
 
+
+def _at_a_table(lobby: "LobbyPage", _ui: Ui, _model: TableModel) -> bool:
+    """Return whether a table is chosen, not the line that opens a new one."""
+    return lobby.chosen < len(lobby.tables)
+
+
+def _has_talk(_lobby: object, ui: Ui, _model: TableModel) -> bool:
+    return bool(ui.talk.remarks or (ui.company is not None and ui.company.people))
+
+
+# With no table chosen, Enter does the same as `o`, and has another name.
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the table above or below")),
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the table above or below")),
-    Key(("enter",), Act.CONFIRM, N_("join, return to your seat, or watch; last line: open"), N_("join")),
+    Key(
+        ("enter",),
+        Act.CONFIRM,
+        N_("join, return to your seat, or watch; last line: open"),
+        N_("join"),
+        when=_at_a_table,
+    ),
     EVENING,
-    Key(("w",), Act.WATCH, N_("watch the table"), N_("watch")),
+    Key(("w",), Act.WATCH, N_("watch the table"), N_("watch"), when=_at_a_table),
     Key(("o",), Act.OPEN, N_("open a new table"), N_("new table")),
-    Key(("t",), Act.CHAT, N_("talk in the lobby; read what was said, who is online"), N_("say")),
-    Key(("T",), Act.TALK, N_("talk in the lobby; read what was said, who is online"), N_("read")),
+    Key(
+        ("t",),
+        Act.CHAT,
+        N_("talk in the lobby; read what was said, who is online"),
+        N_("say"),
+        when=lambda _lobby, ui, _model: ui.capabilities.lobby,
+    ),
+    Key(
+        ("T",),
+        Act.TALK,
+        N_("talk in the lobby; read what was said, who is online"),
+        N_("read"),
+        when=_has_talk,
+    ),
     Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
-    Key(("v",), Act.REVIEW, N_("your past games, if you are here over ssh"), N_("past games")),
+    Key(
+        ("v",),
+        Act.REVIEW,
+        N_("your past games, if you are here over ssh"),
+        N_("past games"),
+        when=lambda _lobby, ui, _model: ui.capabilities.lists_games,
+    ),
     *(Key((str(n),), Pick(n), N_("new table: how many players")) for n in range(2, 6)),
     Key(("x",), Act.LAYOUT, N_("new table: lay the tiles, or have them laid at random"), N_("layout")),
     Key(("s",), Act.STARTING, N_("new table: who starts"), N_("who starts")),
@@ -96,17 +131,6 @@ class LobbyPage(ServerScreen):
     asks_to_quit = True
 
     own_keys = _KEYS
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        new_table = self.chosen >= len(self.tables)
-        alone = ui.company is None or not ui.company.people
-        return those(
-            (Act.CHAT, not ui.capabilities.lobby),
-            (Act.TALK, not ui.talk.remarks and alone),
-            (Act.REVIEW, not ui.capabilities.lists_games),
-            (Act.WATCH, new_table),
-            (Act.CONFIRM, new_table),  # it does the same as `o` there, and has another name
-        )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         last = len(self.tables)  # the line that opens a new table

@@ -10,7 +10,7 @@ from client.ui.frame import EMPTY, Line, first_rows, fitted, line, stacked, wrap
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand
 from client.ui.screens.lobby import LobbyPage
-from client.ui.state import Outcome, Overlay, Pane, Ui, those
+from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.tables import describe_online
 from protocol.messages import Leave
 
@@ -24,8 +24,20 @@ _ANNOUNCEMENT: Final = (
 )
 _TALK: Final = (
     HELP,
-    Key(("up", "k", "pageup", "scroll-up"), Act.PAGE_UP, N_("earlier lines"), N_("earlier")),
-    Key(("down", "j", "pagedown", "scroll-down"), Act.PAGE_DOWN, N_("later lines"), N_("later")),
+    Key(
+        ("up", "k", "pageup", "scroll-up"),
+        Act.PAGE_UP,
+        N_("earlier lines"),
+        N_("earlier"),
+        when=lambda talk, ui, _model: talk.first_line(ui) > 0,
+    ),
+    Key(
+        ("down", "j", "pagedown", "scroll-down"),
+        Act.PAGE_DOWN,
+        N_("later lines"),
+        N_("later"),
+        when=lambda talk, ui, _model: talk.first_line(ui) < ui.last_top,
+    ),
     Key(("t",), Act.CHAT, N_("say something"), N_("say")),
     Key(("escape", "enter", "q", "T"), Act.CANCEL, N_("back to the table, or to the lobby"), N_("close")),
     Key(("c-c",), Act.QUIT, N_("quit")),
@@ -97,14 +109,13 @@ class TalkPage(Overlay):
 
     own_keys = _TALK
 
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        top = last_top if self.top is None else self.top
-        return those((Act.PAGE_DOWN, top >= last_top), (Act.PAGE_UP, top == 0))
+    def first_line(self, ui: Ui) -> int:
+        return ui.last_top if self.top is None else self.top
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:
             return replace(ui, overlay=None), None
-        top = scrolled_to(action, ui.last_top if self.top is None else self.top, ui.last_top)
+        top = scrolled_to(action, self.first_line(ui), ui.last_top)
         return replace(ui, overlay=TalkPage(None if top >= ui.last_top else top)), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:

@@ -22,8 +22,8 @@ from client.ui.draw.page import (
 from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
-from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
-from client.ui.state import Outcome, Pane, Screen, Ui, hints_allowed, those, with_game
+from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again
+from client.ui.state import Outcome, Pane, Screen, Ui, hints_allowed, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
@@ -35,9 +35,35 @@ from protocol.codes import Code, sentence
 from protocol.messages import NEW, Leave
 
 _ANSWER: Final = N_("yes or no to what is asked, or to a bot; v: look back")
+
+
+def _moves(_screen: object, _ui: Ui, model: TableModel) -> bool:
+    return model.legal is not None
+
+
+def _places(_screen: object, _ui: Ui, model: TableModel) -> bool:
+    return model.seat is not None and model.view is not None and model.view.phase is Phase.PLACING
+
+
+def _takes_back(_screen: object, ui: Ui, model: TableModel) -> bool:
+    return ui.capabilities.takes_back or at_table.request_for(model, "take-back") is not None
+
+
 _BOARD: Final = (
-    Key(("s",), Act.HINT, N_("suggest a move, where the table allows hints"), N_("hint")),
-    Key(("z",), Act.UNDO, N_("take back your last move, if the others agree"), N_("take back")),
+    Key(
+        ("s",),
+        Act.HINT,
+        N_("suggest a move, where the table allows hints"),
+        N_("hint"),
+        when=lambda _screen, ui, model: hints_allowed(ui, model) and model.legal is not None,
+    ),
+    Key(
+        ("z",),
+        Act.UNDO,
+        N_("take back your last move, if the others agree"),
+        N_("take back"),
+        when=_takes_back,
+    ),
     Key(("v",), Act.VOTE, _ANSWER),
     Key(("V",), Act.REFUSE, _ANSWER),
     Key(("p",), Act.PAUSE, N_("ask for a pause, or agree to it; or end it")),
@@ -52,7 +78,7 @@ LAYING_KEYS: Final = (
     Key(("left", "up", "h", "k", "y", "u"), Way.WEST, N_("the next position anticlockwise")),
     Key(("r", "]", "scroll-down"), Act.ROTATE, N_("turn the tile clockwise"), N_("turn")),
     Key(("R", "[", "scroll-up"), Act.ROTATE_BACK, N_("turn the tile anticlockwise")),
-    Key(("enter", " "), Act.CONFIRM, N_("lay the tile"), N_("lay")),
+    Key(("enter", " "), Act.CONFIRM, N_("lay the tile"), N_("lay"), when=_moves),
     Key(("escape", "backspace"), Act.CANCEL, N_("put the tile back as it was drawn")),
     *AT_TABLE,
     *_BOARD,
@@ -68,8 +94,8 @@ PLACING_KEYS: Final = (
     Key(("b",), Way.SOUTHWEST, N_("north-west, north-east, south-west, south-east")),
     Key(("n",), Way.SOUTHEAST, N_("north-west, north-east, south-west, south-east")),
     *(Key((str(n),), Pick(n), N_("pick that piece from your hand")) for n in range(1, 10)),
-    Key(("enter", " "), Act.CONFIRM, N_("place the piece on the field"), N_("place")),
-    Key(("tab", "scroll-down"), Act.NEXT_PIECE, N_("the next piece in your hand"), N_("piece")),
+    Key(("enter", " "), Act.CONFIRM, N_("place the piece on the field"), N_("place"), when=_moves),
+    Key(("tab", "scroll-down"), Act.NEXT_PIECE, N_("the next piece in your hand"), N_("piece"), when=_places),
     Key(("s-tab", "scroll-up"), Act.LAST_PIECE, N_("the previous piece")),
     Key(("escape", "backspace"), Act.CANCEL, N_("put the piece back; leave, if you are watching")),
     *AT_TABLE,
@@ -147,16 +173,6 @@ class Playing(_GameScreen):
     def keys(self, model: TableModel) -> tuple[Key, ...]:
         return LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS
 
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        undoes = ui.capabilities.takes_back or at_table.request_for(model, "take-back") is not None
-        places = model.seat is not None and model.view is not None and model.view.phase is Phase.PLACING
-        return those(
-            (Act.HINT, not hints_allowed(ui, model) or model.legal is None),
-            (Act.UNDO, not undoes),
-            (Act.NEXT_PIECE, not places),
-            (Act.CONFIRM, model.legal is None),
-        )
-
     def sentence(self, pane: Pane) -> str:
         return _GameScreen.sentence(self, pane) or self.hint
 
@@ -186,9 +202,6 @@ class Ended(_GameScreen):
     """A game that its host has ended without a result."""
 
     own_keys = _ENDED_KEYS
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return not_again(ui, model)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return left_or_again(ui, action, model)

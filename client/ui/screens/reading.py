@@ -36,7 +36,7 @@ from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.typed_commands import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
-from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLine, Ui, hints_allowed, those
+from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLine, Ui, hints_allowed
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
@@ -54,8 +54,15 @@ _READING: Final = (
         Act.PAGE_DOWN,
         N_("the next page"),
         N_("next page"),
+        when=lambda reading, ui, _model: reading.number < ui.last_top,
     ),
-    Key(("left", "up", "k", "pageup", "scroll-up"), Act.PAGE_UP, N_("the previous page"), N_("back")),
+    Key(
+        ("left", "up", "k", "pageup", "scroll-up"),
+        Act.PAGE_UP,
+        N_("the previous page"),
+        N_("back"),
+        when=lambda reading, _ui, _model: reading.number > 0,
+    ),
     Key(("?", "f1"), Act.HELP, N_("the help"), N_("help")),
     Key(("i", "f2"), Act.RULES, N_("the rules in short"), N_("rules")),
     Key(("escape", "enter", "q"), Act.CANCEL, N_("back to the table"), N_("close")),
@@ -87,9 +94,6 @@ class Reading(Overlay):
     over: Overlay | None = None
 
     own_keys = _READING
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return those((Act.PAGE_DOWN, self.number >= last_top), (Act.PAGE_UP, self.number == 0))
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:

@@ -42,7 +42,7 @@ from client.ui.keys import (
 )
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
-from client.ui.state import GamePage, Outcome, Pane, TypedLine, Ui, those, with_game
+from client.ui.state import GamePage, Outcome, Pane, TypedLine, Ui, with_game
 from client.ui.texts.advice import explain, in_100
 from client.ui.texts.games import (
     describe_deciding,
@@ -74,11 +74,29 @@ _LOOKING: Final = (
     Key(("end",), Act.SKIP, N_("to the end, or the result if there is one")),
     Key(("g",), Act.GO, N_("go to the move whose number you type"), N_("go to")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
-    Key(("tab",), Act.NEXT_EYES, N_("another view: everything, each seat, spectators"), N_("view")),
+    Key(
+        ("tab",),
+        Act.NEXT_EYES,
+        N_("another view: everything, each seat, spectators"),
+        N_("view"),
+        when=lambda replay, _ui, _model: len(replay.recording.every_eyes) > 1,
+    ),
     Key(("s-tab",), Act.LAST_EYES, N_("another view: everything, each seat, spectators")),
     *(Key((str(n),), Pick(n), N_("what the seat with that number saw")) for n in range(1, 6)),
-    Key(("y",), Act.ANALYSE, N_("everybody's chances of winning, move by move"), N_("analyse")),
-    Key(("d",), Act.DECIDING, N_("the next decisive move"), N_("decisive")),
+    Key(
+        ("y",),
+        Act.ANALYSE,
+        N_("everybody's chances of winning, move by move"),
+        N_("analyse"),
+        when=lambda replay, _ui, _model: replay.wants_analysis,
+    ),
+    Key(
+        ("d",),
+        Act.DECIDING,
+        N_("the next decisive move"),
+        N_("decisive"),
+        when=lambda replay, _ui, _model: replay.analysis is not None and bool(replay.analysis.deciding),
+    ),
 )
 _EYES: Final = tuple(
     Key((name,), act, N_("everything, hands and wolves; what spectators saw"))
@@ -90,13 +108,19 @@ _READING: Final = (
     Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
     *ON_EVERY_PAGE,
 )
-_PLAY_ON: Final = Key(("b",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on"))
+_PLAY_ON: Final = Key(
+    ("b",),
+    Act.PLAY_ON,
+    N_("play on from here, against bots"),
+    N_("play on"),
+    when=lambda replay, ui, _model: ui.capabilities.plays_on and replay.before_last_turn,
+)
 _GO_ON: Final = N_("play on: against bots; at a new table, open to all")
 _KEYS: Final = (*_LOOKING, _PLAY_ON, *_EYES, *_READING)
 _KEYS_AT_TABLE: Final = (
     *_LOOKING,
     structs.replace(_PLAY_ON, help=_GO_ON),
-    Key(("B",), Act.STUDY, _GO_ON, N_("study")),
+    Key(("B",), Act.STUDY, _GO_ON, N_("study"), when=lambda replay, _ui, _model: replay.before_last_turn),
     *_EYES,
     TOGETHER,
     *TALK,
@@ -151,15 +175,10 @@ class Replay(GamePage):
     def keys(self, model: TableModel) -> tuple[Key, ...]:
         return _KEYS if self.company is None else _KEYS_AT_TABLE
 
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return those(
-            (Act.ANALYSE, not self.wants_analysis),
-            (Act.DECIDING, self.analysis is None or not self.analysis.deciding),
-            (Act.PLAY_ON, not ui.capabilities.plays_on or self.stop > self.recording.last_turn),
-            (Act.STUDY, self.stop > self.recording.last_turn),
-            (Act.TALK, not ui.talk.remarks),
-            (Act.NEXT_EYES, len(self.recording.every_eyes) == 1),
-        )
+    @property
+    def before_last_turn(self) -> bool:
+        """Return whether somebody is on turn, so that the game could go on from here."""
+        return self.stop <= self.recording.last_turn
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         match action:
@@ -171,7 +190,7 @@ class Replay(GamePage):
             case Act.PLAY_ON if not ui.capabilities.plays_on:
                 told = _("Games can be played on from the list of past games, on the start screen.")
                 return ui.with_notice(told), None
-            case Act.PLAY_ON | Act.STUDY if self.stop > self.recording.last_turn:
+            case Act.PLAY_ON | Act.STUDY if not self.before_last_turn:
                 return ui.with_notice(_("The game is over here. Go back to a move to play on from.")), None
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.language import N_, _, labelled
 from client.tables.draws import describe_draws, describe_fault
@@ -36,8 +36,8 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
-from client.ui.screens.history import OF_A_GAME, not_here
-from client.ui.state import Outcome, Pane, Screen, Ui, those
+from client.ui.screens.history import OF_A_GAME
+from client.ui.state import Outcome, Pane, Screen, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import kind_sentence
@@ -51,12 +51,31 @@ from engine.view import View
 from protocol.codes import Code
 from protocol.messages import NEW, Leave, Rematch
 
-REMATCH: Final = Key(("m",), Act.REMATCH, N_("play again with the same players"), N_("play again"))
+
+def _goes_on(_screen: object, ui: Ui, model: TableModel) -> bool:
+    """Return whether the same players can play again, or do so already and can be watched."""
+    followed = model.state is not None and model.state.next is not None
+    drawn = () if ui.evening is None else (each.table for each in ui.evening.tables)  # who plays whom next
+    return model.table not in drawn and (model.seat is not None or followed)
+
+
+REMATCH: Final = Key(
+    ("m",), Act.REMATCH, N_("play again with the same players"), N_("play again"), when=_goes_on
+)
 LEAVE: Final = Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave"))
 _BACK: Final = Key(
     ("left", "p", "backspace", "h", "up", "k", "scroll-up"), Act.BACK, N_("one step back"), N_("back")
 )
-_STUDY: Final = Key(("B",), Act.STUDY, N_("join the study that was opened from this game"), N_("study"))
+_STUDY: Final = Key(
+    ("B",),
+    Act.STUDY,
+    N_("join the study that was opened from this game"),
+    N_("study"),
+    when=lambda _screen, _ui, model: model.state is not None and model.state.studied is not None,
+)
+_TOGETHER: Final = structs.replace(
+    TOGETHER, when=lambda _screen, ui, _model: ui.capabilities.looks_back and not ui.capabilities.private
+)
 _FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
 _SKIP: Final = Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result"))
 SCORING_KEYS: Final = (
@@ -71,7 +90,7 @@ SCORING_KEYS: Final = (
     _SKIP,
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
-    TOGETHER,
+    _TOGETHER,
     _STUDY,
     *AT_TABLE,
     *ON_EVERY_PAGE,
@@ -91,9 +110,15 @@ RESULT_KEYS: Final = (
     _BACK,
     _FIRST,
     REMATCH,
-    Key(("v",), Act.REVIEW, N_("replay the game with everything revealed"), N_("review")),
+    Key(
+        ("v",),
+        Act.REVIEW,
+        N_("replay the game with everything revealed"),
+        N_("review"),
+        when=lambda _screen, ui, _model: ui.capabilities.looks_back,
+    ),
     *OF_A_GAME,
-    TOGETHER,
+    _TOGETHER,
     _STUDY,
     LEAVE,
     *(key for key in AT_TABLE if key is not EVENING),
@@ -106,9 +131,6 @@ class _Walk(ServerScreen):
 
     __slots__ = ()
     after_end = True
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return not_again(ui, model)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if (view := model.view) is None:
@@ -224,19 +246,6 @@ class Result(_Walk):
         laurels = (_laurels(ended, seat, names) for seat in order)
         result = (games.describe_result(ended, names), *rows, *laurels, _tie(ended, names))
         return [each for each in (fault, *result, _standings(model), draws, _again(model)) if each]
-
-
-def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
-    followed = model.state is not None and model.state.next is not None
-    drawn = () if ui.evening is None else (each.table for each in ui.evening.tables)  # who plays whom next
-    impossible = model.table in drawn or (model.seat is None and not followed)
-    looks_back = ui.capabilities.looks_back
-    return not_here(ui) | those(
-        (Act.REMATCH, impossible),
-        (Act.REVIEW, not looks_back),
-        (Act.TOGETHER, not looks_back or ui.capabilities.private),
-        (Act.STUDY, model.state is None or model.state.studied is None),
-    )
 
 
 def at_step(view: View, step: int) -> Scoring | Result:

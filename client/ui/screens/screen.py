@@ -27,7 +27,7 @@ from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import at_table_page
 from client.ui.screens.search import where_to
-from client.ui.state import Pane, TypedLine, Ui, closed_for_good, those
+from client.ui.state import Pane, TypedLine, Ui, closed_for_good
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, table_name
@@ -49,10 +49,7 @@ def keys_offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...
     here = ui.overlay or ui.page
     if ui.entry is not None:
         return tuple(key for key in keys_now(ui, model) if key.short)
-    idle = here.idle(ui, model, last_top) | those((Act.EVENING, ui.evening is None))
-    if ui.page.at_server and model.table is not None and not ui.talk.remarks:
-        idle |= {Act.TALK}
-    shown = (key for key in here.shown_keys(model) if key.short and key.action not in idle)
+    shown = (key for key in here.offered_keys(replace(ui, last_top=last_top), model) if key.short)
     if closed_for_good(ui) and here.at_server:
         return tuple(key for key in shown if key.action in _WITHOUT_SERVER)
     return tuple(shown)

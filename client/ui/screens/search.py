@@ -27,7 +27,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, indented, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import TakingOver, describe_free_seat, has_free_seat, table_cells, table_in_words
-from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
+from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import brief_day_and_time, clock_time
 from protocol.messages import TableSummary, Turn
@@ -38,7 +38,13 @@ _KEYS: Final = (
     Key(
         ("enter", " "), Act.CONFIRM, N_("sit down at the table, or see all tables of the server"), N_("join")
     ),
-    Key(("w",), Act.WATCH, N_("watch the table"), N_("watch")),
+    Key(
+        ("w",),
+        Act.WATCH,
+        N_("watch the table"),
+        N_("watch"),
+        when=lambda search, _ui, _model: search.chosen is not None and bool(search.chosen[1]),
+    ),
     Key(("a",), Act.ADDRESS, N_("type the host's address"), N_("address")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), N_("leave")),
     *ON_EVERY_PAGE,
@@ -143,9 +149,6 @@ class Search(ListScreen):
                 return ui, requests.Errand.GO_HOME
             case _:
                 return ui, None
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return those((Act.WATCH, self.chosen is None or not self.chosen[1]))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [_words(self)]

@@ -20,7 +20,7 @@ from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows
 from client.ui.frame import EMPTY, Line, clickable, dotted, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
 from client.ui.screens.search import Search, describe_turn
-from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui, those
+from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import describe_layout
 from client.ui.texts.times import clock_time
@@ -42,7 +42,12 @@ _KEYS: Final = (
     Key(("s",), Act.BRAIN, N_("change the bots' strength"), N_("strength")),
     Key(("w",), Act.WAYS_IN, N_("open the games you host to browsers and ssh, or not")),
     Key(("e",), Act.HOLD_EVENING, N_("hold an evening where you host: the server draws who plays with whom")),
-    Key(("r",), Act.ROUNDS, N_("how many rounds the evening has")),
+    Key(
+        ("r",),
+        Act.ROUNDS,
+        N_("how many rounds the evening has"),
+        when=lambda start, _ui, _model: start.preferences.evening is not None,
+    ),
     Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
     Key(("b",), Act.BELL, N_("ring when it is your turn, or not")),
     Key(("t",), Act.WINDOW_TITLE, N_("show it in the window's title, or not")),
@@ -147,9 +152,6 @@ class Start(ListScreen):
 
     def at_option(self, number: int) -> Self:
         return replace(self, chosen=self.lines[number], moved=True)
-
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return those((Act.ROUNDS, self.preferences.evening is None))
 
     def named_evening(self, ui: Ui, name: str) -> Ui:
         """Return the state with an evening of this name to be held, none if it is empty."""
