@@ -12,16 +12,14 @@ from client.ui.texts.glyphs import GlyphSet
 from engine.board import Hex
 from engine.pieces import Piece
 
-# Actions without further data.
+# Actions without further data that several screens, or words, know by name; any other is a handler.
 Act = enum.Enum(
     "Act",
     """
     CONFIRM CANCEL NEXT_PIECE LAST_PIECE ROTATE ROTATE_BACK NEXT BACK NEXT_HILL FIRST SKIP SKIP_UNSEEN RUN
-    OPEN LAYOUT STARTING BRAIN PACE NAME ADDRESS WATCH REFRESH START READY PEOPLE ABSENCE
-    BELL WINDOW_TITLE NOTICES WAYS_IN MORE LESS SEAT_BOT REMATCH REVIEW PLAY_ON ANALYSE DECIDING SAVE_RECORD
-    SAVE_PICTURE REMOVE VOTE REFUSE PAUSE HINT UNDO LEAVE GO NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND
-    CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN ERASE DELETE CLEAR COMPLETE TO_START
-    TO_END EVENING HOLD_EVENING ROUNDS TOGETHER STUDY TAKE_SEAT SIGN_UP SIT_OUT WITHDRAW
+    REMATCH REVIEW PLAY_ON ANALYSE DECIDING SAVE_RECORD SAVE_PICTURE VOTE REFUSE PAUSE HINT UNDO LEAVE GO
+    NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN
+    ERASE DELETE CLEAR COMPLETE TO_START TO_END EVENING TOGETHER STUDY
     """,
 )
 
@@ -43,12 +41,6 @@ class Pick(Struct, frozen=True):
     """Choose what has this number: a piece of the hand, a position, how many players, a seat."""
 
     number: int
-
-
-class Toggle(Struct, frozen=True):
-    """Turn the setting of this name on or off."""
-
-    name: str
 
 
 class Hold(Struct, frozen=True):
@@ -89,7 +81,9 @@ class InsertText(Struct, frozen=True):
     text: str
 
 
-Action: TypeAlias = Act | Way | Pick | Toggle | Hold | PointAt | Hover | ChooseLine | GoToStop | InsertText
+# What a key of one screen does: of the screen, its state and the table it makes an `Outcome`.
+Handler: TypeAlias = Callable[[Any, Any, TableModel], Any]
+Action: TypeAlias = Handler | Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | GoToStop | InsertText
 
 
 # Whether keys have an effect now: on this screen, in this state of it, at this table.
@@ -104,7 +98,7 @@ class Key(Struct, frozen=True):
     """Keys by prompt_toolkit's names, and what they do.
 
     `short` is the word in the function bar, empty if the key is not shown there. `form` is what the help is
-    part of, if it is. Only `when` they have an effect are they offered.
+    part of, if it is. Only `when` they have an effect are they offered, those `for_players` never to others.
     """
 
     names: tuple[str, ...]
@@ -113,6 +107,7 @@ class Key(Struct, frozen=True):
     short: str = ""
     form: str = ""
     when: When = always
+    for_players: bool = False
 
     @property
     def words(self) -> str:
@@ -162,9 +157,6 @@ AT_TABLE: Final = (
     *TALK,
 )
 
-_FOR_PLAYERS: Final = frozenset(
-    {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.REFUSE, Act.PAUSE, Act.HINT, Act.UNDO}
-)
 _NAMES: Final = {
     YES: N_("y"),
     "enter": N_("Enter"),
@@ -211,5 +203,5 @@ def spectators_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
     return tuple(
         structs.replace(key, **words) if key.action is Act.REMATCH else key
         for key in keys
-        if key.action not in _FOR_PLAYERS
+        if not key.for_players
     )

@@ -26,7 +26,8 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.keys import Act, Action, InsertText, Pick
 from client.ui.screens.dispatch import keys_now, letters
-from client.ui.screens.gathering import Gathering, gathering_block, set_up
+from client.ui.screens.evening import go_to_table
+from client.ui.screens.gathering import Gathering, gathering_block, set_up, start_game
 from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
@@ -334,7 +335,7 @@ def _table(ui: Ui, model: TableModel) -> list[str]:
 _NUMBER: Final = re.compile("[0-9]{1,6}")
 _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
 _WORDS: Final[Mapping[str, frozenset[Action]]] = {
-    "": frozenset({Act.NEXT, Act.START, Act.TAKE_SEAT}),
+    "": frozenset({Act.NEXT, start_game, go_to_table}),
     "next": frozenset({Act.NEXT}),
     "back": frozenset({Act.BACK, Act.LEAVE}),
     **{f"players {number}": frozenset({Pick(number)}) for number in DEALS},

@@ -207,7 +207,7 @@ def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
     if ui.overlay is None and isinstance(ui.page.game, Playing):
         return {}
     offered = (ui.overlay or ui.page).offered_keys(replace(ui, last_top=0), model)
-    keys = (key for key in offered if key.action in {*Act} - _SHOWN)
+    keys = (key for key in offered if callable(key.action) or key.action in {*Act} - _SHOWN)
     return {name: key for key in keys for name in key.names if len(name) == 1 and name.strip()}
 
 
@@ -278,6 +278,9 @@ def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return ui.overlay.act(ui, action, model)
     if (over_it := open_overlay(ui, action, model)) is not None:
         return over_it
+    if callable(action):
+        outcome: Outcome = action(ui.overlay or ui.page, ui, model)
+        return outcome
     if ui.overlay is None and action is Act.RUN:
         return (ui if _walk_ends(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
     return (ui.overlay or ui.page).act(ui, action, model)

@@ -8,7 +8,7 @@ from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import EMPTY, Line, columns, cut, line, wrapped
-from client.ui.keys import HELP, Act, Action, Key
+from client.ui.keys import HELP, Act, Action, Handler, Key, When
 from client.ui.requests import TakeSeat
 from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.evenings import describe_part, describe_round, rivals_lines, standings_rows, table_of
@@ -28,17 +28,32 @@ def _can_withdraw(_page: object, ui: Ui, _model: TableModel) -> bool:
     return _part(ui) not in {None, "leave"}
 
 
+def go_to_table(_page: object, ui: Ui, model: TableModel) -> Outcome:
+    """Return the request to take the seat at the table where the player is expected, if there is one."""
+    if (table := _called_to(ui, model)) is None:
+        return ui, None
+    return replace(ui, overlay=None), TakeSeat(table)
+
+
+def _taking_part(how: TakesPart, when: When) -> Handler:
+    return lambda page, ui, model: (ui, TakePart(NEW, how) if when(page, ui, model) else None)
+
+
+def _key_to_take_part(name: str, how: TakesPart, when: When, words: str, short: str) -> Key:
+    return Key((name,), _taking_part(how, when), words, short, when=when)
+
+
 _KEYS: Final = (
     Key(
         ("enter",),
-        Act.TAKE_SEAT,
+        go_to_table,
         N_("go to your table"),
         N_("go there"),
         when=lambda _page, ui, model: _called_to(ui, model) is not None,
     ),
-    Key(("s",), Act.SIGN_UP, N_("sign up, or play again after a pause"), N_("sign up"), when=_can_sign_up),
-    Key(("p",), Act.SIT_OUT, N_("pause: you are not in the next rounds"), N_("pause"), when=_can_pause),
-    Key(("x",), Act.WITHDRAW, N_("leave the evening"), N_("leave"), when=_can_withdraw),
+    _key_to_take_part("s", "play", _can_sign_up, N_("sign up, or play again after a pause"), N_("sign up")),
+    _key_to_take_part("p", "pause", _can_pause, N_("pause: you are not in the next rounds"), N_("pause")),
+    _key_to_take_part("x", "leave", _can_withdraw, N_("leave the evening"), N_("leave")),
     Key(
         ("up", "k", "pageup", "scroll-up"),
         Act.PAGE_UP,
@@ -56,7 +71,6 @@ _KEYS: Final = (
     HELP,
     Key(("c-c",), Act.QUIT, N_("quit")),
 )
-_PARTS: Final[dict[Action, TakesPart]] = {Act.SIGN_UP: "play", Act.SIT_OUT: "pause", Act.WITHDRAW: "leave"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +82,8 @@ class EveningPage(Overlay):
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        match action:
-            case Act.CANCEL:
-                return replace(ui, overlay=None), None
-            case Act.TAKE_SEAT if (table := _called_to(ui, model)) is not None:
-                return replace(ui, overlay=None), TakeSeat(table)
-            case Act.SIGN_UP | Act.SIT_OUT | Act.WITHDRAW if action in {
-                key.action for key in self.offered_keys(ui, model)
-            }:
-                return ui, TakePart(NEW, _PARTS[action])
+        if action is Act.CANCEL:
+            return replace(ui, overlay=None), None
         return replace(ui, overlay=EveningPage(scrolled_to(action, self.top, ui.last_top))), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:

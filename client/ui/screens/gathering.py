@@ -58,17 +58,74 @@ def _sits(model: TableModel) -> bool:
     return model.state is not None and model.seat is not None
 
 
+def start_game(_screen: object, ui: Ui, _model: TableModel) -> Outcome:
+    return ui, StartGame(NEW)
+
+
+def _say_ready(_screen: object, ui: Ui, model: TableModel) -> Outcome:
+    if model.state is None or model.seat is None:
+        return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
+    return ui, SayReady(NEW, not model.state.seats[model.seat].ready)
+
+
+def _choose_people(_screen: object, ui: Ui, model: TableModel) -> Outcome:
+    if model.state is None or model.seat is None:
+        return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
+    menu = TableMenu(MenuPage.PEOPLE, line_of_own_people(model.state, model.seat))
+    return replace(ui, overlay=menu), None
+
+
+def seat_bot(_screen: object, ui: Ui, model: TableModel) -> Outcome:
+    """Seat a bot; if the server has several levels, ask for one."""
+    state, levels = model.state, ui.capabilities.levels
+    if state is None:
+        return ui, None
+    if not levels:
+        text = _("To add a bot, run the command above in another terminal.")
+    elif model.seat != state.host:
+        text = _("The host of the table seats bots.")
+    elif not free_seats(state):
+        text = _("No seat is free. The table's menu removes players and bots.")
+    elif len(levels) == 1:
+        return ui, SeatBot(NEW, levels[0])
+    else:
+        return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
+    return ui.with_notice(text), None
+
+
 _KEYS: Final = (
-    Key(("enter", "s"), Act.START, N_("start the game (host only)"), N_("start"), when=_can_start),
-    Key(("r",), Act.READY, N_("say that you are ready, or take that back"), N_("ready"), when=_can_be_ready),
+    Key(
+        ("enter", "s"),
+        start_game,
+        N_("start the game (host only)"),
+        N_("start"),
+        when=_can_start,
+        for_players=True,
+    ),
+    Key(
+        ("r",),
+        _say_ready,
+        N_("say that you are ready, or take that back"),
+        N_("ready"),
+        when=_can_be_ready,
+        for_players=True,
+    ),
     Key(
         ("p",),
-        Act.PEOPLE,
+        _choose_people,
         N_("choose the people that you play"),
         N_("people"),
         when=lambda _screen, _ui, model: _sits(model),
+        for_players=True,
     ),
-    Key(("b",), Act.SEAT_BOT, N_("let a bot take a free seat"), N_("bot"), when=_can_seat_bots),
+    Key(
+        ("b",),
+        seat_bot,
+        N_("let a bot take a free seat"),
+        N_("bot"),
+        when=_can_seat_bots,
+        for_players=True,
+    ),
     Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),
     *AT_TABLE,
     *ON_EVERY_PAGE,
@@ -85,25 +142,11 @@ class Gathering(ServerScreen):
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        state, seat = model.state, model.seat
-        match action:
-            case Act.START:
-                return ui, StartGame(NEW)
-            case Act.READY if state is not None and seat is not None:
-                return ui, SayReady(NEW, not state.seats[seat].ready)
-            case Act.PEOPLE if state is not None and seat is not None:
-                menu = TableMenu(MenuPage.PEOPLE, line_of_own_people(state, seat))
-                return replace(ui, overlay=menu), None
-            case Act.READY | Act.PEOPLE:
-                return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
-            case Act.LEAVE if loses_seat(ui, model):
-                return replace(ui, overlay=Quitting(Leave(NEW), gives_up_seat=True)), None
-            case Act.LEAVE:
-                return ui, Leave(NEW)
-            case Act.SEAT_BOT:
-                return _seat_bot(ui, model)
-            case _:
-                return ui, None
+        if action is not Act.LEAVE:
+            return ui, None
+        if loses_seat(ui, model):
+            return replace(ui, overlay=Quitting(Leave(NEW), gives_up_seat=True)), None
+        return ui, Leave(NEW)
 
     def body(self, pane: Pane) -> list[Line]:
         block = gathering_block(pane.ui, pane.model, pane.glyphs, pane.width)
@@ -121,24 +164,6 @@ class Gathering(ServerScreen):
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE))
-
-
-def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
-    """Seat a bot; if the server has several levels, ask for one."""
-    state, levels = model.state, ui.capabilities.levels
-    if state is None:
-        return ui, None
-    if not levels:
-        text = _("To add a bot, run the command above in another terminal.")
-    elif model.seat != state.host:
-        text = _("The host of the table seats bots.")
-    elif not free_seats(state):
-        text = _("No seat is free. The table's menu removes players and bots.")
-    elif len(levels) == 1:
-        return ui, SeatBot(NEW, levels[0])
-    else:
-        return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
-    return ui.with_notice(text), None
 
 
 def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> list[Line]:

@@ -33,6 +33,19 @@ OF_A_GAME: Final = (
     Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save"), when=_saves),
     Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture"), when=_saves),
 )
+
+
+def _remove(history: "HistoryPage", ui: Ui, _model: TableModel) -> Outcome:
+    if not history.games:
+        return ui, None
+    game = history.games[history.chosen]
+    if history.removing:
+        return replace(ui, page=replace(history, removing=False)), requests.RemoveGame(game.file)
+    text = _("Press x again to remove the game at table {table} for good.")
+    asked = replace(history, removing=True)
+    return replace(ui, page=asked, notice=Notice(text.format(table=game.table))), None
+
+
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the game below")),
@@ -40,7 +53,7 @@ _KEYS: Final = (
     Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down")),
     Key(("enter", " ", "v"), Act.CONFIRM, N_("replay the game with everything revealed"), N_("review")),
     *OF_A_GAME,
-    Key(("x", "delete"), Act.REMOVE, N_("remove the game for good; press twice"), N_("remove")),
+    Key(("x", "delete"), _remove, N_("remove the game for good; press twice"), N_("remove")),
     Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave")),
     *ON_EVERY_PAGE,
 )
@@ -78,12 +91,6 @@ class HistoryPage(ListScreen):
             case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.capabilities.saves:
                 picture = action is Act.SAVE_PICTURE
                 return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
-            case Act.REMOVE if self.removing:
-                return replace(ui, page=here), requests.RemoveGame(game.file)
-            case Act.REMOVE:
-                text = _("Press x again to remove the game at table {table} for good.")
-                asked = replace(self, removing=True)
-                return replace(ui, page=asked, notice=Notice(text.format(table=game.table))), None
             case _:
                 return replace(ui, page=here), None
 

@@ -1,6 +1,6 @@
 """The lobby: the list of tables, the settings of a new one, who is online, and the chat."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -31,16 +31,16 @@ from client.ui.keys import (
     Act,
     Action,
     ChooseLine,
+    Handler,
     Key,
     Pick,
-    Toggle,
     Way,
 )
 from client.ui.requests import Open, Request
 from client.ui.state import LinePrompt, OnlineList, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui
 from client.ui.texts import tables
 from engine.pieces import Seat
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
 from protocol.messages import NEW, ListTables, TableSummary
 from protocol.text import printable
 
@@ -52,6 +52,87 @@ def _at_a_table(lobby: "LobbyPage", _ui: Ui, _model: TableModel) -> bool:
 
 def _has_talk(_lobby: object, ui: Ui, _model: TableModel) -> bool:
     return bool(ui.talk.remarks or (ui.company is not None and ui.company.people))
+
+
+# The first of each is the default.
+_SECONDS: Final[dict[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = {
+    MoveClock: (60, 120, 300, 600, 43_200, *(day * 86_400 for day in (1, 2, 3, 5, 7, 14, 30)), 15, 30),
+    GameClock: (900, 1800, 3600, 7200, 300, 600),
+    ByVote: (60, 120, 300, 600, 0, 30),
+    ByBot: (60, 120, 300, 600, 0, 30),
+}
+_KINDS: Final = tuple(_SECONDS)
+
+
+def _watch(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
+    if lobby.chosen < len(lobby.tables):
+        return ui, requests.WatchTable(lobby.tables[lobby.chosen].table)
+    return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
+
+
+def _open(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
+    return _at_line(ui, lobby, len(lobby.tables)), ui.new_table
+
+
+def _refresh(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
+    return ui, ListTables(NEW)
+
+
+def ask_name(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
+    return replace(ui, entry=TypedLine(LinePrompt.NAME).filled(ui.name)), None
+
+
+def _set_up(change: Callable[[Open], Open]) -> Handler:
+    """Return what changes the table to be opened, and leads to the line that opens it."""
+
+    def changed(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
+        return replace(_at_line(ui, lobby, len(lobby.tables)), new_table=change(ui.new_table)), None
+
+    return changed
+
+
+def _for_players(table: Open, number: int) -> Open:
+    starting = None if table.starting is None or table.starting >= number else table.starting
+    return structs.replace(table, players=number, starting=starting)
+
+
+def _turning(switch: str) -> Handler:
+    """Return what turns a setting of the table to be opened on or off."""
+
+    def turned(table: Open) -> Open:
+        on = getattr(table.switches, switch)
+        return structs.replace(table, switches=structs.replace(table.switches, **{switch: not on}))
+
+    return _set_up(turned)
+
+
+def _with_next_to_start(table: Open) -> Open:
+    following = 0 if table.starting is None else table.starting + 1  # a draw comes after the last
+    return structs.replace(table, starting=Seat(following) if following < table.players else None)
+
+
+def _with_next_policy(table: Open) -> Open:
+    at = next((at for at, each in enumerate(_KINDS, 1) if isinstance(table.absence, each)), 0)
+    after = _KINDS[at](_SECONDS[_KINDS[at]][0]) if at < len(_KINDS) else WAIT
+    return structs.replace(table, absence=after)
+
+
+def _with_more_time(table: Open) -> Open:
+    return _with_time(table, lambda seconds, now: seconds > now)
+
+
+def _with_less_time(table: Open) -> Open:
+    return _with_time(table, lambda seconds, now: seconds < now)
+
+
+def _with_time(table: Open, fits: Callable[[int, int], bool]) -> Open:
+    """Return the table with the nearest time of its policy that can be picked and fits, if there is one."""
+    if isinstance(policy := table.absence, Wait):
+        return table
+    kind = next(each for each in _KINDS if isinstance(policy, each))
+    further = [each for each in _SECONDS[kind] if fits(each, policy.seconds)]
+    seconds = min(further, key=lambda each: abs(each - policy.seconds), default=policy.seconds)
+    return structs.replace(table, absence=move_clock(seconds) if kind is MoveClock else kind(seconds))
 
 
 # With no table chosen, Enter does the same as `o`, and has another name.
@@ -66,8 +147,8 @@ _KEYS: Final = (
         when=_at_a_table,
     ),
     EVENING,
-    Key(("w",), Act.WATCH, N_("watch the table"), N_("watch"), when=_at_a_table),
-    Key(("o",), Act.OPEN, N_("open a new table"), N_("new table")),
+    Key(("w",), _watch, N_("watch the table"), N_("watch"), when=_at_a_table),
+    Key(("o",), _open, N_("open a new table"), N_("new table")),
     Key(
         ("t",),
         Act.CHAT,
@@ -82,7 +163,7 @@ _KEYS: Final = (
         N_("read"),
         when=_has_talk,
     ),
-    Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
+    Key(("n",), ask_name, N_("change the name others see"), N_("name")),
     Key(
         ("v",),
         Act.REVIEW,
@@ -91,30 +172,30 @@ _KEYS: Final = (
         when=lambda _lobby, ui, _model: ui.capabilities.lists_games,
     ),
     *(Key((str(n),), Pick(n), N_("new table: how many players")) for n in range(2, 6)),
-    Key(("x",), Act.LAYOUT, N_("new table: lay the tiles, or have them laid at random"), N_("layout")),
-    Key(("s",), Act.STARTING, N_("new table: who starts"), N_("who starts")),
-    Key(("a",), Act.ABSENCE, N_("new table: what happens when a player is away or slow"), N_("absence")),
-    Key(("+", "="), Act.MORE, N_("new table: more or less time before it happens")),
-    Key(("-",), Act.LESS, N_("new table: more or less time before it happens")),
+    Key(
+        ("x",),
+        _set_up(lambda table: structs.replace(table, random_layout=not table.random_layout)),
+        N_("new table: lay the tiles, or have them laid at random"),
+        N_("layout"),
+    ),
+    Key(("s",), _set_up(_with_next_to_start), N_("new table: who starts"), N_("who starts")),
+    Key(
+        ("a",),
+        _set_up(_with_next_policy),
+        N_("new table: what happens when a player is away or slow"),
+        N_("absence"),
+    ),
+    Key(("+", "="), _set_up(_with_more_time), N_("new table: more or less time before it happens")),
+    Key(("-",), _set_up(_with_less_time), N_("new table: more or less time before it happens")),
     *(
-        Key((row.key,), Toggle(row.name), row.help, form=N_("new table: {text}"))
+        Key((row.key,), _turning(row.name), row.help, form=N_("new table: {text}"))
         for row in tables.WHEN_OPENED
     ),
-    Key(("r",), Act.REFRESH, N_("refresh the list"), N_("refresh")),
+    Key(("r",), _refresh, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
     COMMAND,
     *ON_EVERY_PAGE,
 )
-
-
-# The first of each is the default.
-_SECONDS: Final[dict[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = {
-    MoveClock: (60, 120, 300, 600, 43_200, *(day * 86_400 for day in (1, 2, 3, 5, 7, 14, 30)), 15, 30),
-    GameClock: (900, 1800, 3600, 7200, 300, 600),
-    ByVote: (60, 120, 300, 600, 0, 30),
-    ByBot: (60, 120, 300, 600, 0, 30),
-}
-_KINDS: Final = tuple(_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,21 +227,12 @@ class LobbyPage(ServerScreen):
                 if chosen.vacant:
                     return replace(ui, overlay=TakingOver(chosen, requests.Join(chosen.table))), None
                 return ui, requests.WatchTable(chosen.table)
-            case Act.WATCH if self.chosen < last:
-                return ui, requests.WatchTable(self.tables[self.chosen].table)
-            case Act.WATCH:
-                return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
-            case Act.OPEN:
-                return _at_line(ui, self, last), ui.new_table
-            case Act.REFRESH:
-                return ui, ListTables(NEW)
-            case Act.NAME:
-                return replace(ui, entry=TypedLine(LinePrompt.NAME).filled(ui.name)), None
             case Act.REVIEW if ui.capabilities.lists_games:
                 return ui, requests.Errand.LOOK_BACK
             case Act.LEAVE:
                 return ui, requests.Errand.GO_HOME
-            case _ if (table := _set_up(ui.new_table, action)) is not None:
+            case Pick(number):
+                table = _for_players(ui.new_table, number)
                 return replace(_at_line(ui, self, last), new_table=table), None
             case _:
                 return ui, None
@@ -231,41 +303,6 @@ def has_free_seat(table: TableSummary) -> bool:
 
 def _at_line(ui: Ui, lobby: LobbyPage, number: int) -> Ui:
     return replace(ui, page=replace(lobby, chosen=number))
-
-
-def _set_up(table: Open, action: Action) -> Open | None:
-    """Return the new table as it is after a key that sets it up; None if it is another key."""
-    match action:
-        case Pick(number):
-            starting = None if table.starting is None or table.starting >= number else table.starting
-            return structs.replace(table, players=number, starting=starting)
-        case Act.LAYOUT:
-            return structs.replace(table, random_layout=not table.random_layout)
-        case Toggle(name):
-            turned = structs.replace(table.switches, **{name: not getattr(table.switches, name)})
-            return structs.replace(table, switches=turned)
-        case Act.STARTING:
-            following = 0 if table.starting is None else table.starting + 1  # a draw comes after the last
-            return structs.replace(table, starting=Seat(following) if following < table.players else None)
-        case Act.ABSENCE:
-            at = next((at for at, each in enumerate(_KINDS, 1) if isinstance(table.absence, each)), 0)
-            after = _KINDS[at](_SECONDS[_KINDS[at]][0]) if at < len(_KINDS) else WAIT
-            return structs.replace(table, absence=after)
-        case Act.MORE | Act.LESS:
-            return structs.replace(table, absence=_change_time(table.absence, action))
-        case _:
-            return None
-
-
-def _change_time(policy: Absence, action: Action) -> Absence:
-    """Return the policy with the next longer or shorter time that can be picked, if there is one."""
-    if isinstance(policy, Wait):
-        return policy
-    kind = next(each for each in _KINDS if isinstance(policy, each))
-    seconds, choices = policy.seconds, _SECONDS[kind]
-    further = [each for each in choices if (each > seconds if action is Act.MORE else each < seconds)]
-    seconds = min(further, key=lambda each: abs(each - seconds), default=seconds)
-    return move_clock(seconds) if kind is MoveClock else kind(seconds)
 
 
 _WHOLE = 23  # lines that a list takes in a window of the least size

@@ -33,6 +33,17 @@ from client.ui.texts.times import brief_day_and_time, clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
 
+
+def _ask_address(search: "Search", ui: Ui, _model: TableModel) -> Outcome:
+    return replace(_at_line(ui, search, None), entry=TypedLine(LinePrompt.ADDRESS)), None
+
+
+def _watch(search: "Search", ui: Ui, _model: TableModel) -> Outcome:
+    if search.chosen is not None and search.chosen[1]:
+        return ui, requests.GoTo(*search.chosen, watch=True)
+    return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
+
+
 _KEYS: Final = (
     *LINES,
     Key(
@@ -40,12 +51,12 @@ _KEYS: Final = (
     ),
     Key(
         ("w",),
-        Act.WATCH,
+        _watch,
         N_("watch the table"),
         N_("watch"),
         when=lambda search, _ui, _model: search.chosen is not None and bool(search.chosen[1]),
     ),
-    Key(("a",), Act.ADDRESS, N_("type the host's address"), N_("address")),
+    Key(("a",), _ask_address, N_("type the host's address"), N_("address")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), N_("leave")),
     *ON_EVERY_PAGE,
 )
@@ -134,17 +145,11 @@ class Search(ListScreen):
         if (there := line_chosen(action, at, len(lines))) is not None:
             return _at_line(ui, self, lines[there]), None
         match action:
-            case Act.ADDRESS:
-                return replace(_at_line(ui, self, None), entry=TypedLine(LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is None:
                 return replace(ui, entry=TypedLine(LinePrompt.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is not None:
                 url, table = self.chosen
                 return self.go(ui, requests.GoTo(url, table or None))
-            case Act.WATCH if self.chosen is not None and self.chosen[1]:
-                return ui, requests.GoTo(*self.chosen, watch=True)
-            case Act.WATCH:
-                return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
             case Act.LEAVE:
                 return ui, requests.Errand.GO_HOME
             case _:

@@ -1,7 +1,7 @@
 """The start screen: where to go, and how a game against bots would be."""
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Self, TypeVar
 
@@ -18,7 +18,8 @@ from client.typed_text import BadText, fault_of
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings, short_list
 from client.ui.frame import EMPTY, Line, clickable, dotted, line, padded, paragraphs
-from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
+from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Handler, Key, Pick
+from client.ui.screens.lobby import ask_name
 from client.ui.screens.search import Search, describe_turn
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui
 from client.ui.texts.pieces import PEOPLES
@@ -31,30 +32,6 @@ from protocol.messages import NEW, ChangeSetting, Turn
 from protocol.settings import Title
 
 T = TypeVar("T")
-
-_KEYS: Final = (
-    *LINES,
-    Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("go")),
-    *(Key((str(n),), Pick(n), N_("how many players, bots included")) for n in range(2, 6)),
-    Key(("x",), Act.LAYOUT, N_("lay the tiles, or have them laid at random"), N_("layout")),
-    Key(("p",), Act.PEOPLE, N_("choose the people that you play"), N_("people")),
-    Key(("a",), Act.PACE, N_("have the bots move at once, or take their time like people")),
-    Key(("s",), Act.BRAIN, N_("change the bots' strength"), N_("strength")),
-    Key(("w",), Act.WAYS_IN, N_("open the games you host to browsers and ssh, or not")),
-    Key(("e",), Act.HOLD_EVENING, N_("hold an evening where you host: the server draws who plays with whom")),
-    Key(
-        ("r",),
-        Act.ROUNDS,
-        N_("how many rounds the evening has"),
-        when=lambda start, _ui, _model: start.preferences.evening is not None,
-    ),
-    Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
-    Key(("b",), Act.BELL, N_("ring when it is your turn, or not")),
-    Key(("t",), Act.WINDOW_TITLE, N_("show it in the window's title, or not")),
-    Key(("d",), Act.NOTICES, N_("desktop notices: where the terminal is known, OSC 9, OSC 777, none")),
-    Key(("escape",), Act.LEAVE, N_("quit")),
-    *ON_EVERY_PAGE,
-)
 
 
 class StartLine(enum.Enum):
@@ -78,6 +55,88 @@ class LeftGame(Struct, frozen=True):
 
     players: int
     when: str
+
+
+def _setting(line: StartLine | None, change: Callable[["Start"], Mapping[str, object]]) -> Handler:
+    """Return what changes the preferences, at the line that they are about, if they are about one."""
+
+    def changed(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
+        return start.with_preferences(ui, line or start.chosen, **change(start)), None
+
+    return changed
+
+
+def _name_evening(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
+    evening = start.preferences.evening
+    name = "" if evening is None else evening.name
+    return replace(ui, entry=TypedLine(LinePrompt.EVENING).filled(name)), None
+
+
+def _one_round_more(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
+    if (evening := start.preferences.evening) is None:
+        return ui, None
+    longer = structs.replace(evening, rounds=(evening.rounds + 1) % (_MOST_ROUNDS + 1))
+    return start.with_preferences(ui, StartLine.HOST, evening=longer), None
+
+
+_KEYS: Final = (
+    *LINES,
+    Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("go")),
+    *(Key((str(n),), Pick(n), N_("how many players, bots included")) for n in range(2, 6)),
+    Key(
+        ("x",),
+        _setting(StartLine.PLAY, lambda start: {"random_layout": not start.preferences.random_layout}),
+        N_("lay the tiles, or have them laid at random"),
+        N_("layout"),
+    ),
+    Key(
+        ("p",),
+        _setting(StartLine.PLAY, lambda start: {"people": _after(start.preferences.people, (None, *People))}),
+        N_("choose the people that you play"),
+        N_("people"),
+    ),
+    Key(
+        ("a",),
+        _setting(StartLine.PLAY, lambda start: {"human_pace": not start.preferences.human_pace}),
+        N_("have the bots move at once, or take their time like people"),
+    ),
+    Key(
+        ("s",),
+        _setting(StartLine.PLAY, lambda start: {"brain": _after(start.preferences.brain, start.levels)}),
+        N_("change the bots' strength"),
+        N_("strength"),
+    ),
+    Key(
+        ("w",),
+        _setting(StartLine.HOST, lambda start: {"ways_in": _after(start.preferences.ways_in, tuple(WaysIn))}),
+        N_("open the games you host to browsers and ssh, or not"),
+    ),
+    Key(("e",), _name_evening, N_("hold an evening where you host: the server draws who plays with whom")),
+    Key(
+        ("r",),
+        _one_round_more,
+        N_("how many rounds the evening has"),
+        when=lambda start, _ui, _model: start.preferences.evening is not None,
+    ),
+    Key(("n",), ask_name, N_("change the name others see"), N_("name")),
+    Key(
+        ("b",),
+        _setting(None, lambda start: {"bell": not start.preferences.bell}),
+        N_("ring when it is your turn, or not"),
+    ),
+    Key(
+        ("t",),
+        _setting(None, lambda start: {"title": not start.preferences.title}),
+        N_("show it in the window's title, or not"),
+    ),
+    Key(
+        ("d",),
+        _setting(None, lambda start: {"notices": _after(start.preferences.notices, tuple(DesktopNotices))}),
+        N_("desktop notices: where the terminal is known, OSC 9, OSC 777, none"),
+    ),
+    Key(("escape",), Act.LEAVE, N_("quit")),
+    *ON_EVERY_PAGE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,38 +166,14 @@ class Start(ListScreen):
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        lines, now = self.lines, self.preferences
+        lines = self.lines
         if (there := line_chosen(action, lines.index(self.chosen), len(lines))) is not None:
             return replace(ui, page=replace(self, chosen=lines[there], moved=True)), None
         match action:
             case Act.CONFIRM | ChooseLine():
                 return ui, _where(self.chosen)
             case Pick(number):
-                return self._set(ui, StartLine.PLAY, players=number)
-            case Act.LAYOUT:
-                return self._set(ui, StartLine.PLAY, random_layout=not now.random_layout)
-            case Act.PEOPLE:
-                return self._set(ui, StartLine.PLAY, people=_after(now.people, (None, *People)))
-            case Act.BRAIN:
-                return self._set(ui, StartLine.PLAY, brain=_after(now.brain, self.levels))
-            case Act.PACE:
-                return self._set(ui, StartLine.PLAY, human_pace=not now.human_pace)
-            case Act.WAYS_IN:
-                return self._set(ui, StartLine.HOST, ways_in=_after(now.ways_in, tuple(WaysIn)))
-            case Act.HOLD_EVENING:
-                name = "" if now.evening is None else now.evening.name
-                return replace(ui, entry=TypedLine(LinePrompt.EVENING).filled(name)), None
-            case Act.ROUNDS if now.evening is not None:
-                rounds = (now.evening.rounds + 1) % (_MOST_ROUNDS + 1)
-                return self._set(ui, StartLine.HOST, evening=structs.replace(now.evening, rounds=rounds))
-            case Act.BELL:
-                return self._set(ui, self.chosen, bell=not now.bell)
-            case Act.WINDOW_TITLE:
-                return self._set(ui, self.chosen, title=not now.title)
-            case Act.NOTICES:
-                return self._set(ui, self.chosen, notices=_after(now.notices, tuple(DesktopNotices)))
-            case Act.NAME:
-                return replace(ui, entry=TypedLine(LinePrompt.NAME).filled(ui.name)), None
+                return self.with_preferences(ui, StartLine.PLAY, players=number), None
             case _:
                 return ui, None
 
@@ -157,12 +192,12 @@ class Start(ListScreen):
         """Return the state with an evening of this name to be held, none if it is empty."""
         plan = self.preferences.evening or EveningPlan(name, _USUAL_ROUNDS)
         evening = structs.replace(plan, name=name) if name else None
-        return self._set(ui, StartLine.HOST, evening=evening)[0]
+        return self.with_preferences(ui, StartLine.HOST, evening=evening)
 
-    def _set(self, ui: Ui, line: StartLine | str | KeptSeat, **changes: object) -> Outcome:
+    def with_preferences(self, ui: Ui, line: StartLine | str | KeptSeat, **changes: object) -> Ui:
         """Return the state with changed preferences, at the line that they are about."""
         now = structs.replace(self.preferences, **changes)
-        return replace(ui, page=replace(self, preferences=now, chosen=line, moved=True)), None
+        return replace(ui, page=replace(self, preferences=now, chosen=line, moved=True))
 
     def place(self, pane: Pane) -> str:
         return "Palatinus"

@@ -25,6 +25,7 @@ from client.ui.draw.page import news_lines
 from client.ui.frame import Frame, plain
 from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, Key, PointAt, key_name
 from client.ui.screens.dispatch import after_key, updated
+from client.ui.screens.gathering import seat_bot, start_game
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import MenuPage, TableMenu, choices
@@ -266,13 +267,13 @@ def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
     ui = Ui("Ann", seen.ADDRESS, Capabilities(levels=("greedy",) if bots else ()))
     for seats, expected in (
-        ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
-        ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {Act.START}),
+        ([SeatSummary("Ann", True), SeatSummary()], {seat_bot} if bots else set()),
+        ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {start_game}),
         ([SeatSummary("Ann", True), SeatSummary("Bob", kept=True)], set()),
     ):
         model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
         actions = {*seen.actions_of(drawn(ui, model, UNICODE, 80, 24))}
-        assert actions & {Act.SEAT_BOT, Act.START} == expected
+        assert actions & {seat_bot, start_game} == expected
 
 
 def test_the_options_of_the_chosen_table_are_shown() -> None:
