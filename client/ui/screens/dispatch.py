@@ -11,10 +11,10 @@ from client.typed_text import BadText, Misplaced
 from client.ui.keys import Act, Action, GoToStop, Hover, InsertText, Key, Pick, PointAt, Way, action_of
 from client.ui.requests import Errand, Request, TakeBack
 from client.ui.screens import replay, start
+from client.ui.screens.anywhere import done_anywhere
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
 from client.ui.screens.news import at_table_page
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
-from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
 from client.ui.screens.typed_commands import completions, meaning, replay_meaning, shared_start
@@ -122,7 +122,7 @@ def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
         case EndGame() if may_end(model):
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
         case Act() | Pick() | GoToStop():
-            return open_overlay(closed, read, model) or closed.page.act(closed, read, model)
+            return done_anywhere(closed, read, model) or closed.page.act(closed, read, model)
         case request:
             return closed, request
 
@@ -276,11 +276,11 @@ def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return edit_line(ui, ui.entry, action, model)
     if ui.overlay is not None and ui.overlay.question(ui):
         return ui.overlay.act(ui, action, model)
-    if (over_it := open_overlay(ui, action, model)) is not None:
-        return over_it
-    if callable(action):
-        outcome: Outcome = action(ui.overlay or ui.page, ui, model)
+    if (outcome := done_anywhere(ui, action, model)) is not None:
         return outcome
+    if callable(action):
+        handled: Outcome = action(ui.overlay or ui.page, ui, model)
+        return handled
     if ui.overlay is None and action is Act.RUN:
         return (ui if _walk_ends(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
     return (ui.overlay or ui.page).act(ui, action, model)

@@ -1,4 +1,4 @@
-"""The pages to read: keys, signs and commands, rules, counts, whole texts; and what opens over any page."""
+"""The pages to read: keys, signs and commands, rules, counts, whole texts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +10,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, labelled, prose
 from client.tables.table import TableModel
-from client.ui import requests
-from client.ui.at_table import next_vote, request_for, request_to_answer
-from client.ui.draw.page import Section, broken, is_paused, paged, sections
+from client.ui.draw.page import Section, broken, paged, sections
 from client.ui.frame import (
     EMPTY,
     WIDE,
@@ -28,15 +26,9 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, Key, key_name
-from client.ui.screens.evening import EveningPage
-from client.ui.screens.gathering import Gathering, loses_seat
-from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import TableMenu
-from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
-from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.typed_commands import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
-from client.ui.state import LinePrompt, Notice, Outcome, Overlay, Pane, TypedLine, Ui, hints_allowed
+from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
@@ -46,7 +38,6 @@ from engine.components import DEALS
 from engine.knowledge import hill_influence, holdings
 from engine.pieces import FACES, People, Piece
 from engine.view import View
-from protocol.codes import Code
 
 _READING: Final = (
     Key(
@@ -116,98 +107,6 @@ class Reading(Overlay):
         last = len(pages) - 1
         shown = [line(" " * margin) + each for each in pages[min(self.number, last)]]
         return stacked(shown, pane.width, height), last
-
-
-def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
-    """Return what opens over any page; None if the action opens nothing."""
-    match action:
-        case Act.HELP | Act.RULES | Act.COUNTS:
-            over = ui.overlay.over if isinstance(ui.overlay, Reading) else ui.overlay
-            return replace(ui, overlay=Reading(action, over=over)), None
-        case Act.WHOLE:
-            hint = ui.page.game.hint if isinstance(ui.page.game, Playing) else ""
-            told = hint if ui.notice is None else ui.notice.text
-            return replace(ui, overlay=Reading(Act.WHOLE, told=told), notice=None), None
-        case Act.COMMAND:
-            return replace(ui, entry=TypedLine()), None
-        case Act.MENU if not isinstance(ui.overlay, TableMenu):
-            return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
-        case Act.EVENING if ui.evening is None:
-            return ui.with_notice(_("There is no evening on this server.")), None
-        case Act.EVENING:
-            return replace(ui, overlay=EveningPage()), None
-        case Act.CHAT | Act.TALK if (
-            isinstance(ui.page, LobbyPage) and (stays := _without_lobby_chat(ui)) is not None
-        ):
-            return stays, None
-        case Act.CHAT:
-            in_lobby = isinstance(ui.page, LobbyPage)
-            return replace(ui, entry=TypedLine(LinePrompt.SAY_IN_LOBBY if in_lobby else LinePrompt.SAY)), None
-        case Act.TALK:
-            return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
-        case Act.VOTE:
-            if (yes := request_to_answer(model, on=True)) is not None:
-                return ui, yes
-            if (vote := next_vote(model)) is not None:
-                return ui, vote
-            if not isinstance(ui.page, Playing):
-                return ui.with_notice(_("There is nothing to vote on.")), None
-            return ui, requests.Errand.SEE_MOVES
-        case Act.REFUSE:
-            if (no := request_to_answer(model, on=False)) is None:
-                return ui.with_notice(_("Nobody asks for anything now.")), None
-            return ui, no
-        case Act.PAUSE:
-            if (asked := request_for(model, "pause")) is None:
-                return ui.with_notice(_("Only the players can pause a game.")), None
-            return ui, asked
-        case Act.HINT:
-            return _asked_for_a_hint(ui, model)
-        case Act.UNDO if (
-            ui.capabilities.takes_back and isinstance(ui.page, Playing) and model.seat is not None
-        ):
-            return ui, requests.TakeBack(model.seat)
-        case Act.UNDO:
-            if (asked := request_for(model, "take-back")) is None:
-                return ui.with_notice(_("There is no move to take back.")), None
-            return ui, asked
-        case Act.LEAVE if isinstance(ui.page, LobbyPage) and hosts_others(ui):
-            return replace(ui, overlay=Quitting(requests.Errand.GO_HOME)), None
-        case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
-            return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
-        case Act.QUIT:
-            running = isinstance(ui.page, Playing) and model.seat is not None
-            if running or hosts_others(ui):
-                return replace(ui, overlay=Quitting(running=running)), None
-            if isinstance(ui.page, Gathering) and loses_seat(ui, model):
-                return replace(ui, overlay=Quitting(gives_up_seat=True)), None
-            if ui.capabilities.home:  # whoever wants to go back there may take q for the key
-                return replace(ui, overlay=Quitting()), None
-            return ui, requests.Errand.QUIT
-        case _:
-            return None
-
-
-def _without_lobby_chat(ui: Ui) -> Ui | None:
-    """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
-    if not ui.capabilities.lobby:
-        return ui.with_notice(_("This server has no chat in the lobby."))
-    if ui.company is not None and ui.company.fault:
-        entry = TypedLine(LinePrompt.NAME).filled(ui.name)
-        return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
-    return None
-
-
-def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
-    if not hints_allowed(ui, model):
-        why = _("There are no hints at this table. The host can allow them in the table's menu (o).")
-    elif model.legal is not None:
-        return ui, requests.Errand.HINT
-    elif is_paused(model):
-        why = _(Code.PAUSED.text)
-    else:
-        why = _("There are hints on your own turn.")
-    return ui.with_notice(why), None
 
 
 def _text(reading: Reading, pane: Pane, *, small: bool) -> list[Section]:

@@ -1,0 +1,163 @@
+"""What keys and typed words do wherever the player is: what opens over any page, votes, requests, leaving."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from client.language import _
+from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.at_table import next_vote, request_for, request_to_answer
+from client.ui.draw.page import is_paused
+from client.ui.keys import Act, Action
+from client.ui.screens.evening import EveningPage
+from client.ui.screens.gathering import Gathering, loses_seat
+from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.menu import TableMenu
+from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
+from client.ui.screens.playing import Playing
+from client.ui.screens.reading import Reading
+from client.ui.state import LinePrompt, Notice, Outcome, TypedLine, Ui, hints_allowed
+from protocol.codes import Code
+
+
+def done_anywhere(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
+    """Return what an action does on any page; None if that is left to the page."""
+    does = _ANYWHERE.get(action) if isinstance(action, Act) else None
+    return None if does is None else does(ui, model)
+
+
+def _reading(topic: Act) -> Callable[[Ui, TableModel], Outcome]:
+    def read(ui: Ui, _model: TableModel) -> Outcome:
+        over = ui.overlay.over if isinstance(ui.overlay, Reading) else ui.overlay
+        return replace(ui, overlay=Reading(topic, over=over)), None
+
+    return read
+
+
+def _read_whole(ui: Ui, _model: TableModel) -> Outcome:
+    hint = ui.page.game.hint if isinstance(ui.page.game, Playing) else ""
+    told = hint if ui.notice is None else ui.notice.text
+    return replace(ui, overlay=Reading(Act.WHOLE, told=told), notice=None), None
+
+
+def _type_command(ui: Ui, _model: TableModel) -> Outcome:
+    return replace(ui, entry=TypedLine()), None
+
+
+def _open_menu(ui: Ui, model: TableModel) -> Outcome | None:
+    if isinstance(ui.overlay, TableMenu):
+        return None
+    return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
+
+
+def _open_evening(ui: Ui, _model: TableModel) -> Outcome:
+    if ui.evening is None:
+        return ui.with_notice(_("There is no evening on this server.")), None
+    return replace(ui, overlay=EveningPage()), None
+
+
+def _say(ui: Ui, _model: TableModel) -> Outcome:
+    if not isinstance(ui.page, LobbyPage):
+        return replace(ui, entry=TypedLine(LinePrompt.SAY)), None
+    if (stays := _without_lobby_chat(ui)) is not None:
+        return stays, None
+    return replace(ui, entry=TypedLine(LinePrompt.SAY_IN_LOBBY)), None
+
+
+def _read_talk(ui: Ui, _model: TableModel) -> Outcome:
+    if isinstance(ui.page, LobbyPage) and (stays := _without_lobby_chat(ui)) is not None:
+        return stays, None
+    return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
+
+
+def _without_lobby_chat(ui: Ui) -> Ui | None:
+    """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
+    if not ui.capabilities.lobby:
+        return ui.with_notice(_("This server has no chat in the lobby."))
+    if ui.company is not None and ui.company.fault:
+        entry = TypedLine(LinePrompt.NAME).filled(ui.name)
+        return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
+    return None
+
+
+def _agree(ui: Ui, model: TableModel) -> Outcome:
+    if (yes := request_to_answer(model, on=True)) is not None:
+        return ui, yes
+    if (vote := next_vote(model)) is not None:
+        return ui, vote
+    if not isinstance(ui.page, Playing):
+        return ui.with_notice(_("There is nothing to vote on.")), None
+    return ui, requests.Errand.SEE_MOVES
+
+
+def _refuse(ui: Ui, model: TableModel) -> Outcome:
+    if (no := request_to_answer(model, on=False)) is None:
+        return ui.with_notice(_("Nobody asks for anything now.")), None
+    return ui, no
+
+
+def _pause(ui: Ui, model: TableModel) -> Outcome:
+    if (asked := request_for(model, "pause")) is None:
+        return ui.with_notice(_("Only the players can pause a game.")), None
+    return ui, asked
+
+
+def _hint(ui: Ui, model: TableModel) -> Outcome:
+    if not hints_allowed(ui, model):
+        why = _("There are no hints at this table. The host can allow them in the table's menu (o).")
+    elif model.legal is not None:
+        return ui, requests.Errand.HINT
+    elif is_paused(model):
+        why = _(Code.PAUSED.text)
+    else:
+        why = _("There are hints on your own turn.")
+    return ui.with_notice(why), None
+
+
+def _take_back(ui: Ui, model: TableModel) -> Outcome:
+    if ui.capabilities.takes_back and isinstance(ui.page, Playing) and model.seat is not None:
+        return ui, requests.TakeBack(model.seat)
+    if (asked := request_for(model, "take-back")) is None:
+        return ui.with_notice(_("There is no move to take back.")), None
+    return ui, asked
+
+
+def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
+    """Ask before a page is left where leaving ends more than the visit to it."""
+    if isinstance(ui.page, LobbyPage) and hosts_others(ui):
+        return replace(ui, overlay=Quitting(requests.Errand.GO_HOME)), None
+    if not ui.capabilities.home and ui.page.asks_to_quit:
+        return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
+    return None
+
+
+def _quit(ui: Ui, model: TableModel) -> Outcome:
+    running = isinstance(ui.page, Playing) and model.seat is not None
+    if running or hosts_others(ui):
+        return replace(ui, overlay=Quitting(running=running)), None
+    if isinstance(ui.page, Gathering) and loses_seat(ui, model):
+        return replace(ui, overlay=Quitting(gives_up_seat=True)), None
+    if ui.capabilities.home:  # whoever wants to go back there may take q for the key
+        return replace(ui, overlay=Quitting()), None
+    return ui, requests.Errand.QUIT
+
+
+_ANYWHERE: Final[Mapping[Act, Callable[[Ui, TableModel], Outcome | None]]] = {
+    Act.HELP: _reading(Act.HELP),
+    Act.RULES: _reading(Act.RULES),
+    Act.COUNTS: _reading(Act.COUNTS),
+    Act.WHOLE: _read_whole,
+    Act.COMMAND: _type_command,
+    Act.MENU: _open_menu,
+    Act.EVENING: _open_evening,
+    Act.CHAT: _say,
+    Act.TALK: _read_talk,
+    Act.VOTE: _agree,
+    Act.REFUSE: _refuse,
+    Act.PAUSE: _pause,
+    Act.HINT: _hint,
+    Act.UNDO: _take_back,
+    Act.LEAVE: _leave,
+    Act.QUIT: _quit,
+}
