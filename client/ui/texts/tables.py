@@ -292,7 +292,7 @@ def _set_by_host(
         yield form.format(title=state.title)
     for row in ROWS:
         if (on := row.is_on(state.switches)) != row.is_on(before.switches):
-            yield f"{row.describe(on=on)[0].upper()}{row.describe(on=on)[1:]}."
+            yield _("From now on: {policy}.").format(policy=row.describe(on=on))
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.policy != before.policy:

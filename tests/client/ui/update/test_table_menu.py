@@ -662,7 +662,7 @@ def test_every_setting_is_seen_and_changed_everywhere(row: Row) -> None:
     assert told not in seen.screen_of(ui, model, 200)
     turned = structs.replace(USUAL, **{row.name: not usual})
     ui = seen.after_change(ui, model, switches=turned)
-    assert ui.log[-1] == f"{told[0].upper()}{told[1:]}."
+    assert ui.log[-1] == f"From now on: {told}."
     assert told in seen.screen_of(replace(ui, log=()), model, 200)
     listed = messages.TableSummary("KXQT", "Bob", 3, 1, "gathering", switches=turned)
     assert told in seen.screen_of(Ui("Ann", page=LobbyPage((listed,))), seen.LOBBY, 200)
@@ -678,8 +678,11 @@ def test_the_log_tells_what_the_host_did() -> None:
     for changes, sentence in (
         ({"host": 1}, "Bob is the host now."),
         ({"title": "Friday"}, "The table is called Friday now."),
-        ({"switches": Switches(private=True)}, "The table is private: it can be found only by its code."),
-        ({"switches": Switches(hints=True)}, "Players may have moves suggested."),
+        (
+            {"switches": Switches(private=True)},
+            "From now on: the table is private: it can be found only by its code.",
+        ),
+        ({"switches": Switches(hints=True)}, "From now on: players may have moves suggested."),
         ({"starting": 1}, "From now on: Bob starts."),
         (
             {"absence": MoveClock(86_400), "long_clock": LongClock(129_600, 172_800)},
