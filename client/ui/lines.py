@@ -33,7 +33,7 @@ from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.reading import counts_page, rules
-from client.ui.screens.replay import Replay, hand_title, told_of_move
+from client.ui.screens.replay import Replay, go_to_decisive, hand_title, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
     COMMANDS,
@@ -344,7 +344,7 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "next page": frozenset({Act.PAGE_DOWN}),
     "last page": frozenset({Act.PAGE_UP}),
     "analyse": frozenset({Act.ANALYSE}),
-    "decisive": frozenset({Act.DECIDING}),
+    "decisive": frozenset({go_to_decisive}),
     "play on": frozenset({Act.PLAY_ON}),
 }
 _AT_TABLES: Final[Mapping[str, Act]] = {

@@ -8,7 +8,19 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.typed_text import BadText, Misplaced
-from client.ui.keys import Act, Action, GoToStop, Hover, InsertText, Key, Pick, PointAt, Way, action_of
+from client.ui.keys import (
+    Act,
+    Action,
+    GoToStop,
+    Handler,
+    Hover,
+    InsertText,
+    Key,
+    Pick,
+    PointAt,
+    Way,
+    action_of,
+)
 from client.ui.requests import Errand, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.anywhere import done_anywhere
@@ -18,7 +30,7 @@ from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
 from client.ui.screens.typed_commands import completions, meaning, replay_meaning, shared_start
-from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
+from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, Screen, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
 from engine.board import Hex
@@ -123,6 +135,8 @@ def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
         case Act() | Pick() | GoToStop():
             return done_anywhere(closed, read, model) or closed.page.act(closed, read, model)
+        case handler if callable(handler):
+            return handled(handler, closed.page, closed, model)
         case request:
             return closed, request
 
@@ -271,6 +285,11 @@ def _hovering(ui: Ui, cell: Hex | None) -> Ui:
     return with_game(ui, replace(table, hovered=cell))
 
 
+def handled(handler: Handler, screen: Screen, ui: Ui, model: TableModel) -> Outcome:
+    outcome: Outcome = handler(screen, ui, model)
+    return outcome
+
+
 def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.entry is not None:
         return edit_line(ui, ui.entry, action, model)
@@ -279,8 +298,7 @@ def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if (outcome := done_anywhere(ui, action, model)) is not None:
         return outcome
     if callable(action):
-        handled: Outcome = action(ui.overlay or ui.page, ui, model)
-        return handled
+        return handled(action, ui.overlay or ui.page, ui, model)
     if ui.overlay is None and action is Act.RUN:
         return (ui if _walk_ends(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
     return (ui.overlay or ui.page).act(ui, action, model)

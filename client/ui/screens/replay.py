@@ -59,6 +59,46 @@ from engine.pieces import People, Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
 from protocol.messages import NEW, SeatSummary, Show, Study, TableState
 
+
+def _type_move(_replay: object, ui: Ui, _model: TableModel) -> Outcome:
+    return replace(ui, entry=TypedLine().filled("go ")), None
+
+
+def all_eyes(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
+    return with_eyes(ui, replay, replay.recording.all_eyes), None
+
+
+def no_eyes(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
+    return with_eyes(ui, replay, SPECTATOR), None
+
+
+def next_eyes(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
+    return _with_other_eyes(replay, ui, 1), None
+
+
+def _last_eyes(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
+    return _with_other_eyes(replay, ui, -1), None
+
+
+def _with_other_eyes(replay: "Replay", ui: Ui, by: int) -> Ui:
+    every = replay.recording.every_eyes
+    if len(every) == 1:
+        return ui.with_notice(_(_ONE_VIEW))
+    return with_eyes(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
+
+
+def go_to_decisive(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
+    """Go to the next move that decided the game; say what is known if there is none."""
+    if (analysis := replay.analysis) is None:
+        return ui if replay.judging else ui.with_notice(_("No record is being analysed here.")), None
+    if analysis.deciding:
+        numbers = sorted(move.number for move in analysis.deciding)
+        return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0])), None
+    return ui.with_notice(
+        describe_progress(analysis) if replay.judging else _describe_outcome(analysis)
+    ), None
+
+
 _LOOKING: Final = (
     Key(
         ("right", " ", "enter", "n", "l", "scroll-down"),
@@ -72,16 +112,16 @@ _LOOKING: Final = (
     Key(("escape",), Act.LEAVE, N_("stop the analysis, or leave")),
     Key(("home",), Act.FIRST, N_("to the start")),
     Key(("end",), Act.SKIP, N_("to the end, or the result if there is one")),
-    Key(("g",), Act.GO, N_("go to the move whose number you type"), N_("go to")),
+    Key(("g",), _type_move, N_("go to the move whose number you type"), N_("go to")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     Key(
         ("tab",),
-        Act.NEXT_EYES,
+        next_eyes,
         N_("another view: everything, each seat, spectators"),
         N_("view"),
         when=lambda replay, _ui, _model: len(replay.recording.every_eyes) > 1,
     ),
-    Key(("s-tab",), Act.LAST_EYES, N_("another view: everything, each seat, spectators")),
+    Key(("s-tab",), _last_eyes, N_("another view: everything, each seat, spectators")),
     *(Key((str(n),), Pick(n), N_("what the seat with that number saw")) for n in range(1, 6)),
     Key(
         ("y",),
@@ -92,7 +132,7 @@ _LOOKING: Final = (
     ),
     Key(
         ("d",),
-        Act.DECIDING,
+        go_to_decisive,
         N_("the next decisive move"),
         N_("decisive"),
         when=lambda replay, _ui, _model: replay.analysis is not None and bool(replay.analysis.deciding),
@@ -100,7 +140,7 @@ _LOOKING: Final = (
 )
 _EYES: Final = tuple(
     Key((name,), act, N_("everything, hands and wolves; what spectators saw"))
-    for name, act in (("a", Act.ALL_EYES), ("w", Act.NO_EYES))
+    for name, act in (("a", all_eyes), ("w", no_eyes))
 )
 _READING: Final = (
     COMMAND,
@@ -377,26 +417,6 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
     match action:
         case Act.ANALYSE if not replay.can_analyse and not recording.over:
             return ui.with_notice(_("Only a finished game can be analysed."))
-        case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
-            numbers = sorted(move.number for move in replay.analysis.deciding)
-            return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
-        case Act.DECIDING if (analysis := replay.analysis) is not None:
-            told = describe_progress(analysis) if replay.judging else _describe_outcome(analysis)
-            return ui.with_notice(told)
-        case Act.DECIDING if not replay.judging:
-            return ui.with_notice(_("No record is being analysed here."))
-        case Act.GO:
-            return replace(ui, entry=TypedLine().filled("go "))
-        case Act.NEXT_EYES | Act.LAST_EYES:
-            every = recording.every_eyes
-            if len(every) == 1:
-                return ui.with_notice(_(_ONE_VIEW))
-            by = 1 if action is Act.NEXT_EYES else -1
-            return with_eyes(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
-        case Act.ALL_EYES:
-            return with_eyes(ui, replay, recording.all_eyes)
-        case Act.NO_EYES:
-            return with_eyes(ui, replay, SPECTATOR)
         case Pick(number) if number - 1 in recording.seats:
             return with_eyes(ui, replay, eyes_of(Seat(number - 1)))
         case Pick(number):

@@ -22,10 +22,10 @@ from client.typed_text import (
 )
 from client.ui import requests
 from client.ui.at_table import request_to_answer
-from client.ui.keys import Act, GoToStop, Pick
+from client.ui.keys import Act, GoToStop, Handler, Pick
 from client.ui.requests import Request
 from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
-from client.ui.screens.replay import Replay
+from client.ui.screens.replay import Replay, all_eyes, no_eyes
 from client.ui.state import Mute
 from client.ui.texts.pieces import PEOPLES, people_named
 from client.ui.texts.tables import ROWS, Row, spectator_name, spectator_number
@@ -428,7 +428,7 @@ _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
 Meaning: TypeAlias = Request | Act | Mute
-ReplayMeaning: TypeAlias = Act | Pick | GoToStop | messages.Say
+ReplayMeaning: TypeAlias = Handler | Act | Pick | GoToStop | messages.Say
 
 PAGES: Final = ("help", "rules", "quit")
 # Lines without arguments; the server refuses those that make no sense where they are typed.
@@ -598,9 +598,9 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
             form = _("There is no move {number}. Choose 0 to {last}.")
             raise BadText(form.format(number=number, last=recording.moves))
         case ["eyes", "all"]:
-            return Act.ALL_EYES
+            return all_eyes
         case ["eyes", "none"]:
-            return Act.NO_EYES
+            return no_eyes
         case ["eyes", *_] if meant := seats_meant(" ".join(words[1:]), recording.names):
             return Pick(meant[0] + 1)
         case ["eyes", *_]:

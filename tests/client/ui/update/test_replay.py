@@ -154,7 +154,7 @@ def test_a_running_game_has_one_view() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
     seat = eyes_of(Seat(1))
     ui = replay.open_record(Recording.of(game.events, dict(enumerate(seen.NAMES)), seat), 3, seat)
-    assert Act.NEXT_EYES not in [key.action for key in keys_offered(ui, replay.seen_in(ui))]
+    assert replay.next_eyes not in [key.action for key in keys_offered(ui, replay.seen_in(ui))]
     for key in ("tab", "s-tab", "w", "1"):
         looked = after(ui, key)
         assert looked.page == ui.page
