@@ -308,8 +308,9 @@ class SignedUp(ServerAnswer, frozen=True, tag="signed-up"):
 class EveningPerson(Struct, frozen=True, omit_defaults=True):
     """Somebody in an evening, with a place in its standings; several share it if they are `tied`.
 
-    `average` is in hundredths of a percent. `against` has for each person met at a table: their number, the
-    games together, and in how many of these one finished ahead, and behind.
+    `score` is the sum of all games, which decides the place, in hundredths of a percent, and `average` that
+    of a game. `against` has for each person met at a table: their number, the games together, and in how
+    many of these one finished ahead, and behind.
     """
 
     person: PersonNumber
@@ -323,6 +324,7 @@ class EveningPerson(Struct, frozen=True, omit_defaults=True):
     wins: Count = 0
     points: Count = 0
     against: list[tuple[PersonNumber, Count, Count, Count]] = []
+    score: Count = 0
 
 
 class EveningTable(Struct, frozen=True, omit_defaults=True):

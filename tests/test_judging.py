@@ -17,7 +17,7 @@ if sys.platform != "linux":
 from server.config import PlayerNotice
 from server.storage.entries import RoundDrawn
 from simulation.judging.clock_model import check_clocks
-from simulation.judging.evening import wrong_draws
+from simulation.judging.evening import wrong_draws, wrong_places
 from simulation.judging.notices import is_plain
 from simulation.judging.seat_model import (
     check_agreement,
@@ -196,6 +196,20 @@ def test_people_meet_others_in_the_next_round(second: list[list[int]], *, wrong:
         for tables in ([[1, 2, 3], [4, 5, 6]], second)
     ]
     assert bool([*wrong_draws(drawn, set(range(1, 7)))]) == wrong
+
+
+@pytest.mark.parametrize(
+    ("places", "wrong"),
+    [([1, 2, 2, 4], False), ([2, 1, 1, 4], True), ([1, 2, 3, 4], True), ([2, 3, 3, 1], True)],
+)
+def test_places_in_an_evening(places: Sequence[int], *, wrong: bool) -> None:
+    """The better score is before the worse, and whoever has not played is behind a score of nothing."""
+    scores = [(2, 15000), (1, 0), (3, 0), (0, 0)]
+    shown = [
+        m.EveningPerson(number, "", place=place, tied=places.count(place) > 1, games=games, score=score)
+        for number, (place, (games, score)) in enumerate(zip(places, scores, strict=True))
+    ]
+    assert bool([*wrong_places(shown)]) == wrong
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def _print_evenings(arguments: argparse.Namespace) -> int:
             names[keys[each.person]],
             place=each.place,
             tied=each.tied,
+            score=round(each.score * 10_000),
             average=round(each.average * 10_000),
             games=each.games,
             wins=each.wins,

@@ -109,7 +109,7 @@ def _wrong_results(
         for person in shown:
             if (right := _score(person, played)) != person:
                 yield f"guest {guest.number} was told {person}, not {right}"
-        yield from _wrong_places(shown)
+        yield from wrong_places(shown)
 
 
 def _rows(people: Sequence[int], entries: Iterable[Entry]) -> _Rows:
@@ -131,7 +131,7 @@ def _score(shown: EveningPerson, played: Iterable[_Rows]) -> EveningPerson:
     """Return what a person should have reached, at the place and under the name that they are shown with."""
     own = [(rows, row) for rows in played for row in rows if row[0] == shown.person]
     met = [(rows, row) for rows, row in own if len(rows) > 1]
-    worth = Fraction(1, 2)
+    worth = Fraction(len(own) - len(met), 2)  # a half for each game without others
     against: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     wins = 0
     for rows, (person, *reached) in met:
@@ -147,19 +147,20 @@ def _score(shown: EveningPerson, played: Iterable[_Rows]) -> EveningPerson:
             counted[2] += theirs > reached
     return structs.replace(
         shown,
-        average=round(10_000 * worth / (len(met) + 1)),
-        games=len(met),
+        score=round(10_000 * worth),
+        average=round(10_000 * worth / max(1, len(own))),
+        games=len(own),
         wins=wins,
         points=sum(row[1] for _rows, row in own),
         against=[(other, *counted) for other, counted in sorted(against.items())],
     )
 
 
-def _wrong_places(shown: Sequence[EveningPerson]) -> Iterator[str]:
-    """Among those who have played, the better ones have the better places, and equal ones the same."""
-    played = [each for each in shown if each.games]
-    for one, other in combinations(played, 2):
-        if one.average > other.average and one.place >= other.place:
-            yield f"{one} is not before {other}"
-        if one.average == other.average and (one.place == other.place) != (one.tied and other.tied):
-            yield f"{one} is tied with {other}, or not"
+def wrong_places(shown: Sequence[EveningPerson]) -> Iterator[str]:
+    """The better ones have the better places, equal ones the same, and those without a game the last."""
+    for one, other in combinations(shown, 2):
+        first, second = ((each.games > 0, each.score) for each in (one, other))
+        if (first > second and one.place >= other.place) or (first < second and one.place <= other.place):
+            yield f"{one} has the wrong place beside {other}"
+        if first == second and not (one.place == other.place and one.tied and other.tied):
+            yield f"{one} is not tied with {other}"

@@ -62,12 +62,13 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
 
 def standings_rows(evening: Evening) -> list[Sequence[str]]:
     """Return the standings with a heading, the best first; shared places are marked."""
-    heading = ("", _("NAME"), _("SCORE"), _("GAMES"), _("WINS"), _("POINTS"), "")
+    heading = ("", _("NAME"), _("SCORE"), _("AVERAGE"), _("GAMES"), _("WINS"), _("POINTS"), "")
     rows = [
         (
-            f"{'=' if each.tied else ''}{each.place}",
+            describe_place(each),
             printable(each.name),
-            f"{each.average / 100:.1f}",
+            in_percent(each.score) if each.games else "",
+            in_percent(each.average) if each.games else "",
             str(each.games),
             str(each.wins),
             str(each.points),
@@ -76,6 +77,16 @@ def standings_rows(evening: Evening) -> list[Sequence[str]]:
         for each in evening.people
     ]
     return [heading, *rows]
+
+
+def describe_place(person: EveningPerson) -> str:
+    """Return somebody's place in the standings; whoever has not played has none."""
+    return f"{'=' if person.tied else ''}{person.place}" if person.games else ""
+
+
+def in_percent(hundredths: int) -> str:
+    """Return a score or an average as a number of percent."""
+    return f"{hundredths / 100:.1f}"
 
 
 def _where(evening: Evening, person: EveningPerson) -> str:

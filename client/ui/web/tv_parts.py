@@ -9,7 +9,7 @@ from client.language import _, counted
 from client.tables.table import safe_to_show
 from client.ui.draw.board import Marks
 from client.ui.export.picture import board_parts
-from client.ui.texts.evenings import describe_round, table_of
+from client.ui.texts.evenings import describe_place, describe_round, in_percent, table_of
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
 from client.ui.web.html import EMPTY, element, join
@@ -85,10 +85,12 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
 
 
 def _person(person: EveningPerson) -> Markup:
-    share = f"{person.average / 100:.1f} %" if person.games else ""
-    place = f"{'=' if person.tied else ''}{person.place}." if person.games else ""
     name = element("bdi", printable(person.name))
-    return element("li", element("span", place, " ", name), element("span", share, class_="amount"))
+    if not person.games:
+        return element("li", name)
+    average = element("small", _("average {n}").format(n=in_percent(person.average)), class_="faint")
+    reached = element("span", in_percent(person.score), " ", average, class_="amount")
+    return element("li", element("span", f"{describe_place(person)}. ", name), reached)
 
 
 def _waiting(state: TableState) -> Markup:

@@ -211,6 +211,7 @@ class RunningEvening:
                 score.wins,
                 score.points,
                 [(other, *counts) for other, counts in sorted(score.against.items())],
+                round(score.score * 10_000),
             )
             for score in scores
         ]

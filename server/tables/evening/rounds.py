@@ -196,23 +196,30 @@ class Score:
     """What somebody has reached: `place` 1 is the best, and shared if `tied`.
 
     A game is worth the part of the other people at its table whom one has left behind, a tie counting half,
-    so that tables of any size count the same. `average` is that of all games and of one worth a half, which
-    everybody starts with, so that a single good game does not win an evening. `against` has for each person
-    met the games together, and in how many of them one finished ahead, and behind.
+    so that tables of any size count the same; it is worth a half if nobody else has played there. `score` is
+    the sum of all games, so a missed round is worth nothing. `against` has for each person met the games
+    together, and in how many of them one finished ahead, and behind.
     """
 
     person: int
     place: int
     tied: bool
-    average: Fraction
+    score: Fraction
     games: int
     wins: int
     points: int
     against: Mapping[int, tuple[int, int, int]]
 
+    @property
+    def average(self) -> Fraction:
+        return self.score / max(1, self.games)
+
 
 def standings(people: Iterable[int], results: Iterable[Result]) -> list[Score]:
-    """Return the scores of all these people, the best first; results may have others."""
+    """Return the scores of all these people, the best first, those without a game last.
+
+    Results may have others.
+    """
     worth: dict[int, list[Fraction]] = {person: [] for person in people}
     wins, points = Counter[int](), Counter[int]()
     against: dict[int, dict[int, tuple[int, int, int]]] = {person: {} for person in worth}
@@ -223,7 +230,8 @@ def standings(people: Iterable[int], results: Iterable[Result]) -> list[Score]:
             if person not in worth:
                 continue
             points[person] += own[0]
-            if len(rank) < 2:  # alone among bots
+            if len(rank) < 2:  # alone among bots, or the others have not come
+                worth[person].append(Fraction(1, 2))
                 continue
             ahead = sum(own > other for other in rank.values())
             ties = sum(own == other for other in rank.values()) - 1
@@ -233,19 +241,19 @@ def standings(people: Iterable[int], results: Iterable[Result]) -> list[Score]:
                 if other != person:
                     games, before, behind = against[person].get(other, (0, 0, 0))
                     against[person][other] = (games + 1, before + (own > theirs), behind + (own < theirs))
-    average = {person: (sum(games) + Fraction(1, 2)) / (len(games) + 1) for person, games in worth.items()}
-    order = sorted(worth, key=lambda person: (-average[person], not worth[person], person))
+    score = {person: sum(games, Fraction()) for person, games in worth.items()}
 
-    def rank_of(person: int) -> tuple[Fraction, bool]:  # whoever has not played is behind who is as good
-        return -average[person], not worth[person]
+    def rank_of(person: int) -> tuple[bool, Fraction]:
+        return not worth[person], -score[person]
 
+    order = sorted(worth, key=lambda person: (rank_of(person), person))
     ranks = [rank_of(person) for person in order]
     return [
         Score(
             person,
             ranks.index(rank_of(person)) + 1,
             ranks.count(rank_of(person)) > 1,
-            average[person],
+            score[person],
             len(worth[person]),
             wins[person],
             points[person],

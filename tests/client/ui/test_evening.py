@@ -41,10 +41,19 @@ from tests.server.peer import connected
 from tests.server.tables.evenings import Guest
 
 ANN = EveningPerson(
-    1, "Ann", here=True, place=1, average=7500, games=1, wins=1, points=31, against=[(2, 1, 1, 0)]
+    *(1, "Ann"),
+    here=True,
+    place=1,
+    score=15000,
+    average=7500,
+    games=2,
+    wins=1,
+    points=31,
+    against=[(2, 1, 1, 0)],
 )
-BOB = EveningPerson(2, "Bob", "pause", place=2, average=2500, games=1, points=9, against=[(1, 1, 0, 1)])
-FRIDAY = Evening("Friday", 1, 3, 60, people=[ANN, BOB])
+BOB = EveningPerson(2, "Bob", "pause", place=2, games=1, points=9, against=[(1, 1, 0, 1)])
+CID = EveningPerson(3, "Cid", here=True, place=3)
+FRIDAY = Evening("Friday", 1, 3, 60, people=[ANN, BOB, CID])
 CALLED = Evening("Friday", 2, 3, 60, people=[ANN, BOB], tables=[EveningTable("KXQT", 2, "gathering", [2, 1])])
 
 
@@ -94,9 +103,10 @@ def test_what_is_told_of_the_evening() -> None:
     told = EveningPage().words(ui, model)
     part = "You are in the next round, and will be called. p: pause, x: leave the evening"
     assert told[:3] == ("Friday", "Round 1 of 3.", part)
-    assert [row.split() for row in told[4:6]] == [
-        ["1", "Ann", "75.0", "1", "1", "31"],
-        ["2", "Bob", "25.0", "1", "0", "9", "paused"],
+    assert [row.split() for row in told[4:7]] == [
+        ["1", "Ann", "150.0", "75.0", "2", "1", "31"],
+        ["2", "Bob", "0.0", "0.0", "1", "0", "9", "paused"],
+        ["Cid", "0", "0", "0"],
     ]
     shown = screen_of(replace(ui, overlay=EveningPage()), model)
     assert all(text.strip() in shown for text in told[3:6])

@@ -70,8 +70,8 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert {start.draws and start.draws.commitment for start in begun} == {first.commitments[0]}
     async with running(config(ROUNDS, tmp_path)) as server, signed_up(server, guests):
         again = await guests[0].evening(lambda evening: sum(each.here for each in evening.people) == 7)
-        assert [(each.person, each.place, each.average) for each in again.people] == [
-            (each.person, each.place, each.average) for each in first.people
+        assert [(each.person, each.place, each.score) for each in again.people] == [
+            (each.person, each.place, each.score) for each in first.people
         ]
         assert again.commitments == first.commitments
         draw(server)
@@ -80,6 +80,7 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert [each.games for each in over.people] == [2] * 7
         assert {len(table.people) for table in (*first.tables, *over.tables)} == {3, 4}
         assert abs(sum(each.average for each in over.people) - 7 * 5000) < 7  # half, but for rounding
+        assert abs(sum(each.score for each in over.people) - 2 * 7 * 5000) < 7
         assert await guests[0].peer.refusal(messages.SignUp, "Late", Guest("").token) == Code.NO_EVENING
     assert main(["history", "--records", str(tmp_path / "records"), "standings", "--evening", "--json"]) == 0
     shown = [(each["name"], each["place"], each["games"]) for each in json.loads(capsys.readouterr().out)]
@@ -422,17 +423,31 @@ def test_standings() -> None:
     """A game is worth the part of the people left behind, whatever the table's size; ties are shared (R7)."""
     results = [[(1, 30, 5), (2, 20, 5), (3, 20, 5)], [(1, 9, 1), (2, 9, 0)], [(6, 50, 9)]]
     scores = standings(range(1, 7), results)
-    assert [(each.person, each.place, each.tied, each.average) for each in scores] == [
-        (1, 1, False, Fraction(5, 6)),  # 1, 1 and the half that everybody starts with
-        (4, 2, True, Fraction(1, 2)),
-        (5, 2, True, Fraction(1, 2)),
-        (6, 2, True, Fraction(1, 2)),  # played with bots alone
-        (3, 5, False, Fraction(3, 8)),
-        (2, 6, False, Fraction(1, 4)),
+    assert [(each.person, each.place, each.tied, each.score) for each in scores] == [
+        (1, 1, False, Fraction(2)),
+        (6, 2, False, Fraction(1, 2)),  # played with bots alone
+        (2, 3, True, Fraction(1, 4)),
+        (3, 3, True, Fraction(1, 4)),
+        (4, 5, True, Fraction(0)),
+        (5, 5, True, Fraction(0)),
     ]
-    assert [(each.games, each.wins, each.points) for each in scores[:2]] == [(2, 2, 39), (0, 0, 0)]
+    assert [each.average for each in scores[:3]] == [Fraction(1), Fraction(1, 2), Fraction(1, 8)]
+    assert [(each.games, each.wins, each.points) for each in scores[:2]] == [(2, 2, 39), (1, 0, 50)]
+    assert (scores[4].games, scores[4].average) == (0, Fraction(0))
     assert scores[0].against == {2: (2, 2, 0), 3: (1, 1, 0)}
-    assert scores[4].against == {1: (1, 0, 1), 2: (1, 0, 0)}
+    assert scores[3].against == {1: (1, 0, 1), 2: (1, 0, 0)}
+
+
+def test_a_missed_round_is_worth_nothing() -> None:
+    """Nobody wins by staying away once they lead, and who came last each time is before who never played."""
+    first, second = [(1, 30, 5), (2, 20, 5), (3, 10, 5)], [(2, 30, 5), (3, 20, 5)]
+    scores = standings(range(1, 5), [first, second])
+    assert [(each.person, each.place, each.score) for each in scores] == [
+        (2, 1, Fraction(3, 2)),
+        (1, 2, Fraction(1)),
+        (3, 3, Fraction(0)),
+        (4, 4, Fraction(0)),
+    ]
 
 
 def test_the_standings_are_made_once_for_all_who_ask() -> None:
