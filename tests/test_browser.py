@@ -19,7 +19,7 @@ from protocol.messages import AskPause, ChangeSetting, Resume, Said, Say, SignUp
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
-from server.web import subjects
+from server.web import television
 from tests.browser import PHONE, Tab, browser, tab
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually
@@ -229,7 +229,7 @@ async def test_a_television_shows_all_tables_in_type_that_is_read_across_a_room(
     chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is cut off or scrolled at 1920x1080, with one table or with twelve."""
-    monkeypatch.setattr(subjects, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(television, "_SECONDS_BETWEEN_LOOKS", 0.01)
     async with (
         web_server(pages_cpu=1.0) as server,
         contextlib.AsyncExitStack() as stack,

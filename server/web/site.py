@@ -32,7 +32,8 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.web import routes
 from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
-from server.web.subjects import PlayedTable, TableList, Television, WatchedTable
+from server.web.subjects import PlayedTable, TableList, WatchedTable
+from server.web.television import Television
 
 log = logging.getLogger(__name__)
 

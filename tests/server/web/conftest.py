@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.web import live_page, subjects
+from server.web import live_page, subjects, television
 
 
 @pytest.fixture(autouse=True)
@@ -10,3 +10,4 @@ def quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pages change as often as what they show does."""
     monkeypatch.setattr(live_page, "_SECONDS_BETWEEN_DRAWINGS", 0.001)
     monkeypatch.setattr(subjects, "_SECONDS_BETWEEN_LOOKS", 0.001)
+    monkeypatch.setattr(television, "_SECONDS_BETWEEN_LOOKS", 0.001)

@@ -18,7 +18,7 @@ from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
 from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
-from server.web import subjects
+from server.web import subjects, television
 from server.web.subjects import WatchedTable
 from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
@@ -282,9 +282,9 @@ CONFIG = Config(pages=PAGES, limits=Limits(pages_cpu=1.0))
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an hour pass in some seconds."""
-    monkeypatch.setattr(subjects, "_SECONDS_AT_A_TABLE", 2)
-    monkeypatch.setattr(subjects, "_SECONDS_FOR_A_RESULT", 2)
-    monkeypatch.setattr(subjects, "_SECONDS_FOR_STANDINGS", 2)
+    monkeypatch.setattr(television, "_SECONDS_AT_A_TABLE", 2)
+    monkeypatch.setattr(television, "_SECONDS_FOR_A_RESULT", 2)
+    monkeypatch.setattr(television, "_SECONDS_FOR_STANDINGS", 2)
 
 
 async def test_the_game_that_ends_first_is_large_until_its_result_has_been_seen() -> None:
