@@ -105,11 +105,13 @@ class Pages(Protocol):
         step: int | None,
         *,
         hand: PlayerHand | None = None,
+        within: float | None = None,
     ) -> tuple[Mapping[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 
         `events` are the last ones, `step` how far the walk through the scoring is, None for its end. With a
-        `hand`, the page is its player's.
+        `hand`, the page is its player's. The scoring is told in brief if it is to take place `within` so many
+        seconds.
         """
 
     def tv(self, language: str, address: str) -> str:

@@ -55,12 +55,14 @@ class TableList:
 class WatchedTable:
     """A table with this code; if it is seen until its game ends, its scoring is walked through.
 
-    When the players begin their next game, the page goes there, unless they had begun before it was seen.
+    The scoring is told in brief if it is to take place `within` so many seconds. When the players begin their
+    next game, the page goes there, unless they had begun before it was seen.
     """
 
     code: str
     tables: PublicTables
     pages: Pages
+    within: float | None = None
 
     def __post_init__(self) -> None:
         self._playing = False
@@ -96,7 +98,9 @@ class WatchedTable:
             if back is not None:
                 seen = [redacted(event, eyes) for event in back]
                 then, last = folded(seen, eyes), seen[-_EVENTS:]
-            parts, seconds = self.pages.table(language, state, then, last, step, hand=hand)
+            parts, seconds = self.pages.table(
+                language, state, then, last, step, hand=hand, within=self.within
+            )
             self.walking = seconds is not None
             if goes_on and state.next is not None:
                 return {**parts, MOVED: state.next}, None

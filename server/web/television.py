@@ -22,6 +22,7 @@ from server.web.subjects import WatchedTable, public_state
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0
 _SECONDS_AT_A_TABLE: Final = 30  # before another one is shown large
+_SECONDS_FOR_A_SCORING: Final = 50.0  # which is less than a minute with what the drawing takes
 _SECONDS_FOR_A_RESULT: Final = 30
 _SECONDS_FOR_STANDINGS: Final = 15
 
@@ -73,7 +74,7 @@ class Television:
         self._large: WatchedTable | None = None
         self._looks = self._until = 0  # in seconds: now, and until when the large table stays
         self._step: object = None
-        self._stepped, self._needed = 0, 0.0  # when the large table's step began, and how long it takes
+        self._due, self._needed = 0.0, 0.0  # when the large table's next step is due, and how long this takes
 
     def sight(self) -> Sight:
         public, held = self.lobby.public, self.lobby.evening
@@ -118,7 +119,8 @@ class Television:
 
     def advance(self) -> None:
         self._looks += 1
-        if self._large is not None and self._looks - self._stepped >= self._needed:
+        if self._large is not None and self._looks >= self._due + self._needed:
+            self._due += self._needed  # not when it is done: a second's fraction at each step would add up
             self._large.advance()
 
     def _running_tables(
@@ -148,11 +150,11 @@ class Television:
                 self._large = sight = None
                 self._until = self._looks + (_SECONDS_FOR_STANDINGS if seen else 0)
             elif self._large is None or self._large.code != best:
-                self._large = WatchedTable(best, self.lobby.public, self.pages)
+                self._large = WatchedTable(best, self.lobby.public, self.pages, _SECONDS_FOR_A_SCORING)
                 probe("the television shows another table")
                 self._until = self._looks + _SECONDS_AT_A_TABLE
                 sight = self._large.sight()
         step = None if sight is None else (self._large, sight.step)
         if step != self._step:
-            self._step, self._stepped = step, self._looks
+            self._step, self._due = step, max(self._due, self._looks - 1.0)
         return sight

@@ -310,6 +310,11 @@ def steps(view: View) -> list[WalkStep]:
     return found
 
 
+def steps_in_brief(view: View) -> list[int]:
+    """Return the numbers of the steps that remain if a hill's pieces are not counted one by one."""
+    return [number for number, step in enumerate(steps(view)) if step.counting is None]
+
+
 def sentence(view: View, number: int, names: Sequence[str]) -> str:
     step = steps(view)[number]
     if step.counting is not None:

@@ -13,6 +13,7 @@ from client.language import LANGUAGES, _, counted, language_among, speaking
 from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
 from client.tables.draws import Doubt, describe_fault
+from client.tables.table import safe_to_show
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import (
@@ -21,9 +22,10 @@ from client.ui.texts.tables import (
     describe_listed_stage,
     describe_seats,
     describe_unusual,
+    names_of,
 )
 from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
-from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
+from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, call, small_table
 from engine.events import SeenEvent
 from engine.fairness import Mismatch
@@ -197,16 +199,26 @@ class WebPages:
         step: int | None,
         *,
         hand: PlayerHand | None = None,
+        within: float | None = None,
     ) -> tuple[dict[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 
-        `step` is how far the walk through the scoring is, None if it is over.
+        `step` is how far the walk through the scoring is, None if it is over. All of it is told in brief if
+        that is to take place `within` so many seconds.
         """
         with speaking(language):
-            parts, last = table_parts(state, view, events, step, hand, plays=self._plays)
-            if last is None:
+            brief = within is not None
+            parts, goes_on = table_parts(state, view, events, step, hand, plays=self._plays, brief=brief)
+            if not goes_on:
                 return parts, None
-            return parts, max(_LEAST_SECONDS * 20.0, len(parts["now"])) / self._speed
+            seconds = self._seconds_for(parts["now"])
+            if within is None or view is None:
+                return parts, seconds
+            names = names_of(safe_to_show(state), len(state.seats))
+            return parts, seconds * min(1.0, within / seconds_of_scoring(view, names, self._seconds_for))
+
+    def _seconds_for(self, sentence: str) -> float:
+        return max(_LEAST_SECONDS * 20.0, len(sentence)) / self._speed
 
     def tv(self, language: str, address: str) -> str:
         """Return the page for a television; the tables come later, in parts."""

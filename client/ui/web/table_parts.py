@@ -1,6 +1,7 @@
 """A table on a page, as spectators see it: its parts, each of which replaces the content of an element."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from markupsafe import Markup
@@ -9,7 +10,16 @@ from client.language import _, counted, labelled, parted
 from client.tables.table import TableModel, safe_to_show
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
-from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
+from client.ui.screens.scoring import (
+    COLUMNS,
+    Scene,
+    amounts_of,
+    in_order,
+    last_step,
+    scene,
+    sentence,
+    steps_in_brief,
+)
 from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
@@ -18,7 +28,7 @@ from client.ui.web.html import EMPTY, element, join
 from client.ui.web.seat_parts import SeatPage, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
-from engine.events import SeenEvent
+from engine.events import Influence, SeenEvent
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 from protocol.messages import SeatSummary, TableState
@@ -67,10 +77,12 @@ def table_parts(
     hand: PlayerHand | None = None,
     *,
     plays: bool = False,
-) -> tuple[dict[str, str], int | None]:
-    """Return the parts, and the number of the last step of the scoring if `step` is one before it.
+    brief: bool = False,
+) -> tuple[dict[str, str], bool]:
+    """Return the parts, and whether they are at a step of the scoring before the last.
 
-    With a `hand` they are those of its player's page; otherwise, if the server `plays`, they lead there.
+    With a `hand` they are those of its player's page; otherwise, if the server `plays`, they lead there. In
+    `brief`, a hill's pieces are counted together.
     """
     state = safe_to_show(state)
     seated = None if hand is None else SeatPage(state, view, hand)
@@ -79,7 +91,6 @@ def table_parts(
     now, shown, marks = _now(state, model, names), view, Marks()
     touch: Mapping[Hex, str] = NOTHING
     walking: Scene | None = None  # through the scoring
-    last: int | None = None
     look = EMPTY
     if view is not None and view.result is not None:
         last = last_step(view)
@@ -88,8 +99,13 @@ def table_parts(
             before = hand.moments - last  # steps
             at = min(hand.choice.moment - before, last) if hand.choice.moment else at
             look = join(navigation(before + at, hand.moments, hand.moments), company(state, hand))
+        if brief and at < last:
+            shorter = steps_in_brief(view)
+            at = shorter[min(at, len(shorter) - 1)]
         current = scene(view, at, names)
         shown, marks, now = current.board, current.marks, current.sentence
+        if brief and (counted_together := current.step.counted):
+            marks = replace(marks, notes=_influence_of_each(counted_together))
         walking = current if at < last else None
     elif view is not None:
         marks = Marks(last=next(reversed(view.placed), None))
@@ -119,7 +135,19 @@ def table_parts(
         parts |= seated.parts() | {"look": str(look)}
     drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks, touch)
     parts |= dict(zip(_BOARD, drawn, strict=True))
-    return parts, None if walking is None or (hand is not None and hand.choice.moment) else last
+    return parts, walking is not None and (hand is None or not hand.choice.moment)
+
+
+def seconds_of_scoring(view: View, names: Sequence[str], seconds_for: Callable[[str], float]) -> float:
+    """Return how long the scoring takes in brief if each sentence takes as long as `seconds_for` says."""
+    *told, _result_itself = steps_in_brief(view)
+    return sum(seconds_for(str(join(sentence(view, number, names)))) for number in told)
+
+
+def _influence_of_each(pieces: Iterable[Influence]) -> dict[Field, str]:
+    """Return what each of these pieces counts, by its field."""
+    totals = ((each.field, sum(term.amount for term in each.terms)) for each in pieces)
+    return {field: f"+{amount}" for field, amount in totals if amount}
 
 
 def empty_board(label: str) -> Markup:

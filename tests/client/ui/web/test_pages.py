@@ -14,6 +14,7 @@ from client.language import LANGUAGES
 from client.ui.web.html import qr_code
 from client.ui.web.pages import WebPages, game_address
 from client.ui.web.table_parts import PARTS, table_parts
+from engine.events import GameEnded
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
@@ -127,6 +128,27 @@ def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     laid = sum(tile is not None for tile in view.tiles)
     assert parts["words"].count("<li>") == laid
     assert len(re.findall(r"[A-G][1-6]", parts["words"])) == 6 * laid
+
+
+@pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_television_tells_the_scoring_within_a_minute(players: int, language: str) -> None:
+    """Each capture and each hill is one sentence; what each of the hill's pieces counts is on the board."""
+    game = played(GameOptions(players, random_layout=True), 3)
+    view = snapshot(game.view, SPECTATOR)
+    state, told, noted, seconds, step = table(players, "over"), list[str](), 0, 0.0, 0
+    while True:
+        parts, lasts = PAGES.table(language, state, view, [], step, within=20.0)
+        if lasts is None:
+            break
+        told.append(parts["now"])
+        noted = max(noted, sum('class="note"' in inside for inside in parts.values()))
+        seconds += lasts
+        step += 1
+    assert seconds == pytest.approx(20.0)
+    assert len(told) == len(set(told)) == sum(not isinstance(each, GameEnded) for each in view.scoring)
+    assert "table" in parts["result"]
+    assert noted > 2
 
 
 def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
