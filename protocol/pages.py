@@ -2,8 +2,8 @@
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Final
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -13,7 +13,7 @@ from protocol import messages
 
 MOST_MOMENTS: Final = 1000  # more than a game and its scoring have
 EVENING: Final = "EVENING"  # the page of the evening, in place of a table's code: none has vowels
-SMALL_TABLES: Final = 14  # that a page for a television has room for, beside the code to join
+SMALL_TABLES: Final = 10  # that a page for a television has room for, beside the code to join
 
 
 class NoPage(enum.Enum):
@@ -68,16 +68,41 @@ class PlayerHand:
         return chosen if chosen and chosen < self.moments else None
 
 
+# What everybody in an evening waits for: that games begin, that the round's time is up, or the next draw.
+Awaited: TypeAlias = Literal["begin", "end", "draw"]
+
+
+@dataclass(frozen=True, slots=True)
+class EveningShown:
+    """How an `evening` stands, for a room that looks at it.
+
+    What is `awaited` comes within so many `seconds`. Some people have `come` to the tables to which they were
+    called. `before` has the place and the score of each person before the round.
+    """
+
+    evening: messages.Evening
+    awaited: Awaited | None = None
+    seconds: int = 0
+    come: frozenset[messages.PersonNumber] = frozenset()
+    before: Mapping[messages.PersonNumber, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> bool:
+        """Return whether people are called to their tables; without rounds, only if nobody plays."""
+        stages = {table.stage for table in self.evening.tables}
+        return "gathering" in stages and (self.evening.rounds > 0 or "playing" not in stages)
+
+
 @dataclass(frozen=True, slots=True)
 class OnTelevision:
     """What a television shows: the parts of a table's page, large, and other running tables drawn small.
 
     So many `more` tables are running. Without a `large` one, it shows the tables `waiting` for their games,
-    and how the `evening` stands.
+    and how the evening stands.
     """
 
     large: Mapping[str, str]
     small: Sequence[str]
     more: int
     waiting: Sequence[messages.TableState]
-    evening: messages.Evening | None
+    evening: EveningShown | None

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from engine.events import Command, SeenEvent
 from engine.game import RandomChance
 from engine.legal import Legal
+from engine.pieces import Seat
 from engine.view import View
 from protocol.admin import EveningPlan
 from protocol.messages import Evening, NoticeKind, PersonNumber, Refused, TableState, TableSummary
@@ -117,8 +118,8 @@ class Pages(Protocol):
     def tv(self, language: str, address: str) -> str:
         """Return the page for a television without its parts; `address` is that of the front page."""
 
-    def small(self, language: str, state: TableState, view: View) -> str:
-        """Return a running table as HTML, drawn small."""
+    def small(self, language: str, state: TableState, view: View, leader: Seat | None) -> str:
+        """Return a running table as HTML, drawn small, with its leader if one player is ahead of all others."""
 
     def on_tv(self, language: str, shown: OnTelevision) -> Mapping[str, str]:
         """Return the parts of the page for a television."""

@@ -1,17 +1,19 @@
 """What a television shows: all tables that everybody may watch, one large, and how the evening stands."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.board import Tile
+from engine.components import LAUREL_WORTH
 from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, View
 from protocol.messages import TableState
-from protocol.pages import SMALL_TABLES, OnTelevision
+from protocol.pages import SMALL_TABLES, EveningShown, OnTelevision
 from server.config import Pages
 from server.probes import probe
 from server.refusal import Refusal
@@ -23,8 +25,10 @@ from server.web.subjects import WatchedTable, public_state
 _SECONDS_BETWEEN_LOOKS: Final = 1.0
 _SECONDS_AT_A_TABLE: Final = 30  # before another one is shown large
 _SECONDS_FOR_A_SCORING: Final = 50.0  # which is less than a minute with what the drawing takes
-_SECONDS_FOR_A_RESULT: Final = 30
+_SECONDS_FOR_A_RESULT: Final = 15
 _SECONDS_FOR_STANDINGS: Final = 15
+_SECONDS_FOR_THE_END: Final = 180  # of an evening, before other games are shown
+_SECONDS_COUNTED: Final = 10
 
 
 @dataclass(slots=True)
@@ -46,6 +50,20 @@ class _Running:
         """Return what is greatest at the most interesting table: soonest to end, then most lead changes."""
         return -sum(self.view.remaining), self.changes
 
+    @property
+    def is_attended(self) -> bool:
+        return any(seat.here and seat.level is None for seat in self.state.seats)
+
+    @property
+    def leader(self) -> Seat | None:
+        """Return who leads on hills that are worth most, None if several do."""
+        worth = Counter[Seat]()
+        for hill, seat in self.leaders.items():
+            if (laurel := self.view.laurels.get(hill)) is not None:
+                worth[seat] += LAUREL_WORTH[laurel]
+        first = [seat for seat in worth if worth[seat] == max(worth.values())]
+        return first[0] if len(first) == 1 else None
+
     def follow(self, before: "_Running | None") -> None:
         """Compare the leaders with those of an earlier moment; this takes milliseconds."""
         led = {} if before is None else before.leaders
@@ -63,7 +81,8 @@ class _Running:
 class Television:
     """All tables that everybody may watch, for a screen that nobody touches: one large, the others small.
 
-    The large one stays for a while, and until its result has been seen. Then comes how the evening stands.
+    The large one stays for a while, and until its result has been seen. Then comes how the evening stands. A
+    call to the tables of an evening, and its end, come first.
     """
 
     lobby: Lobby
@@ -75,20 +94,27 @@ class Television:
         self._looks = self._until = 0  # in seconds: now, and until when the large table stays
         self._step: object = None
         self._due, self._needed = 0.0, 0.0  # when the large table's next step is due, and how long this takes
+        self._goes_on = False  # the evening, when it was looked at last
+        self._ends_until = 0  # when something else may be shown than how it ended
 
     def sight(self) -> Sight:
         public, held = self.lobby.public, self.lobby.evening
+        evening = None if held is None else held.shown()
         tables = {table.code: table for table in public.watchable()}
         states: dict[str, TableState] = {}
         for code, table in tables.items():
             with contextlib.suppress(Refusal):  # it is being closed
                 states[code] = public_state(table.as_seen(), public)
-        running = dict(self._running_tables(tables, states))
-        large = self._look_at_large(running)
+        found = dict(self._running_tables(tables, states))
+        running = {code: each for code, each in found.items() if each.is_attended}
+        comes_first = self._comes_first(evening)
+        everybody_left = self._large is not None and self._large.code in found.keys() - running.keys()
+        if comes_first or everybody_left:
+            self._large, self._until = None, self._looks
+        large = None if comes_first else self._look_at_large(running)
         others = [each for code, each in running.items() if self._large is None or code != self._large.code]
         small = others[:SMALL_TABLES]
         elsewhere = sum(table.elsewhere and table.stage == "playing" for table in public.summaries())
-        evening = held.message() if large is None and held is not None else None
         more = len(others) - len(small) + elsewhere
         waiting = [state for state in states.values() if state.stage == "gathering"]
 
@@ -103,7 +129,7 @@ class Television:
                 self._needed = seconds or 0.0
             for each in small:
                 if language not in each.drawn:
-                    each.drawn[language] = self.pages.small(language, each.state, each.view)
+                    each.drawn[language] = self.pages.small(language, each.state, each.view, each.leader)
             drawn = [each.drawn[language] for each in small]
             seen = OnTelevision(parts, drawn, more, waiting, evening)
             return self.pages.on_tv(language, seen), _SECONDS_BETWEEN_LOOKS
@@ -113,7 +139,8 @@ class Television:
             [(each.state, each.events) for each in small],
             more,
             waiting,
-            evening,
+            # The page counts the seconds; whoever comes later is shown them as they were at most so long ago.
+            None if evening is None else replace(evening, seconds=evening.seconds // _SECONDS_COUNTED),
         )
         return Sight(key, self._looks, draw)
 
@@ -122,6 +149,18 @@ class Television:
         if self._large is not None and self._looks >= self._due + self._needed:
             self._due += self._needed  # not when it is done: a second's fraction at each step would add up
             self._large.advance()
+
+    def _comes_first(self, evening: EveningShown | None) -> bool:
+        """Return whether the evening calls everybody, or has just ended."""
+        ends = self._goes_on and evening is not None and evening.evening.over
+        self._goes_on = evening is not None and not evening.evening.over
+        if ends:
+            probe("the television shows how an evening has ended")
+            self._ends_until = self._looks + _SECONDS_FOR_THE_END
+        if evening is not None and evening.calls:
+            probe("the television calls people to their tables")
+            return True
+        return self._looks < self._ends_until and not self._goes_on
 
     def _running_tables(
         self, tables: Mapping[str, Table], states: Mapping[str, TableState]

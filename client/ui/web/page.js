@@ -10,7 +10,25 @@ function local(moment) { // in the reader's own time zone
   return new Date(moment).toLocaleString(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
 }
 
-function show(parts) {
+/** Return seconds as minutes and seconds, or from an hour on as days and hours or hours and minutes, in words. */
+function duration(left) {
+  if (left < 3600) return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  const day = Math.floor(left / 86400), hour = Math.floor(left / 3600) % 24, minute = Math.floor(left / 60) % 60;
+  return Object.entries(day ? { day, hour } : { hour, minute }).map(([unit, number]) =>
+    number.toLocaleString(document.documentElement.lang, { style: "unit", unit, unitDisplay: "short" })).join(" ");
+}
+
+const dues = new WeakMap(); // when the seconds of elements that show them are up
+function countDown() {
+  for (const each of document.querySelectorAll("[data-left]")) {
+    if (!dues.has(each)) dues.set(each, performance.now() + 1000 * each.dataset.left);
+    each.textContent = duration(Math.max(0, Math.round((dues.get(each) - performance.now()) / 1000)));
+  }
+}
+setInterval(countDown, 500);
+
+function show({ scene, ...parts }) {
+  if (scene) document.body.className = scene;
   const focused = document.activeElement;
   const name = ["href", "data-choose", "data-do"].find((each) => focused.hasAttribute(each));
   const value = name && focused.getAttribute(name);
@@ -18,10 +36,12 @@ function show(parts) {
     const element = document.getElementById(id);
     if (element) element.innerHTML = inside.replace(/\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, local);
   }
+  countDown();
+  const ground = document.getElementById("hex0");
+  if (ground) document.body.classList.toggle("blank", !ground.firstChild);
   // What had the focus may be another element now.
-  if (name && !focused.isConnected) {
-    document.querySelector(`[${name}="${CSS.escape(value)}"]`)?.focus({ preventScroll: true });
-  }
+  const heir = name && !focused.isConnected && document.querySelector(`[${name}="${CSS.escape(value)}"]`);
+  if (heir) heir.focus({ preventScroll: true });
 }
 
 function connect() {
@@ -38,7 +58,7 @@ function connect() {
     const { moved, ...parts } = JSON.parse(data);
     if (moved) { // the table is at another server of the cluster, or the players go on at another table
       const there = new URL(moved, location.href);
-      there.search ||= location.search;
+      there.search = there.search || location.search;
       location.replace(there);
     }
     show(parts);

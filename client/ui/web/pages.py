@@ -24,11 +24,13 @@ from client.ui.texts.tables import (
     describe_unusual,
     names_of,
 )
+from client.ui.web.evening_parts import call
 from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
-from client.ui.web.tv_parts import SMALL, between_games, call, small_table
+from client.ui.web.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
 from engine.events import SeenEvent
 from engine.fairness import Mismatch
+from engine.pieces import Seat
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
@@ -38,6 +40,7 @@ from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
+_WAYS_IN: Final = ("way-in", "watching", "play")  # which a television has in a code
 _SCRIPT: Final = template("page.js")
 _PLAYER_SCRIPT: Final = template("play.js")
 _PEOPLES: Final = "".join(
@@ -117,7 +120,7 @@ class WebPages:
                 _table_content(back.format(code, _("Back to your seat")), EMPTY),
                 self._how_to_join(address, code),
             )
-            return _page(language, title, content, {"data_live": code}, "../")
+            return _page(language, title, content, {"data_live": code, "class_": "blank"}, "../")
 
     def play(self, language: str, code: str, *, locked: bool) -> str:
         """Return the page of a seat, which asks for a name first, unless the browser has the seat already."""
@@ -147,6 +150,7 @@ class WebPages:
                 table=_table_content(_MOVE, chat),
             )
             texts = {
+                "class_": "blank",
                 "data_play": code,
                 "data_spectator": _("a spectator"),
                 "data_server": _("The server"),
@@ -225,26 +229,35 @@ class WebPages:
         typed = address.removeprefix("http://").removesuffix("/")
         with speaking(language):
             leads = _("QR code that leads to {address}").format(address=address)
-            joins = Markup("<div>{}<p>{} <bdi>{}</bdi></p></div>").format(
-                qr_code(address, leads), _("Join:"), typed
+            grid = element("div", *(element("div", id=part) for part in SMALL), id="small")
+            content = template("tv.html").format(
+                table=_table_content(EMPTY, join(element("p", id="more"), grid)),
+                qr_code=qr_code(address, leads),
+                join=_("Join:"),
+                address=typed,
             )
-            parts = (element("div", id=part) for part in SMALL)
-            grid = element("div", *parts, element("p", id="more"), joins, id="small")
-            content = join(_table_content(EMPTY, grid), element("section", id="waiting"))
-            return _page(language, "Palatinus", content, {"data_live": "tv", "class_": "tv"}, "./")
+            live = {"data_live": "tv", "class_": "tv between blank"}
+            return _page(language, "Palatinus", content, live, "./", class_="television")
 
-    def small(self, language: str, state: TableState, view: View) -> str:
+    def small(self, language: str, state: TableState, view: View, leader: Seat | None) -> str:
         with speaking(language):
-            return str(small_table(state, view))
+            return str(small_table(state, view, leader))
 
     def on_tv(self, language: str, shown: OnTelevision) -> dict[str, str]:
         with speaking(language):
-            parts = {part: shown.large.get(part, "") for part in PARTS}
+            parts = {part: shown.large.get(part, "") for part in PARTS if part not in _WAYS_IN}
             if parts["moves"].startswith(f"<li>{parts['now']}<"):  # the scoring's sentence is said already
                 parts["moves"] = ""
             parts |= dict(zip_longest(SMALL, shown.small, fillvalue=""))
+            parts["now"] = sized(parts["now"]) if parts["now"] else ""
             between = EMPTY if shown.large else between_games(shown.waiting, shown.evening)
-            return parts | {"more": str(join(_more_tables(shown.more))), "waiting": str(between)}
+            strip = EMPTY if shown.evening is None else strip_of(shown.evening)
+            parts |= {
+                "more": str(join(_more_tables(shown.more))),
+                "waiting": str(between),
+                "strip": str(strip),
+            }
+            return {"scene": scene_of(shown, scored=bool(parts["result"]))} | parts
 
     def nothing(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""
@@ -324,6 +337,7 @@ def _page(
     *,
     refreshed: bool = False,
     scripts: Sequence[Markup] = (_SCRIPT,),
+    class_: str = "",
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
     languages = (
@@ -334,6 +348,7 @@ def _page(
     refresh = Markup('<noscript><meta http-equiv="refresh" content="15"></noscript>\n')
     page = template("page.html").format(
         language=language,
+        look=with_attributes({"class": class_}) if class_ else EMPTY,
         whole_title=title if title == "Palatinus" else f"{title} - Palatinus",
         style=_STYLE,
         refresh=refresh if refreshed else EMPTY,

@@ -350,14 +350,6 @@ function play() {
   };
 }
 
-/** Return seconds as minutes and seconds, or from an hour on as days and hours or hours and minutes, in words. */
-function duration(left) {
-  if (left < 3600) return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-  const day = Math.floor(left / 86400), hour = Math.floor(left / 3600) % 24, minute = Math.floor(left / 60) % 60;
-  return Object.entries(day ? { day, hour } : { hour, minute }).map(([unit, number]) =>
-    number.toLocaleString(document.documentElement.lang, { style: "unit", unit, unitDisplay: "short" })).join(" ");
-}
-
 setInterval(() => {
   const left = due === null ? null : Math.max(0, Math.round((due - performance.now()) / 1000));
   part("clock").textContent = left === null ? "" : duration(left);

@@ -22,6 +22,7 @@ from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import GAME_CLOCK_SECONDS, GameClock
 from protocol.codes import CloseCode, CloseReason, Code
+from protocol.pages import Awaited, EveningShown
 from protocol.settings import Spectators
 from server.errors import JournalError, NotStoredNow, TableLost
 from server.monitoring.logs import about
@@ -234,6 +235,31 @@ class RunningEvening:
             [commitment_to(seed) for seed in state.seeds],
             state.draws_no_more,
         )
+
+    def shown(self) -> EveningShown:
+        """Return how the evening stands, for a room that looks at it."""
+        state, now = self.state, self._timers.time()
+        opened = {
+            code: self._registry.tables[code] for code in state.running if code in self._registry.tables
+        }
+        gathering = {code: table for code, table in opened.items() if table.state.stage == "gathering"}
+        come = {
+            state.tables[code].people[seat]
+            for code, table in gathering.items()
+            for seat in table.audience.seated
+            if seat < len(state.tables[code].people)
+        }
+        awaited: Awaited | None = None
+        due = now
+        if gathering:
+            awaited, due = "begin", max(state.tables[code].opened for code in gathering) + SECONDS_TO_COME
+        elif self.plan.rounds and self._in_round():
+            awaited, due = "end", self._round_since + self._round_seconds
+        elif self._due < math.inf:
+            awaited, due = "draw", self._due
+        before = {each.person: (each.place, round(each.score * 10_000)) for each in state.scores_before()}
+        message = replace(self.message(), seconds=None)
+        return EveningShown(message, awaited, max(0, math.ceil(due - now)), frozenset(come), before)
 
     def person_of(self, session: Session) -> int | None:
         """Return the number of the person who has signed up in a session, None if nobody has."""

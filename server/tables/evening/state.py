@@ -40,6 +40,7 @@ class EveningState:
         self.played = set[int]()  # people with a result
         self.called = set[int]()  # people who have had a seat at a table
         self._scores: list[Score] | None = []
+        self._scores_before: list[Score] | None = []
         if self.plan.same_draws and not self.seeds:
             raise Misfit("its first round has no draws")
 
@@ -49,7 +50,7 @@ class EveningState:
             case stored.PersonEntered(number, name):
                 self.last_person = max(self.last_person, number)
                 if (number in self.people) is not bool(name):
-                    self._scores = None
+                    self._scores = self._scores_before = None
                 if name:
                     self.people[number] = entry
                 else:
@@ -58,6 +59,7 @@ class EveningState:
                 if self.plan.same_draws and seed is None:
                     raise Misfit("the next round has no draws")
                 self.round += 1
+                self._scores_before = None
                 self.tables |= {code: EveningTable(self.round, people, now) for code, people in tables}
                 self.called.update(number for _, people in tables for number in people)
                 if seed is not None:
@@ -69,6 +71,8 @@ class EveningState:
                 self.tables[code].result = scores
                 self.played |= people
                 self._scores = None
+                if self.tables[code].round < self.round:
+                    self._scores_before = None
             case stored.EveningClosed():
                 self.closed = True
             case _:
@@ -81,6 +85,13 @@ class EveningState:
             results = (table.result for table in self.tables.values() if table.result)
             self._scores = standings(self.people, results)
         return self._scores
+
+    def scores_before(self) -> list[Score]:
+        """Return the standings without the games of the last round."""
+        if self._scores_before is None:
+            earlier = (table for table in self.tables.values() if table.round < self.round)
+            self._scores_before = standings(self.people, (table.result for table in earlier if table.result))
+        return self._scores_before
 
     @property
     def running(self) -> Mapping[str, EveningTable]:

@@ -25,8 +25,8 @@ from client.ui.state import Ui
 from client.ui.texts.evenings import describe_part
 from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Options
+from client.ui.web.evening_parts import call
 from client.ui.web.seat_parts import SeatPage
-from client.ui.web.tv_parts import between_games, call
 from engine.pieces import Seat
 from protocol.admin import EveningPlan
 from protocol.codes import REFUSAL_TEXTS, Code
@@ -148,7 +148,7 @@ def test_an_evening_that_ends_says_so() -> None:
         ui = after_update(Ui("Ann", page=LobbyPage(), person=1, overlay=EveningPage()), evening, model)
         assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
         assert letters(ui, model).keys().isdisjoint("spx")
-        assert told in between_games([], evening)
+        assert told in call(evening, 1, None)
 
 
 def test_whoever_plays_sees_that_they_pause_afterwards() -> None:

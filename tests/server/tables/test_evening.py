@@ -18,6 +18,7 @@ from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from server.app import running
+from server.config import Config
 from server.errors import JournalError
 from server.net.tokens import token_hash
 from server.refusal import Refusal
@@ -42,8 +43,9 @@ from server.tables.evening.rounds import (
 )
 from server.tables.evening.state import EveningState
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import connected
-from tests.server.playing import game
+from tests.server.match import LIMITS
+from tests.server.peer import connected, eventually
+from tests.server.playing import game, play_on
 from tests.server.storage.test_journal import full_disk
 from tests.server.tables.evenings import Guest, config, draw, play_round, signed_up
 from tests.server.tables.hosted import begun
@@ -90,6 +92,34 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "No evenings are recorded here." in capsys.readouterr().out
     secrets_of = [text for guest in guests for text in (guest.token, token_hash(guest.token))]
     assert not any(text in record.read_text() for text in secrets_of)
+
+
+async def test_what_a_room_is_shown_of_an_evening() -> None:
+    """What everybody waits for, who has come to their table, and how the standings were before the round."""
+    guests, rng = [Guest(f"Guest {number}") for number in range(3)], random.Random(1)
+    config = Config(evening=EveningPlan("Friday", rounds=2), limits=LIMITS)
+    async with running(config) as server, signed_up(server, guests):
+        evening = server.lobby.evening
+        assert evening is not None
+        await eventually(lambda: evening.shown().awaited == "draw")
+        draw(server)
+        table = await guests[0].called(1)
+        shown = evening.shown()
+        assert (shown.awaited, shown.come, shown.calls) == ("begin", frozenset(), True)
+        await guests[0].go(table)
+        assert evening.shown().come == {guests[0].person}
+        for guest in guests[1:]:
+            await guest.go(table)
+        peers = [guest.peer for guest in guests]
+        await begun(*peers)
+        shown = evening.shown()
+        assert (shown.awaited, shown.calls) == ("end", False)
+        await play_on(peers, rng)
+        first = await guests[0].evening(lambda evening: all(each.games == 1 for each in evening.people))
+        assert evening.shown().before == {guest.person: (1, 0) for guest in guests}
+        draw(server)
+        await guests[0].called(2)
+        assert evening.shown().before == {each.person: (each.place, each.score) for each in first.people}
 
 
 async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from client.ui.web.pages import WebPages
+from engine.pieces import Seat
 from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
@@ -330,7 +331,10 @@ async def test_a_television_is_shown_nothing_that_a_spectator_is_not() -> None:
         drawn = set()
         for spectator in (shown[-1], small[-1]):
             state = subjects.public_state(server.lobby.tables[spectator.code].as_seen(), server.lobby.public)
-            drawn.add(PAGES.small("en", state, spectator.sight))
+            drawn |= {
+                PAGES.small("en", state, spectator.sight, leader)
+                for leader in (None, *map(Seat, range(len(state.seats))))
+            }
         while page.parts.get("small0") not in drawn:
             await page.receive()
         sent = "".join(page.received)
@@ -354,13 +358,59 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
         await page.until("waiting", "Carla")
         assert server.lobby.evening is not None
         server.lobby.evening.draw_now()
-        await page.until("waiting", "Next games")
-        told = page.parts["waiting"]
-    assert "Round 1 of " in told
+        await page.until("waiting", "To your tables!")
+        told, strip = page.parts["waiting"], page.parts["strip"]
+        assert "✓ 0/3" in told
+        assert "The games begin within " in strip
+    assert "Round 1 of " in strip
     assert "<b>" not in told
-    assert "<i>" not in told
-    seated = told[told.index("Next games") : told.index("Standings")]
+    assert "<i>" not in strip
+    seated = told[told.index("To your tables!") : told.index("Standings")]
     assert all(name.removeprefix("<b>") in seated for name in names)
+
+
+async def test_a_call_and_the_end_of_an_evening_interrupt_a_scoring() -> None:
+    """Nobody in the room misses the next round because of an earlier game's result."""
+    config = Config(
+        pages=WebPages(0.001), evening=EveningPlan("Idus", rounds=1)
+    )  # it is never read to its end
+    async with (
+        running(config) as server,
+        game(server.port, 2) as peers,
+        all_connected(server.port, 3) as guests,
+        viewer(server.port, "/tv") as page,
+    ):
+        evening = server.lobby.evening
+        assert evening is not None
+        for guest, name in zip(guests, ("Anna", "Bruno", "Carla"), strict=True):
+            await guest.ask(SignUp, name, secrets.token_urlsafe(32))
+        await page.until("players", "Player 0")
+        await play_on(peers, random.Random(1))
+        await page.until("now", "scoring begins")
+        evening.draw_now()
+        await page.until("scene", "between")
+        await page.until("waiting", "To your tables!")
+        async with game(server.port, 2):
+            (code,) = evening.state.tables
+            await server.lobby.tables[code].close(None)  # nobody has come to the only round
+            await page.until("scene", "podium")
+            await page.until("strip", "The evening is over.")
+            await page.until("scene", "games")
+
+
+async def test_a_table_that_everybody_has_left_is_not_shown() -> None:
+    async with (
+        running(CONFIG) as server,
+        game(server.port, 2) as left,
+        viewer(server.port, "/tv") as page,
+    ):
+        await page.until("scene", "games")
+        for peer in left:
+            await peer.socket.close()
+        await page.until("waiting", "No game is being played.")
+        async with game(server.port, 3):
+            await page.until("players", "Player 2")
+            assert page.parts["small0"] == ""
 
 
 async def test_a_television_joins_everybody_and_needs_no_evening() -> None:

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Mapping
 from html.parser import HTMLParser
 
 import pytest
@@ -20,8 +21,17 @@ from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
-from protocol.messages import Asked, SeatSummary, Stage, TableState, TableSummary
-from protocol.pages import MoveChoice, NoPage, PlayerHand
+from protocol.messages import (
+    Asked,
+    Evening,
+    EveningPerson,
+    EveningTable,
+    SeatSummary,
+    Stage,
+    TableState,
+    TableSummary,
+)
+from protocol.pages import SMALL_TABLES, Awaited, EveningShown, MoveChoice, NoPage, OnTelevision, PlayerHand
 from tests.cases import cases
 from tests.games import begun, examples, games, played, some_command
 
@@ -149,6 +159,88 @@ def test_a_television_tells_the_scoring_within_a_minute(players: int, language: 
     assert len(told) == len(set(told)) == sum(not isinstance(each, GameEnded) for each in view.scoring)
     assert "table" in parts["result"]
     assert noted > 2
+
+
+def evening(people: int, stage: Stage | None, *, over: bool = False) -> EveningShown:
+    """Return an evening of so many people, all of whom have played but the last, at tables of four."""
+    numbers = range(1, people + 1)
+    listed = [
+        EveningPerson(number, f"P<{number}>", here=True, place=number, games=2, score=200 * (people - number))
+        for number in numbers[:-1]
+    ]
+    listed.append(EveningPerson(people, f"P<{people}>", here=True, place=people))
+    tables = [
+        EveningTable(f"T{first}", 2, stage, list(numbers[first : first + 4]))
+        for first in range(0, people, 4)
+        if stage is not None
+    ]
+    shown = Evening("Idus", 2, 3, 60, over=over, people=listed, tables=tables)
+    awaited: Awaited = "draw" if stage is None else "begin" if stage == "gathering" else "end"
+    before = {number: (people + 1 - number, 100) for number in numbers}
+    return EveningShown(shown, None if over else awaited, 75, frozenset({1}), before)
+
+
+def on_television(
+    language: str, large: Mapping[str, str], shown: EveningShown | None, small: int = 0
+) -> dict[str, str]:
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    drawn = PAGES.small(language, table(3), snapshot(game.view, SPECTATOR), Seat(1))
+    return PAGES.on_tv(language, OnTelevision(large, [drawn] * small, 0, [], shown))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_television_has_a_place_for_all_that_it_is_sent(language: str) -> None:
+    page = Elements(PAGES.tv(language, "http://attic:7733/"))
+    ids = [attributes["id"] for _tag, attributes in page.found if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    large = PAGES.table(language, table(3), snapshot(game.view, SPECTATOR), [], None)[0]
+    for parts in (
+        on_television(language, large, evening(9, "playing"), SMALL_TABLES),
+        on_television(language, {}, evening(9, "gathering")),
+        on_television(language, {}, evening(9, None)),
+        on_television(language, {}, evening(9, None, over=True)),
+        on_television(language, {}, None),
+    ):
+        assert set(parts) <= {*ids, "scene"}
+        for inside in parts.values():
+            Elements(inside)
+
+
+def test_a_television_says_what_an_evening_waits_for() -> None:
+    """And who has come, what the round has changed, and how it ends; the page counts the seconds."""
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    large = PAGES.table("en", table(3), snapshot(game.view, SPECTATOR), [], None)[0]
+    games = on_television("en", large, evening(9, "playing"), 2)
+    assert games["scene"] == "tv games evening tables-few"
+    assert games["strip"].endswith('<b data-left="75">1:15</b> left in this round.</span>')
+    assert games["waiting"] == ""
+    assert 'title="has the turn"' in games["small1"]
+    assert 'title="leads"' in games["small1"]
+    called = on_television("en", {}, evening(9, "gathering"))
+    assert called["scene"] == "tv between evening tables-no"
+    assert "The games begin within" in called["strip"]
+    assert "✓ 1/4" in called["waiting"]
+    assert "P&lt;5&gt;" in called["waiting"]
+    between = on_television("en", {}, evening(9, None))["waiting"]
+    assert '▲8</span><span class="gained faint">+15.0</span><b>16.0</b>' in between
+    assert "▼6" in between
+    ended = on_television("en", {}, evening(9, None, over=True))
+    assert ended["scene"].startswith("tv podium")
+    assert re.findall('class="step (.*?)"', ended["waiting"]) == ["first", "second", "third"]
+    assert ended["waiting"].count("<li") == 6
+
+
+@pytest.mark.parametrize(("length", "size"), [(40, "few"), (140, "some"), (240, "many")])
+def test_a_long_sentence_on_a_television_is_set_in_smaller_type(length: int, size: str) -> None:
+    parts = on_television("en", dict.fromkeys(PARTS, "") | {"now": "x" * length}, None)
+    assert parts["now"] == f'<span class="words-{size}">{"x" * length}</span>'
+
+
+def test_a_television_of_2018_understands_its_page() -> None:
+    """Its browser has no selectors that look into elements, and none of these operators."""
+    page = PAGES.tv("en", "http://attic:7733/")
+    assert not re.search(r":has\(|\?\.[a-z(\[]|\?\?|\|\|=|&&=", page)
 
 
 def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
