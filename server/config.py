@@ -201,7 +201,8 @@ class Limits:
     lobby_idle_seconds: float = 900.0
     ping_seconds: float = 20.0
     close_seconds: float = 2.0
-    seat_grace_seconds: float = 60.0  # before an absent player's seat is freed; in a game, the host may do so
+    waiting_seat_seconds: float = 600.0  # before an absent player's seat is freed, if the game has not begun
+    seat_grace_seconds: float = 60.0  # before a host may free an absent player's seat in a game
     host_grace_seconds: float = 60.0  # before somebody who is here becomes host instead of an absent one
     notice_seconds: float = 60.0  # of a turn or after a game, before an absent player is called
     notice_codes: int = 100  # sent within an hour to confirm addresses; everybody has a part of them ...

@@ -118,6 +118,7 @@ class World:
                     tables=plan.people.most_tables + (0 if plan.evening is None else 4),
                     archived_tables=plan.people.most_archived,
                     seat_grace_seconds=plan.grace,
+                    waiting_seat_seconds=plan.grace,
                     **plan.limits,
                 )
             ),

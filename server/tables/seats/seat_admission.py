@@ -408,7 +408,7 @@ def keep_for_a_while(context: TableContext, seat: Seat) -> None:
         return
     if context.state.stage == "gathering" and not context.state.of_evening:
         kept = player.kept
-        seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
+        seconds = limits.rematch_grace_seconds if kept else limits.waiting_seat_seconds
         wait = context.patience(seconds)
         context.deadlines.set(Due.SEAT_FREE, wait, seat)
 

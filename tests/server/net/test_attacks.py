@@ -83,7 +83,10 @@ async def test_an_unfinished_request_or_message_ends_the_connection() -> None:
 )
 async def test_the_seat_of_a_connection_that_vanishes_is_away(limits: dict[str, float], pings: int) -> None:
     """It answers no ping; or it is reset, though it has sent what would be read for minutes."""
-    async with under_attack(seat_grace_seconds=0.0, **limits) as (server, _), connected(server.port) as host:
+    async with (
+        under_attack(waiting_seat_seconds=0.0, **limits) as (server, _),
+        connected(server.port) as host,
+    ):
         await host.open(2)
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         join = frame(0x2, encode(JoinTable(1, host.code, "Vanished")))
@@ -118,7 +121,7 @@ BEGINNINGS = [
 @pytest.mark.parametrize("said", BEGINNINGS, ids=range(len(BEGINNINGS)))
 async def test_a_connection_that_ends_is_freed_without_a_search_for_cycles(said: bytes) -> None:
     """Python would find it late, and its memory would pile up in the meantime."""
-    async with memory_server(seat_grace_seconds=0.0, close_seconds=0.1) as server:
+    async with memory_server(waiting_seat_seconds=0.0, close_seconds=0.1) as server:
         before = count_objects(in_cycles=False)
         gc.disable()
         try:

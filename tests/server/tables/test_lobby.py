@@ -126,7 +126,7 @@ async def test_a_table_closes_when_everybody_has_left() -> None:
 
 async def test_the_grace_time_starts_when_the_player_last_left() -> None:
     clock = ManualClock()
-    async with timed_server(clock, seat_grace_seconds=10) as server, full_table(server.port, 2) as peers:
+    async with timed_server(clock, waiting_seat_seconds=10) as server, full_table(server.port, 2) as peers:
         host, second = peers
         await disconnect(second, host)
         clock.advance(6)
@@ -359,7 +359,7 @@ async def test_moving_keeps_no_absent_players_seat() -> None:
         await peers[2].done(messages.Leave)
         await disconnect(peers[1], peers[0])
         for seat in (2, 0) * 5:
-            clock.advance(table_of(server, peers)._context.limits.seat_grace_seconds / 8)
+            clock.advance(table_of(server, peers)._context.limits.waiting_seat_seconds / 8)
             if table_of(server, peers).state.players[1] is None:
                 break
             await peers[0].done(messages.ChangeSeat, seat)

@@ -109,7 +109,7 @@ async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
 
 async def test_a_next_table_without_players_is_closed() -> None:
     async with (
-        memory_server(rematch_grace_seconds=0.1, seat_grace_seconds=0.1) as server,
+        memory_server(rematch_grace_seconds=0.1, waiting_seat_seconds=0.1) as server,
         finished_game(server, 2) as peers,
     ):
         code = (await rematch(peers[0])).table

@@ -339,7 +339,7 @@ async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
         else:
             await host.socket.close()
             await eventually(lambda: not table_of(server, [host]).audience.seated)
-            clock.advance(Limits().seat_grace_seconds)
+            clock.advance(Limits().waiting_seat_seconds)
         await eventually(lambda: not server.lobby.tables)
 
 
@@ -351,11 +351,11 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
         await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name is not None)
         await host.done(messages.Remove, 1)
         await seated_bot(host)
-        clock.advance(2 * Limits().seat_grace_seconds)
+        clock.advance(2 * Limits().waiting_seat_seconds)
         assert (await latest(host)).seats[1].level == "random"
     later = ManualClock()
     async with served(tmp_path, later) as server, resumed(server.port, host) as (back,):
-        later.advance(2 * Limits().seat_grace_seconds)
+        later.advance(2 * Limits().waiting_seat_seconds)
         assert (await latest(back)).seats[1].level == "random"
 
 
