@@ -24,6 +24,7 @@ from server.config import Config
 from server.web import television
 from tests.browser import PHONE, Tab, browser, tab
 from tests.client.ui.web.test_pages import evening
+from tests.line import line_to
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
@@ -334,6 +335,63 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.until("socket !== dead")
         await move(page, random.Random(3))
         assert page.complaints == []
+
+
+# What a page says of its line, and of the table, from now on.
+LISTEN = (
+    "lines = []; said = []; "
+    "new MutationObserver(() => lines.push(line)).observe(document.body, {attributeFilter: ['data-line']}); "
+    "new MutationObserver(() => said.push(part('now').innerText)).observe(part('now'), {childList: true}); 0"
+)
+
+
+@pytest.mark.slow
+async def test_a_phone_keeps_the_board_while_its_line_is_dead(chromium: str) -> None:
+    """It notices that without being told; the notice is in view wherever one looks; the next line goes on."""
+    async with (
+        web_server() as server,
+        line_to(server.port) as wire,
+        connected(server.port) as host,
+        tab(chromium) as page,
+    ):
+        code = (await host.open(2, "Anna", starting=1, random_layout=True)).table
+        await join(page, wire.port, code, "Bruno")
+        await host.done(StartGame(host.next_id()))
+        await move(page, random.Random(1))
+        await host.caught_up(4)
+        await page.value(LISTEN)
+        wire.dead = True
+        await page.until("line === 'gone'")
+        assert await page.value(PIECES) == 1
+        await page.value("scrollTo(0, document.body.scrollHeight)")
+        assert await page.value("document.elementFromPoint(100, 10).id") == "lost"
+        await host.done(host.random_move(random.Random(2)))
+        wire.dead = False
+        await page.until(f"line === 'here' && {PIECES} === 2 && {TURN}")
+        await page.value("lines = []; socket.close()")
+        await page.until("lines[0] === 'gone' && line === 'here'")
+        await move(page, random.Random(3))
+        assert not any("no table" in each for each in await page.value("said"))
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_watched_page_notices_that_its_line_is_dead(chromium: str) -> None:
+    """Although it asks for nothing itself."""
+    async with (
+        web_server() as server,
+        line_to(server.port) as wire,
+        game(server.port, 2) as peers,
+        tab(chromium) as page,
+    ):
+        await page.go(f"http://127.0.0.1:{wire.port}/watch/{peers[0].code}")
+        await page.until("line === 'here'")
+        wire.dead = True
+        await page.until("line === 'gone'")
+        assert await page.value("document.querySelectorAll('#players li').length") > 2
+        await play_on(peers, random.Random(1), 1)
+        wire.dead = False
+        await page.until(f"line === 'here' && {PIECES} === 1")
 
 
 @pytest.mark.slow

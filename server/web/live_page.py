@@ -31,11 +31,15 @@ Draw: TypeAlias = Callable[[Callable[[], Drawn]], Awaitable[Drawn]]  # calls it 
 _NOTHING: Final[Parts] = {}
 _SECONDS_BETWEEN_DRAWINGS: Final = 0.25  # whatever changes faster is drawn together
 _SECONDS_BETWEEN_TRIES: Final = 1.0  # to send to a browser that has not taken what was sent before
+_SECONDS_OF_SILENCE: Final = 10.0  # after which browsers are sent something, or they take the line for dead
 
 
 def page_frame(parts: Parts) -> bytes:
     """Return a websocket frame for any number of readers."""
     return Frame(Opcode.TEXT, msgspec.json.encode(parts)).serialize(mask=False)
+
+
+_NO_NEWS: Final = page_frame(_NOTHING)
 
 
 class PageSession(Session):
@@ -153,13 +157,17 @@ class _Viewer:
 
 @dataclass(eq=False, repr=False)
 class LivePage:
-    """A page that goes on as its subject does, as long as there is somebody to see it."""
+    """A page that goes on as its subject does, as long as there is somebody to see it.
+
+    It is never `silent` for long, unless its browsers can ask.
+    """
 
     name: str  # in the log
     subject: PageSubject
     tasks: Tasks
     draw: Draw
     gone: Callable[[str], Parts]
+    silent: bool = False
 
     def __post_init__(self) -> None:
         self.users = 0  # browsers that are at it, or about to be
@@ -170,6 +178,7 @@ class LivePage:
         self._step: object = None
         self._step_due: float | None = None
         self._look_again: float | None = None
+        self._speak_at = 0.0
 
     @contextlib.contextmanager
     def keep_up_to_date(self) -> Iterator["LivePage"]:
@@ -223,6 +232,8 @@ class LivePage:
             due.append(now() + self._look_again)
         if self._step_due is not None:
             due.append(self._step_due)
+        if not self.silent:
+            due.append(self._speak_at)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(min(due, default=None)):
                 await self._changed.wait()
@@ -249,6 +260,9 @@ class LivePage:
         """Send every browser what it lacks; return whether all were ready for it."""
         frames: dict[tuple[str, int], bytes] = {}  # those who have the same are sent the same
         all_sent = True
+        speaks = not self.silent and asyncio.get_running_loop().time() >= self._speak_at
+        if speaks:
+            self._speak_at = asyncio.get_running_loop().time() + _SECONDS_OF_SILENCE
         for session, viewer in list(self._viewers.items()):
             if session.sent_away:
                 probe("a browser is sent away from a table")
@@ -256,6 +270,8 @@ class LivePage:
             elif viewer.language in drawn:  # otherwise it came while the others' languages were drawn
                 parts, _seconds = drawn[viewer.language]
                 if parts is viewer.has:
+                    if speaks:
+                        session.show(_NO_NEWS)
                     continue
                 known = (viewer.language, id(viewer.has))
                 if known not in frames:

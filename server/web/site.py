@@ -185,7 +185,7 @@ class Site:
         session = PlayerSession(connection, self.server.clients, refusal=refusal)
         subject = PlayedTable(session, self.server, self.pages)
         probe("somebody plays at a page")
-        with self._page_about(subject, routes.PLAY, session.address).keep_up_to_date() as page:
+        with self._page_about(subject, routes.PLAY, session.address, silent=True).keep_up_to_date() as page:
             page.add(session, language)
             await converse(session)
 
@@ -235,9 +235,11 @@ class Site:
             if not page.users and page is not self._list:
                 del self._live[name]
 
-    def _page_about(self, subject: PageSubject, name: str, asker: Networks | None = None) -> LivePage:
+    def _page_about(
+        self, subject: PageSubject, name: str, asker: Networks | None = None, *, silent: bool = False
+    ) -> LivePage:
         draw = partial(self._draw, asker=asker or (name,))
-        return LivePage(name, subject, self.tasks, draw, self.pages.nothing)
+        return LivePage(name, subject, self.tasks, draw, self.pages.nothing, silent)
 
     async def _tables(self, language: str, asker: Networks) -> Parts:
         sight = self._list.subject.sight()

@@ -153,7 +153,10 @@ def public_state(state: TableState, tables: PublicTables) -> TableState:
 
 
 class PlayedTable(WatchedTable):
-    """The table that a player in a browser is at, as the seat may see it; blank while it is at none."""
+    """The table that a player in a browser is at, as the seat may see it, until the player leaves.
+
+    Until there is one, the page keeps what an earlier connection has shown.
+    """
 
     def __init__(self, session: PlayerSession, server: Running, pages: Pages) -> None:
         super().__init__("", server.lobby.public, pages)
@@ -185,7 +188,8 @@ class PlayedTable(WatchedTable):
                     self._session.choice = MoveChoice()
                 self.code = table.code
                 return self._sight_of(table, state, eyes_of(seat), self._hand(table, seat))
-        return Sight(None, None, lambda language: (self.pages.nothing(language), None))
+        had_one = bool(self.code)
+        return Sight(had_one, None, lambda language: (self.pages.nothing(language) if had_one else {}, None))
 
     def _hand(self, table: Table, seat: Seat) -> PlayerHand:
         state = table.state

@@ -1,10 +1,17 @@
 "use strict";
 // What is shown comes from the server as HTML, by the ids of the elements that it belongs into.
 const lost = document.getElementById("lost");
-const longest = 30000; // milliseconds between two attempts to connect
+const longest = 2500; // milliseconds that grow between two attempts to connect; up to as many come on top
+const quiet = 15000; // milliseconds without a word after which a line counts as dead; the server speaks every ten seconds
 const patience = 60000; // milliseconds for which a table that was there may be nowhere, between two servers
 let pause = 500;
 let seen = -patience; // when something was shown last
+let line; // "connecting" at first, then "here", or "gone" until something comes again
+
+function become(state) {
+  line = document.body.dataset.line = state;
+  lost.hidden = state !== "gone";
+}
 
 function local(moment) { // in the reader's own time zone
   return new Date(moment).toLocaleString(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
@@ -51,10 +58,27 @@ function connect() {
   if (performance.now() - seen < patience) address.searchParams.set("again", "1");
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(address);
+  const closed = ({ code }) => {
+    clearTimeout(deadline);
+    if (code === 1000) return; // nothing more is to be seen, and the server has said so
+    become("gone");
+    // Different for each page, or all of them would come back at once.
+    setTimeout(connect, pause * (1 + Math.random()));
+    pause = Math.min(2 * pause, longest);
+  };
+  const abandon = () => { // a dead line says nothing of its end
+    socket.onclose = socket.onmessage = null;
+    socket.close();
+    closed({ code: 1006 });
+  };
+  let deadline = setTimeout(abandon, quiet);
+  socket.onclose = closed;
   socket.onmessage = ({ data }) => {
+    clearTimeout(deadline);
+    deadline = setTimeout(abandon, quiet);
     pause = 500;
     seen = performance.now();
-    lost.hidden = true;
+    become("here");
     const { moved, ...parts } = JSON.parse(data);
     if (moved) { // the table is at another server of the cluster, or the players go on at another table
       const there = new URL(moved, location.href);
@@ -62,13 +86,6 @@ function connect() {
       location.replace(there);
     }
     show(parts);
-  };
-  socket.onclose = ({ code }) => {
-    if (code === 1000) return; // nothing more is to be seen, and the server has said so
-    lost.hidden = false;
-    // Different for each page, or all of them would come back at once.
-    setTimeout(connect, pause * (1 + Math.random()));
-    pause = Math.min(2 * pause, longest);
   };
 }
 
@@ -93,6 +110,7 @@ if (find) {
     location.href = `play/${find.elements.code.value.trim().toUpperCase()}`;
   };
 }
+become("connecting");
 if (document.body.dataset.live) {
   const back = document.getElementById("back");
   if (back && localStorage.getItem(`seat ${document.body.dataset.live}`)) back.hidden = false;

@@ -9,7 +9,8 @@ const later = ["not-stored", "server-stopping", "too-many-guesses", "too-many-ta
 const evening = "EVENING"; // in place of a table's code
 const seating = ["join", "open", "sign-up"];
 const pledging = ["join", "open", "resume", "rematch"];
-const silence = 3000; // milliseconds without an answer after which a connection counts as lost
+const silence = 4000; // milliseconds without an answer after which a line counts as dead ...
+const often = 10000; // ... and between two questions whether it is
 let table = texts.play;
 let token = null; // is the seat: it goes nowhere but to the server, in a message
 let made = null; // a token of this browser's own, which is to hold the seat that is asked for
@@ -25,6 +26,7 @@ let again = null; // the attempt to connect that is due
 let told = 0; // how many messages have come
 let due = null; // when the time for the move is up, if it is limited
 const unanswered = new Map();
+const pressed = new Map(); // buttons, by the messages that they have sent
 const heard = new Set();
 
 let share, pledge; // of this browser in the next draw (docs/fairness.md)
@@ -149,6 +151,13 @@ function ask(message) {
   send(message);
 }
 
+/** Take note of an answer; the button that asked can be pressed again. */
+function settle(number) {
+  unanswered.delete(number);
+  if (pressed.has(number)) pressed.get(number).disabled = false;
+  pressed.delete(number);
+}
+
 function seek() {
   // Sent again after a lost connection, it gets the seat that it has taken.
   const own = (owns && made) || undefined;
@@ -230,7 +239,7 @@ function hear({ number, seat: from, spectator, text, name, missed }) {
 
 function refused({ id: answered, code, text, about }) {
   const asked = unanswered.get(answered);
-  unanswered.delete(answered);
+  settle(answered);
   if (asked?.back && code !== "table-elsewhere" && code !== "not-stored") { // that was another evening
     ticket = null;
     localStorage.removeItem("evening");
@@ -251,7 +260,6 @@ function refused({ id: answered, code, text, about }) {
     }
     made = null;
   }
-  for (const each of document.querySelectorAll("[data-do][disabled]")) each.disabled = false;
   const useless = asked?.t === "resume" && token === link && !later.includes(code);
   if (about?.address) go(about.address);
   else if (code === "bad-token" || useless || (answered === undefined && away.includes(code))) forget();
@@ -272,7 +280,7 @@ function take(message) {
       }
       break;
     case "seated":
-      unanswered.delete(message.id);
+      settle(message.id);
       seat = message.seat;
       joining = null;
       localStorage.removeItem(`new ${message.table}`);
@@ -282,7 +290,7 @@ function take(message) {
       for (const each of unanswered.values()) send(each);
       break;
     case "signed-up":
-      unanswered.delete(message.id);
+      settle(message.id);
       joining = null;
       part("join").hidden ||= table === evening;
       break;
@@ -302,11 +310,11 @@ function take(message) {
       document.title = document.title.replace(/^\* /, "");
       if (message.legal) document.title = `* ${document.title}`;
       due = message.clock === undefined || seats[message.turn]?.holiday_until ? null : performance.now() + message.clock;
-      unanswered.delete(message.id);
+      settle(message.id);
       break;
     case "done":
       if (unanswered.get(message.id)?.t === "leave") location.href = "../";
-      unanswered.delete(message.id);
+      settle(message.id);
       break;
     case "refused":
       refused(message);
@@ -336,18 +344,43 @@ function play() {
   socket.onmessage = ({ data }) => {
     pause = 500;
     told++;
-    lost.hidden = true;
+    become("here");
     if (typeof data === "string") show(JSON.parse(data));
     else take(unpacked(data));
   };
-  socket.onclose = ({ code }) => {
-    for (const [number, { t }] of unanswered) if (t === "resume" || seating.includes(t)) unanswered.delete(number);
-    if (code === 4000) part("refusal").textContent = texts.taken;
-    if ([1003, 1008, 1009, 4000].includes(code) || !(token || joining || ticket)) return;
-    lost.hidden = false;
-    again = setTimeout(play, pause * (1 + Math.random()));
-    pause = Math.min(2 * pause, longest);
-  };
+  socket.onclose = closed;
+  expect(socket, 2 * silence);
+}
+
+function closed({ code }) {
+  for (const [number, { t }] of unanswered) if (t === "resume" || seating.includes(t)) unanswered.delete(number);
+  if (code === 4000) part("refusal").textContent = texts.taken;
+  if ([1003, 1008, 1009, 4000].includes(code) || !(token || joining || ticket)) return;
+  become("gone");
+  again = setTimeout(play, pause * (1 + Math.random()));
+  pause = Math.min(2 * pause, longest);
+}
+
+/** Try another line unless something comes on this one in time: a dead one says nothing of its end. */
+function expect(asked, within) {
+  const then = told;
+  setTimeout(() => {
+    if (socket !== asked || told !== then || asked.readyState > WebSocket.OPEN) return;
+    asked.onclose = asked.onmessage = null;
+    asked.close();
+    closed({ code: 1006 });
+    if (line === "gone") play();
+  }, within);
+}
+
+/** Find out whether the line is dead, or do not wait for the next attempt. */
+function check() {
+  if (!socket || document.hidden || !(token || joining || ticket)) return;
+  if (socket.readyState === WebSocket.CLOSED && line === "gone") play();
+  else if (socket.readyState === WebSocket.OPEN) {
+    send({ t: "ping", id: id++ });
+    expect(socket, silence);
+  }
 }
 
 setInterval(() => {
@@ -370,8 +403,9 @@ document.onclick = ({ target }) => {
       if (!typed.reportValidity()) return;
       message[typed.name] = typed.type === "datetime-local" ? Math.max(0, Date.parse(typed.value) / 1000) : typed.value.trim();
     }
-    touched.disabled = true;
     ask(message);
+    touched.disabled = true;
+    pressed.set(message.id, touched);
   } else if (touched && socket?.readyState === WebSocket.OPEN) socket.send(touched.dataset.choose);
 };
 document.onkeydown = ({ key, target }) => {
@@ -379,21 +413,9 @@ document.onkeydown = ({ key, target }) => {
     target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   }
 };
-// A phone that was in a pocket does not wait for its next attempt, and its connection may be dead without its knowing.
-document.onvisibilitychange = () => {
-  if (document.hidden || !(token || joining || ticket) || !socket) return;
-  const [old, then] = [socket, told];
-  if (old.readyState === WebSocket.CLOSED && !lost.hidden) play();
-  if (old.readyState !== WebSocket.OPEN) return;
-  send({ t: "ping", id: id++ });
-  setTimeout(() => {
-    if (socket !== old || told !== then) return;
-    old.onclose = old.onmessage = null;
-    old.close();
-    lost.hidden = false;
-    play();
-  }, silence);
-};
+// A phone that was in a pocket may have lost its line without knowing.
+document.onvisibilitychange = window.ononline = window.onoffline = check;
+setInterval(check, often);
 part("join").onsubmit = (event) => {
   event.preventDefault();
   const { name: field, password: typed, players } = event.target.elements;

@@ -19,11 +19,18 @@ from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
 from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
-from server.web import subjects, television
+from server.web import live_page, subjects, television
 from server.web.subjects import WatchedTable
 from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
-from tests.server.web.viewer import asked, viewer, watched_game, web_server
+from tests.server.web.viewer import (
+    asked,
+    player_page,
+    seated_in_browser,
+    viewer,
+    watched_game,
+    web_server,
+)
 
 _HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
 
@@ -38,6 +45,28 @@ async def test_a_page_follows_a_table_move_by_move() -> None:
                 changed = await page.receive()
             assert len(str(changed)) < len(str(first)) / 2
         assert "Player 1" in page.parts["now"]
+
+
+async def test_a_page_that_is_watched_is_never_silent_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So its browser notices when the line is dead."""
+    monkeypatch.setattr(live_page, "_SECONDS_OF_SILENCE", 0.01)
+    async with watched_game() as (_, _peers, page):
+        await page.until("players", "1 spectator")
+        while await page.receive():
+            pass
+        assert await page.receive() == {}
+
+
+async def test_a_page_keeps_what_it_shows_until_its_player_is_back() -> None:
+    """Whoever connects again has no seat yet, and is not told that there is no table."""
+    async with seated_in_browser() as (_, page):
+        await page.until_shown(lambda parts: "Anna" in parts.get("players", ""))
+        async with player_page(page.port, page.code) as again:
+            await again.resume(page.code, page.token)
+            await again.until_shown(lambda parts: "Anna" in parts.get("players", ""))
+            await again.done(messages.Leave)
+            await again.until_shown(lambda parts: "no table" in parts["now"])
+        assert all("no table" not in each for each in again.shown[:-1])
 
 
 async def test_a_browser_is_a_spectator_like_any_other() -> None:
