@@ -47,7 +47,7 @@ class PlayerHand:
     `levels` are those of the server's bots. The `notices` while the player is away can go to addresses of
     these `kinds`. The player looks back if a `moment` of so many is not the last.
     Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
-    a player. After a game `of_evening` there is no rematch.
+    a player. After a game `of_evening` there is no rematch. The front page is at this `address`.
     """
 
     seat: Seat
@@ -60,6 +60,7 @@ class PlayerHand:
     of_evening: bool = False
     notices: messages.Notices = messages.Notices("none")  # noqa: RUF009 - it is frozen
     kinds: Sequence[messages.NoticeKind] = ()
+    address: str = ""
 
     @property
     def moment(self) -> int | None:

@@ -119,7 +119,7 @@ class Pages(Protocol):
         """Return the page for a television without its parts; `address` is that of the front page."""
 
     def small(self, language: str, state: TableState, view: View, leader: Seat | None) -> str:
-        """Return a running table as HTML, drawn small, with its leader if one player is ahead of all others."""
+        """Return a running table as HTML, drawn small, with its leader if there is one."""
 
     def on_tv(self, language: str, shown: OnTelevision) -> Mapping[str, str]:
         """Return the parts of the page for a television."""

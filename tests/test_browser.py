@@ -704,6 +704,12 @@ async def test_a_phone_opens_a_table(chromium: str) -> None:
         assert (table.state.switches.private, len(table.state.players)) == (True, 2)
         assert await page.value("location.pathname") == f"/play/{table.code}"
         assert await page.text("h1") == f"Table {table.code}"
+        link = f"http://127.0.0.1:{server.port}/play/{table.code}"
+        assert link in await page.value(
+            "document.querySelector('#ask [role=img]').getAttribute('aria-label')"
+        )
+        await page.click("#ask [data-done]")
+        assert await page.value("getSelection().toString()") == link
         assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
         await page.go(f"http://127.0.0.1:{server.port}/play/{table.code}")
         await page.until("document.querySelector('#menu button')")

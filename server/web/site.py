@@ -24,6 +24,7 @@ from server.limits.networks import Networks
 from server.limits.rate_limits import PerMinuteLimit
 from server.monitoring.logs import about
 from server.net.addresses import name_of
+from server.net.connections.connection_limits import page_request
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
 from server.net.session import Session
@@ -183,7 +184,10 @@ class Site:
         """Let a browser's player talk as any client does, and show what the seat may see beside that."""
         refusal = partial(self.pages.refusal, language)
         session = PlayerSession(connection, self.server.clients, refusal=refusal)
-        subject = PlayedTable(session, self.server, self.pages)
+        request = connection.request
+        assert request is not None  # noqa: S101 - it has been answered
+        address = routes.address_asked(page_request(connection, request))
+        subject = PlayedTable(session, self.server, self.pages, address)
         probe("somebody plays at a page")
         with self._page_about(subject, routes.PLAY, session.address, silent=True).keep_up_to_date() as page:
             page.add(session, language)

@@ -158,9 +158,9 @@ class PlayedTable(WatchedTable):
     Until there is one, the page keeps what an earlier connection has shown.
     """
 
-    def __init__(self, session: PlayerSession, server: Running, pages: Pages) -> None:
+    def __init__(self, session: PlayerSession, server: Running, pages: Pages, address: str) -> None:
         super().__init__("", server.lobby.public, pages)
-        self._session, self._server = session, server
+        self._session, self._server, self._address = session, server, address
 
     def sight(self) -> Sight:
         sight, held, at = self._at_table(), self._server.lobby.evening, self._session.table
@@ -201,6 +201,7 @@ class PlayedTable(WatchedTable):
             of_evening=state.of_evening,
             notices=self._session.notices,
             kinds=self._server.lobby.notice_kinds,
+            address=self._address,
         )
         if state.game is None or state.ended or state.stage != "playing":
             return hand

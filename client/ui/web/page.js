@@ -99,10 +99,11 @@ function copy(button) {
   if (document.execCommand("copy")) button.textContent = button.dataset.done;
 }
 
-for (const button of document.querySelectorAll("button[data-done]")) {
-  button.hidden = false;
-  button.onclick = () => copy(button);
-}
+document.addEventListener("click", ({ target }) => {
+  if (target.dataset.done) copy(target);
+  if (target.dataset.share) navigator.share({ url: target.dataset.share });
+});
+if (navigator.share) document.body.classList.add("shares"); // only where there is HTTPS
 const find = document.getElementById("find");
 if (find) {
   find.onsubmit = (event) => {

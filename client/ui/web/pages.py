@@ -26,6 +26,7 @@ from client.ui.texts.tables import (
 )
 from client.ui.web.evening_parts import call
 from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
+from client.ui.web.seat_parts import to_copy
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
 from engine.events import SeenEvent
@@ -276,13 +277,13 @@ class WebPages:
         over_ssh = EMPTY
         if self._ssh_port is not None:
             text = element("p", _("Or run this one, with nothing installed:"))
-            over_ssh = text + _command(f"ssh -p {self._ssh_port} {urlsplit(address).hostname}")
+            over_ssh = text + to_copy(f"ssh -p {self._ssh_port} {urlsplit(address).hostname}")
         # The parts of a table say later whether there is a seat.
         return template("join.html").format(
             way_in=Markup(' id="way-in"') if code else EMPTY,
             join=_("Join"),
             installed=_("With Palatinus installed, run this command in a terminal:"),
-            command=_command(join(command, element("span", id="watching") if code else EMPTY)),
+            command=to_copy(join(command, element("span", id="watching") if code else EMPTY)),
             over_ssh=over_ssh,
             phone=_("A phone's camera opens this page with this code:"),
             qr_code=qr_code(here, _("QR code that leads to {address}").format(address=here)),
@@ -376,13 +377,6 @@ def _table(table: TableSummary) -> Markup:
 
 def _more_tables(more: int) -> str:
     return counted("and {n} more table", "and {n} more tables", more).format(n=more) if more else ""
-
-
-def _command(text: str) -> Markup:
-    form = Markup(
-        '<div class="command"><code>{}</code><button type="button" hidden="" data-done="{}">{}</button></div>'
-    )
-    return form.format(text, _("Copied"), _("Copy"))
 
 
 def game_address(address: str) -> str:

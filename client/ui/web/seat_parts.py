@@ -27,7 +27,7 @@ from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
-from client.ui.web.html import EMPTY, element, join
+from client.ui.web.html import EMPTY, element, join, qr_code
 from engine.board import Hex
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -45,6 +45,7 @@ class SeatPage:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
         self.model.notices, self._state, self._view = hand.notices, state, view
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
+        self._address = hand.address
         self._ui = Ui("", capabilities=Capabilities(levels=tuple(hand.levels), notices=tuple(hand.kinds)))
         chosen = hand.choice
         fields = {} if view is None else view.layout.fields
@@ -120,6 +121,16 @@ class SeatPage:
             yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.capabilities.levels)))
         if seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
+        if self._address and not self._of_evening and any(each.name is None for each in state.seats):
+            yield self._invitation()
+
+    def _invitation(self) -> Markup:
+        """Return how others come to this table: a code that a camera reads, and a link to send."""
+        link = f"{self._address}play/{self._state.table}"
+        told = element("p", _("Friends join with this code, or with the link:"))
+        code = qr_code(link, _("QR code that leads to {address}").format(address=link))
+        share = element("button", _("Share the link"), type="button", class_="share", data_share=link)
+        return join(told, code, to_copy(link), share)
 
     def _request(self) -> Iterator[Markup]:
         asked = open_request(self._state)
@@ -204,6 +215,12 @@ def button(words: str, message: messages.FromClient, *, main: bool = False) -> M
     """Return a button that sends a message."""
     looks = {"class_": "main"} if main else {}
     return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
+
+
+def to_copy(text: str) -> Markup:
+    """Return a text with a button that copies it."""
+    copies = element("button", _("Copy"), type="button", data_done=_("Copied"))
+    return element("div", element("code", text), copies, class_="command")
 
 
 def company(state: messages.TableState, hand: PlayerHand) -> Markup:

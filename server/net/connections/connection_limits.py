@@ -223,7 +223,7 @@ class ConnectionLimits:
             if page is not None:
                 response = page_response(connection, await page())
             elif self.site is not None and counted:
-                asked = _page_request(connection, request)
+                asked = page_request(connection, request)
                 response = page_response(connection, await self.site.page(asked))
             else:
                 response = upgrade_required(connection, request)
@@ -236,7 +236,7 @@ class ConnectionLimits:
         if refusal is not None or not counted:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
         if self.site is not None and "Origin" in request.headers:
-            asked = _page_request(connection, request)
+            asked = page_request(connection, request)
             connection.protocol.origins = None if await self.site.admits(asked) else [None]
         return None
 
@@ -278,7 +278,8 @@ class ConnectionLimits:
                 connection.network.abort()
 
 
-def _page_request(connection: SharingConnection, request: Request) -> PageRequest:
+def page_request(connection: SharingConnection, request: Request) -> PageRequest:
+    """Return what a browser asks for, and how its request came."""
     path, _, query = request.path.partition("?")
     host, port = (connection.network.get_extra_info("sockname") or ("localhost", 0))[:2]
     return PageRequest(
