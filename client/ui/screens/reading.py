@@ -67,8 +67,8 @@ _COLUMNS: Final = 72  # in narrower texts, keys and signs stand before what they
 _LABEL_WIDTH: Final = 32
 
 
-(_RULES,) = prose(Path(__file__).with_name("rules.txt"))  # in short
-_HANDS: Final = "{hands}"  # where the table of hands stands in them
+(RULES,) = prose(Path(__file__).with_name("rules.txt"))  # in short
+HANDS: Final = "{hands}"  # where the table of hands stands in them
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def _whole_texts(
 def rules(width: int) -> list[Section]:
     """Return the rules in short: what stands below each heading."""
     told: list[Section] = []
-    for part in _RULES:
-        piece = tuple(hands_table(width) if part == _HANDS else paragraphs([_(part)], width))
+    for part in RULES:
+        piece = tuple(hands_table(width) if part == HANDS else paragraphs([_(part)], width))
         if part.isupper():
             told.append(Section(tuple(line(plain(row), "class:heading") for row in piece), ()))
         else:
@@ -162,21 +162,28 @@ def rules(width: int) -> list[Section]:
 
 
 def hands_table(width: int = WIDE) -> list[Line]:
-    """Return the hands at the start, for each number of players (R3.5)."""
-
-    def row(words: str, cells: Iterable[str], style: str = "") -> list[Line]:
+    rows = list[Line]()
+    for at, (words, *cells) in enumerate(hands_rows()):
+        style = "class:heading" if at == 0 else ""
         if width < _COLUMNS:
-            return paragraphs([labelled(words, " ".join(cells))], width, style)
-        return [line(padded(f"  {words}", _LABEL_WIDTH) + "".join(f"{cell:>8}" for cell in cells), style)]
+            rows += paragraphs([labelled(words, " ".join(cells))], width, style)
+        else:
+            rows.append(
+                line(padded(f"  {words}", _LABEL_WIDTH) + "".join(f"{cell:>8}" for cell in cells), style)
+            )
+    return rows
 
+
+def hands_rows() -> Iterator[list[str]]:
+    """Yield the hands at the start, for each number of players (R3.5), after a heading."""
     deals = DEALS.values()
-    rows = row(_("players"), map(str, DEALS), "class:heading")
+    yield [_("players"), *map(str, DEALS)]
     for face in FACES:
         words = f"{face:<3} {kind_words(Piece(f'{People.ETRUSCANS}{face}'))}"
         held = ((deal.own.get(face, 0), deal.second.get(face)) for deal in deals)
-        rows += row(words, (f"{own}" if more is None else f"{own}+{more}" for own, more in held))
-    rows += row(_("turns"), (str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals))
-    return rows + row(_("no soldier among the last"), (str(deal.soldierless_at) for deal in deals))
+        yield [words, *(f"{own}" if more is None else f"{own}+{more}" for own, more in held)]
+    yield [_("turns"), *(str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals)]
+    yield [_("no soldier among the last"), *(str(deal.soldierless_at) for deal in deals)]
 
 
 def help_text(keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool) -> list[Section]:

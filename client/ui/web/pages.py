@@ -26,6 +26,7 @@ from client.ui.texts.tables import (
 )
 from client.ui.web.evening_parts import call
 from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
+from client.ui.web.rules_sheet import rules_sheet, sheet
 from client.ui.web.seat_parts import to_copy
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
@@ -108,7 +109,7 @@ class WebPages:
             if tables is not None:
                 content += element("p", element("a", _("On a television"), href="tv"))
             live = {} if tables is None else {"data_live": "watch"}
-            return _page(language, "Palatinus", content, live, "./", refreshed=True)
+            return _page(language, "Palatinus", content, live, "./", refreshed=True, bar=rules_sheet())
 
     def watch(self, language: str, address: str, code: str) -> str:
         """Return the page of a table; the table itself comes later, in parts."""
@@ -121,7 +122,8 @@ class WebPages:
                 _table_content(back.format(code, _("Back to your seat")), EMPTY),
                 self._how_to_join(address, code),
             )
-            return _page(language, title, content, {"data_live": code, "class_": "blank"}, "../")
+            live = {"data_live": code, "class_": "blank"}
+            return _page(language, title, content, live, "../", bar=rules_sheet())
 
     def play(self, language: str, code: str, *, locked: bool) -> str:
         """Return the page of a seat, which asks for a name first, unless the browser has the seat already."""
@@ -135,9 +137,7 @@ class WebPages:
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
-            chat = template("chat.html").format(
-                chat=_("Chat"), most=CHAT_LENGTH, say=_("Say"), menu=_("The table")
-            )
+            chat = template("chat.html").format(chat=_("Chat"), most=CHAT_LENGTH, say=_("Say"))
             content = template("play.html").format(
                 needed=_("To play, switch on JavaScript."),
                 fields=join(*fields),
@@ -163,7 +163,9 @@ class WebPages:
                 "data_share": describe_fault(Doubt.SHARE),
                 "data_seed": describe_fault(Mismatch.SEED),
             }
-            return _page(language, title, content, texts, "../", scripts=(_SCRIPT, _PLAYER_SCRIPT))
+            menu = sheet(_("The table"), EMPTY, id="menu")
+            bar = join(element("span", id="clock"), rules_sheet(), menu)
+            return _page(language, title, content, texts, "../", scripts=(_SCRIPT, _PLAYER_SCRIPT), bar=bar)
 
     def call(self, language: str, evening: Evening, person: PersonNumber, at: str | None) -> str:
         with speaking(language):
@@ -292,7 +294,7 @@ class WebPages:
 
 
 # What a player has below the board.
-_MOVE: Final = Markup('<p id="look"></p><p id="clock"></p><div id="hand"></div><div id="ask"></div>')
+_MOVE: Final = Markup('<p id="look"></p><div id="hand"></div><div id="ask"></div>')
 
 
 def _table_content(move: Markup, more: Markup) -> Markup:
@@ -339,6 +341,7 @@ def _page(
     refreshed: bool = False,
     scripts: Sequence[Markup] = (_SCRIPT,),
     class_: str = "",
+    bar: Markup = EMPTY,
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
     languages = (
@@ -356,6 +359,7 @@ def _page(
         attributes=with_attributes(live),
         home=EMPTY if home == "./" else Markup('<p><a href="{}">Palatinus</a></p>').format(home),
         title=title,
+        bar=bar,
         lost=_("The connection to the server was lost. Trying again."),
         content=content,
         languages=join(*languages),

@@ -107,7 +107,8 @@ class SeatPage:
             case "playing" if self._back:
                 return element("button", _("Back to the present"), **_to(0), class_="main")
             case "playing":
-                return join(*self._request(), *self._votes(), *self._move())
+                move = element("div", *self._move(), class_="move")
+                return join(*self._request(), *self._votes(), move)
             case _ if self._of_evening:
                 return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
@@ -152,24 +153,35 @@ class SeatPage:
             yield join(element("p", told), button(words, vote))
 
     def _move(self) -> Iterator[Markup]:
+        """Yield what the player can do about the next move, the button that makes it first."""
         legal, chosen = self.model.legal, self._selection
         if isinstance(legal, LegalLays):
             at, turns = at_table.selected_position(chosen, legal), chosen.orientation
-            form = _("position {position}, {turned}")
-            yield element("p", form.format(position=at, turned=turned(turns)))
+            yield button(_("lay the tile"), messages.Lay(NEW, at, turns), main=True)
             turn = _choice(orientation=(turns + 1) % len(legal.orientations))
             yield element("button", _("turn the tile clockwise"), type="button", data_choose=turn)
-            yield button(_("lay the tile"), messages.Lay(NEW, at, turns), main=True)
+            form = _("position {position}, {turned}")
+            yield element("p", form.format(position=at, turned=turned(turns)))
+            yield element("p", _("Touch where the tile is to lie, and turn it if you like."), class_="faint")
             return
         piece = at_table.selected_piece(chosen, self.model)
         field = None if self._cell is None else self._free[self._cell]
-        if isinstance(legal, LegalPlaces) and (piece not in legal.pieces or field not in legal.fields):
-            yield element("p", _("Touch a piece, and a field."))
-        elif isinstance(legal, LegalPlaces) and piece is not None and field is not None:
+        foreseen = None if field is None else at_table.foreseen(chosen, self.model)
+        told = [] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
+        if isinstance(legal, LegalPlaces) and piece in legal.pieces and field in legal.fields:
             words = _("Place {piece} on {field}").format(piece=piece, field=field)
-            yield button(words, messages.PlacePiece(NEW, str(piece), field), main=True)
-        if field is not None and (foreseen := at_table.foreseen(chosen, self.model)) is not None:
-            yield join(*(element("p", told) for told in describe_forecast(foreseen, names_at(self.model))))
+            yield button(words, messages.PlacePiece(NEW, str(piece), str(field)), main=True)
+        elif self._view is not None and self._view.phase is Phase.PLACING:
+            yield element("p", self._help(), class_="faint")
+        yield from (element("p", each) for each in told)
+
+    def _help(self) -> str:
+        """Return one line for a player who has not chosen what to place, or has to wait."""
+        if self.model.legal is None:
+            return _("While you wait: touch a piece and a field to see what it would do.")
+        if any(each.count and not each.legal for each in at_table.hand(self.model)):
+            return _("It is time for a soldier, because none may be among your last pieces.")
+        return _("Touch a piece, and a field.")
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from client.language import _, counted, labelled, parted
 from client.tables.table import TableModel, safe_to_show
@@ -33,6 +33,8 @@ from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 from protocol.messages import SeatSummary, TableState
 from protocol.pages import PlayerHand
+
+T = TypeVar("T")
 
 _MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
 _BOARD: Final = tuple(f"hex{number}" for number in range(50))  # the ground, and what stands on each hex
@@ -124,7 +126,7 @@ def table_parts(
         "title": state.title,
         "now": now,
         "players": _players(state, view, names, walking),
-        "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
+        "recent": "" if view is None else _("Last moves") if view.result is None else _("The scoring"),
         "moves": _recent(events, names, hand, walking),
         "result": "" if walking is not None else join(_result(view, names), next_table),
         "words": "" if shown is None else _in_words(shown),
@@ -186,13 +188,15 @@ def _players(state: TableState, view: View | None, names: Sequence[str], walking
         if note := _note(state.seats[seat], state):
             content.append(element("span", f"({note})", class_="faint"))
         if view is not None:
-            amount = _("{n} to place").format(n=view.remaining[seat])
+            form, n = _("{n} to place"), view.remaining[seat]
             if view.result is not None:  # all points, or those so far
-                points = view.result.tallies[seat].points if walking is None else walking.points[seat]
-                amount = counted("{n} point", "{n} points", points).format(n=points)
+                n = view.result.tallies[seat].points if walking is None else walking.points[seat]
+                form = counted("{n} point", "{n} points", n)
+            amount = escape(form).format(n=element("b", str(n)))
             content.append(element("span", amount, class_="amount"))
         turn = view is not None and view.turn == seat and not state.ended
-        rows.append(element("li", *content, **({"class_": "turn", "aria_current": "true"} if turn else {})))
+        look = {"class_": "turn", "aria_current": "true"} if turn else {"class_": "away"} if note else {}
+        rows.append(element("li", *content, **look))
     if state.spectators:
         watching = counted("{n} spectator", "{n} spectators", state.spectators).format(n=state.spectators)
         rows.append(element("li", watching, class_="faint"))
@@ -230,18 +234,23 @@ def _result(view: View | None, names: Sequence[str]) -> Markup:
         return EMPTY
     heads = [
         element("th", "", scope="col"),
-        *(element("th", _(word), scope="col") for word, _room in COLUMNS),
+        *(element("th", _(word), scope="col") for word, _room in _points_first(COLUMNS)),
     ]
     rows = [
         element(
             "tr",
             element("th", element("bdi", names[seat]), scope="row"),
-            *(element("td", amount) for amount in amounts_of(result.tallies[seat])),
+            *(element("td", amount) for amount in _points_first(amounts_of(result.tallies[seat]))),
         )
         for seat in in_order(result)
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
     return join(element("h2", _("The result")), element("div", table, class_="scroll"))
+
+
+def _points_first(columns: Sequence[T]) -> Sequence[T]:
+    """Return the columns of the result for a page that may be too narrow for all of them."""
+    return (*columns[-1:], *columns[:-1])
 
 
 def _in_words(view: View) -> Markup:

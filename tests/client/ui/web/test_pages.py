@@ -9,9 +9,11 @@ import pytest
 import segno
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import escape
 from msgspec import structs
 
-from client.language import LANGUAGES
+from client.language import LANGUAGES, _, speaking
+from client.ui.screens.reading import HANDS, RULES, hands_rows
 from client.ui.web.html import qr_code
 from client.ui.web.pages import WebPages, game_address
 from client.ui.web.table_parts import PARTS, table_parts
@@ -257,6 +259,60 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
         parts, _last = table_parts(table(3), view, [], None, hand)
         assert ("place" in parts["ask"]) == (piece in legal.pieces)
         assert piece in parts["ask"]
+
+
+def test_a_player_is_told_what_to_do_in_each_kind_of_turn() -> None:
+    """In one line: to lay a tile, to place a piece, to place a soldier, or to wait."""
+    told = dict[str, str]()
+    for seed in range(3):
+        game, chooser = begun(GameOptions(3), seed), random.Random(seed)
+        while not game.over:
+            legal = game.legal()
+            assert legal is not None
+            for seat in (legal.seat, Seat((legal.seat + 1) % 3)):
+                view = snapshot(game.view, eyes_of(seat))
+                own = legal if seat == legal.seat else None
+                parts, _last = table_parts(table(3), view, [], None, PlayerHand(seat, own, MoveChoice(), ()))
+                kind = "wait" if own is None else type(own).__name__
+                if isinstance(own, LegalPlaces) and any(
+                    count and piece[1] != "s" for piece, count in view.hands[seat].items()
+                ):
+                    kind = "soldier" if all(piece[1] == "s" for piece in own.pieces) else kind
+                if help_line := re.search('<p class="faint">(.*?)</p>', parts["ask"]):
+                    told[kind] = help_line[1]
+            game.apply(some_command(game, chooser))
+    assert told == {
+        "LegalLays": "Touch where the tile is to lie, and turn it if you like.",
+        "LegalPlaces": "Touch a piece, and a field.",
+        "soldier": "It is time for a soldier, because none may be among your last pieces.",
+        "wait": "While you wait: touch a piece and a field to see what it would do.",
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_rules_are_on_every_page_where_people_play_or_watch(language: str) -> None:
+    """All that a terminal shows of them, hands included."""
+    with speaking(language):
+        told = [_(part) for page in RULES for part in page if part != HANDS]
+        numbers = [cell for row in hands_rows() for cell in row]
+    for page in (
+        PAGES.front(language, "http://attic:7733/", None),
+        PAGES.watch(language, "http://attic:7733/", "KRTV"),
+        PAGES.play(language, "", locked=False),
+    ):
+        for text in (*told, *numbers):
+            assert str(escape(text)) in page
+
+
+def test_the_points_are_the_first_column_of_a_result() -> None:
+    game = played(GameOptions(3, random_layout=True), 3)
+    parts, _last = table_parts(table(3, "over"), snapshot(game.view, SPECTATOR), [], None)
+    result = game.view.result
+    assert result is not None
+    heads = re.findall('<th scope="col">(.*?)</th>', parts["result"])
+    assert heads[:2] == ["", "POINTS"]
+    best = max(tally.points for tally in result.tallies)
+    assert f"</th><td>{best}</td>" in parts["result"]
 
 
 def test_a_player_is_asked_what_another_asks_for() -> None:
