@@ -193,7 +193,7 @@ async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(
         ground = await page.value("getComputedStyle(document.body).backgroundColor")
         assert ground == "rgb(27, 26, 24)"
         assert await page.value("document.querySelector('.board').getAttribute('aria-label')")
-        await page.value("document.querySelector('details').open = true")
+        await page.value("document.querySelector('.in-words').open = true")
         assert "A1" in await page.text("#words")
         await page.click("button")
         copied = await page.value("getSelection().toString()")
@@ -334,6 +334,44 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.value("document.dispatchEvent(new Event('visibilitychange'))")
         await page.until("socket !== dead")
         await move(page, random.Random(3))
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(360, 640), (390, 844), (430, 932), (844, 390), (640, 360)])
+async def test_a_phone_makes_a_move_without_scrolling(chromium: str, size: tuple[int, int]) -> None:
+    """Board, hand and button are in view, numbers can be read, and what is touched shows at once."""
+    width, height = size
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        await page.resize(width, height)
+        code = (await host.open(2, "Anna", starting=1, random_layout=True)).table
+        await join(page, server.port, code, "Bruno")
+        await host.done(StartGame(host.next_id()))
+        await page.until("document.querySelectorAll('#hand button').length > 2 && scrollY === 0")
+        await page.value("sends = socket.send.bind(socket); socket.send = () => {}; 0")
+        await page.value("document.querySelectorAll('#hand button:enabled')[1].click()")
+        assert await page.value("document.querySelectorAll('#hand [aria-pressed=true]').length") == 1
+        await page.value("socket.send = sends; document.querySelectorAll('#hand button')[1].click()")
+        for field in (3, 7):
+            touch = f"document.querySelectorAll('.board .touch')[{field}]"
+            await page.value(f"{touch}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+        await page.until("document.querySelector('#ask .main')")
+        seen = "['.board', '#hand', '#ask .main', '#players', '#now'].every((each) => {"
+        seen += "const box = document.querySelector(each).getBoundingClientRect();"
+        seen += f"return box.top >= 0 && box.bottom <= {height} && box.right <= {width}; }})"
+        assert await page.value(seen)
+        assert await page.value("document.documentElement.scrollWidth") == width
+        scale = "document.querySelector('.board').getScreenCTM().a"
+        sizes = "[...document.querySelectorAll('.board .worth, .board .spot')]"
+        sizes += ".map((each) => parseFloat(getComputedStyle(each).fontSize))"
+        smallest = await page.value(f"{scale} * Math.min(...{sizes})")
+        assert smallest >= 11 or height == 360  # where the board itself is small
+        await page.value("part('said').innerHTML = '<li>Salve'.repeat(30); tell('Anna', 'Ave')")
+        assert await page.value("scrollY") == 0
+        await page.click("#ask .main")
+        await page.until(f"{PIECES} > 0 && !{TURN}")
+        await page.click(".sheet summary")
+        assert "soldiers take captives" in await page.text(".sheet div")
         assert page.complaints == []
 
 

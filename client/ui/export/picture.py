@@ -164,7 +164,8 @@ def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
             draw_path(parent, _EARS, "piece").set("fill", colours.background)
         draw_path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.background)
     text = notation(piece)
-    write(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("fill", colours.foreground)
+    size, length = (17, "short") if len(text) < 3 else (14, "long")
+    write(parent, 0, 6, size, text, classes=f"c b {length}").set("fill", colours.foreground)
 
 
 def _draw_ring(parent: ET.Element, look: str) -> None:
@@ -224,9 +225,9 @@ class _BoardDrawing:
         if has_spring(name):
             draw_path(group_at(group, 0, 31), _WAVES, "spring")
         if piece is None:
-            write(group, 0, 6, 16, name, classes="c")
+            write(group, 0, 6, 16, name, classes="c spot")
         else:
-            write(group, 0, -27, 10, name, classes="c faint")
+            write(group, 0, -27, 10, name, classes="c faint minor")
             _draw_piece(group_at(group, 0, 1), piece)
         if cell == self._marks.cursor:
             _draw_ring(group, "now")
@@ -235,7 +236,7 @@ class _BoardDrawing:
         if (note := self._marks.notes.get(name)) is not None:
             badge = group_at(group, 22, -20)
             ET.SubElement(badge, "circle", {"r": "13", "class": "note"})
-            write(badge, 0, 5, 15, note, classes="c b").set("fill", INK)
+            write(badge, 0, 5, 15, note, classes="c b gain").set("fill", INK)
 
     def _draw_hill(self, parent: ET.Element, cell: Hex, tile: Tile) -> None:
         ET.SubElement(
@@ -252,12 +253,12 @@ class _BoardDrawing:
         text = _("hill {tile}: {laurel}, worth {worth}")
         ET.SubElement(group, "title").text = text.format(tile=tile, laurel=laurel, worth=worth)
         write(group, 0, -12, 20, tile, classes="c b")
-        write(group, 0, 1, 9, f"{laurel} {worth}", classes="c")
+        write(group, 0, 1, 9, f"{laurel} {worth}", classes="c minor")
         token = group_at(group, 0, 17)
         winner = self._marks.won.get(tile)
         if winner is None:
             draw_path(token, _WREATH, "laurel")
-            write(token, 0, 5, 13, str(worth), classes="c b")
+            write(token, 0, 5, 13, str(worth), classes="c b worth")
         elif winner == NOBODY:
             write(token, 0, 5, 10, _("no one"), classes="c faint")
         else:

@@ -44,8 +44,9 @@ function show({ scene, ...parts }) {
     if (element) element.innerHTML = inside.replace(/\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, local);
   }
   countDown();
-  const ground = document.getElementById("hex0");
+  const [ground, hand] = ["hex0", "hand"].map((id) => document.getElementById(id));
   if (ground) document.body.classList.toggle("blank", !ground.firstChild);
+  if (hand) document.body.classList.toggle("moves", hand.firstChild !== null);
   // What had the focus may be another element now.
   const heir = name && !focused.isConnected && document.querySelector(`[${name}="${CSS.escape(value)}"]`);
   if (heir) heir.focus({ preventScroll: true });

@@ -227,7 +227,7 @@ function tell(who, text) {
   name.textContent = who;
   line.append(name, " ", text);
   part("said").append(line);
-  line.scrollIntoView({ block: "nearest" });
+  part("said").scrollTop = part("said").scrollHeight; // and never the page, under somebody's finger
 }
 
 function hear({ number, seat: from, spectator, text, name, missed }) {
@@ -388,6 +388,14 @@ setInterval(() => {
   part("clock").textContent = left === null ? "" : duration(left);
 }, 500);
 
+/** Show at once what has been chosen; the server's answer replaces it. */
+function mark(chosen) {
+  for (const each of document.querySelectorAll(".tapped")) each.classList.remove("tapped");
+  if (chosen.classList.contains("touch")) chosen.classList.add("tapped");
+  if (!part("hand").contains(chosen)) return;
+  for (const each of part("hand").children) each.setAttribute("aria-pressed", String(each === chosen));
+}
+
 document.onclick = ({ target }) => {
   const touched = target.closest("[data-choose], [data-do], [data-go]");
   const code = touched?.dataset.go;
@@ -406,9 +414,13 @@ document.onclick = ({ target }) => {
     ask(message);
     touched.disabled = true;
     pressed.set(message.id, touched);
-  } else if (touched && socket?.readyState === WebSocket.OPEN) socket.send(touched.dataset.choose);
+  } else if (touched && socket?.readyState === WebSocket.OPEN) {
+    mark(touched);
+    socket.send(touched.dataset.choose);
+  }
 };
 document.onkeydown = ({ key, target }) => {
+  if (key === "Escape") for (const each of document.querySelectorAll(".sheet")) each.open = false;
   if ((key === "Enter" || key === " ") && target.classList.contains("touch")) {
     target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   }
