@@ -140,7 +140,7 @@ async def test_a_request_that_was_not_stored_can_be_repeated(tmp_path: Path) -> 
         await bruno.done(say_ready)
         await carla.done(messages.Say, "hello")
         await disconnect(carla, anna)
-        time.advance(60)
+        time.advance(Limits().waiting_seat_seconds)
         await state_where(anna, lambda state: state.seats[2].name is None)
         await anna.done(messages.SayReady, on=False)  # that is so already
         entries = await server.lobby.journal.entries(anna.code)

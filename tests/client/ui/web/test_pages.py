@@ -293,7 +293,7 @@ def test_a_player_is_told_what_to_do_in_each_kind_of_turn() -> None:
 def test_the_rules_are_on_every_page_where_people_play_or_watch(language: str) -> None:
     """All that a terminal shows of them, hands included."""
     with speaking(language):
-        told = [_(part) for page in RULES for part in page if part != HANDS]
+        told = [_(part) for part in RULES if part != HANDS]
         numbers = [cell for row in hands_rows() for cell in row]
     for page in (
         PAGES.front(language, "http://attic:7733/", None),

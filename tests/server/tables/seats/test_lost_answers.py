@@ -145,7 +145,7 @@ async def test_a_seat_that_was_freed_in_the_meantime_is_taken_like_any_other() -
         async with answer_lost(server.port, join):
             await next_state_where(host, lambda state: state.seats[1].name == "Bruno")
         await next_state_where(host, lambda state: not state.seats[1].here)
-        clock.advance(61)
+        clock.advance(Limits().waiting_seat_seconds + 1)
         await next_state_where(host, lambda state: state.seats[1].name is None)
         async with connected(server.port) as again:
             assert (await again.answer(Seated, join)).seat == 1
@@ -163,7 +163,7 @@ async def test_a_vacant_seat_of_a_running_game_is_taken_over_once() -> None:
     """Where a ghost would keep the game waiting until the host acts."""
     async with served(time=(clock := ManualClock())) as server, game(server.port, 3) as (host, *others):
         await disconnect(others[0], host)
-        clock.advance(61)
+        clock.advance(Limits().waiting_seat_seconds + 1)
         await host.done(messages.Remove, 1)
         await play_on([host], random.Random(1), 1)
         join = JoinTable(7, host.code, "Zoe", token=OWN)
