@@ -256,6 +256,11 @@ class TypedLine:
     def command(self) -> bool:
         return self.prompt is LinePrompt.COMMAND
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Return the texts before and after the cursor."""
+        return self.text[: self.at], self.text[self.at :]
+
     def filled(self, before: str, after: str = "") -> Self:
         """Return the line with these texts before and after the cursor."""
         return replace(self, text=before + after, at=len(before))

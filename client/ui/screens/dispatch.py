@@ -1,6 +1,6 @@
 """Map the UI state and an action, a typed line or a tick of the clock to the next state and a request."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import ceil
 from typing import Final
@@ -18,7 +18,6 @@ from client.ui.keys import (
     Key,
     Pick,
     PointAt,
-    Way,
     action_of,
 )
 from client.ui.requests import Errand, Request, TakeBack
@@ -30,7 +29,7 @@ from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
 from client.ui.screens.typed_commands import completions, meaning, replay_meaning, shared_start
-from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, Screen, TypedLine, Ui, with_game
+from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
 from engine.board import Hex
@@ -42,76 +41,42 @@ from protocol.messages import NEW, EndGame, Leave, ListTables, Say, SayInLobby
 _TYPED_KEPT: Final = 100
 
 
-KEYS: Final = (
-    Key(("enter",), Act.CONFIRM, N_("send the line"), N_("send")),
-    Key(("tab",), Act.COMPLETE, N_("complete the command"), N_("complete")),
-    Key(("escape", "c-c"), Act.CANCEL, N_("discard the line"), N_("cancel")),
-    Key(("backspace", "c-h"), Act.ERASE, N_("erase the character before")),
-    Key(("delete",), Act.DELETE, N_("erase the character after")),
-    Key(("left",), Way.WEST, N_("left")),
-    Key(("right",), Way.EAST, N_("right")),
-    Key(("home", "c-a"), Act.TO_START, N_("to the start")),
-    Key(("end", "c-e"), Act.TO_END, N_("to the end")),
-    Key(("c-u",), Act.CLEAR, N_("erase the line")),
-    Key(("up",), Way.UP, N_("the previous line typed"), N_("earlier")),
-    Key(("down",), Way.DOWN, N_("the next line typed")),
-)
+def _edits(change: Callable[[str, str], tuple[str, str]]) -> Handler:
+    """Return what changes the texts before and after the cursor."""
+
+    def edited(entry: TypedLine, ui: Ui, _model: TableModel) -> Outcome:
+        return replace(ui, entry=entry.filled(*change(*entry.parts))), None
+
+    return edited
 
 
-def replay_in(ui: Ui) -> Replay | None:
-    """Return the record on the screen, if there is one: it has its own typed commands."""
-    return ui.page if isinstance(ui.page, Replay) else None
+def _erase(entry: TypedLine, ui: Ui, _model: TableModel) -> Outcome:
+    """Erase the character before the cursor; close the line if there is nothing in it."""
+    before, after = entry.parts
+    return replace(ui, entry=entry.filled(before[:-1], after) if entry.text else None), None
 
 
-def edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> Outcome:
-    """Return the UI state after a key while a line is being typed, and the line's request."""
-    match action:
-        case Act.CONFIRM:
-            return _send(ui, entry, model)
-        case Act.CANCEL:
-            return replace(ui, entry=None, retry=None), None
-        case Act.ERASE if not entry.text:
-            return replace(ui, entry=None), None
-        case _:
-            return replace(ui, entry=_edit(entry, action, ui, model)), None
+def _complete(entry: TypedLine, ui: Ui, model: TableModel) -> Outcome:
+    if not entry.command or not (lines := ways_on(ui, entry, model)):
+        return ui, None
+    shared = shared_start(lines)  # or the likeliest, if they differ at once
+    return replace(ui, entry=entry.filled(shared if len(shared) > len(entry.text) else lines[0])), None
 
 
-def _edit(entry: TypedLine, action: Action, ui: Ui, model: TableModel) -> TypedLine:
-    before, after = entry.text[: entry.at], entry.text[entry.at :]
-    match action:
-        case InsertText(text):
-            room = CHAT_LENGTH - len(entry.text)
-            return entry.filled(before + "".join(filter(str.isprintable, text))[:room], after)
-        case Act.ERASE:
-            return entry.filled(before[:-1], after)
-        case Act.DELETE:
-            return entry.filled(before, after[1:])
-        case Act.CLEAR:
-            return entry.filled("")
-        case Act.TO_START:
-            return entry.filled("", entry.text)
-        case Act.TO_END:
-            return entry.filled(entry.text)
-        case Way.WEST:
-            return entry.filled(before[:-1], before[-1:] + after)
-        case Way.EAST:
-            return entry.filled(before + after[:1], after[1:])
-        case Way.UP | Way.DOWN if entry.command:
-            return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
-        case Act.COMPLETE if entry.command and (lines := ways_on(ui, entry, model)):
-            shared = shared_start(lines)  # or the likeliest, if they differ at once
-            return entry.filled(shared if len(shared) > len(entry.text) else lines[0])
-        case _:
-            return entry
+def _recall(by: int) -> Handler:
+    """Return what goes so many lines back among those typed before, if a command is typed."""
+
+    def recalled(entry: TypedLine, ui: Ui, _model: TableModel) -> Outcome:
+        return (replace(ui, entry=entry.recalled(ui.typed, by)) if entry.command else ui), None
+
+    return recalled
 
 
-def ways_on(ui: Ui, entry: TypedLine, model: TableModel) -> tuple[str, ...]:
-    """Return the lines that a command could be completed to, the likeliest first."""
-    others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
-    return completions(entry.text, model, replay_in(ui), others)
+def _discard(_entry: object, ui: Ui, _model: TableModel) -> Outcome:
+    return replace(ui, entry=None, retry=None), None
 
 
-def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
+def _send(entry: TypedLine, ui: Ui, model: TableModel) -> Outcome:
     text = entry.text.strip()
     if not text and entry.prompt not in {LinePrompt.TITLE, LinePrompt.EVENING}:
         return replace(ui, entry=None, retry=None), None
@@ -139,6 +104,48 @@ def _send(ui: Ui, entry: TypedLine, model: TableModel) -> Outcome:
             return handled(handler, closed.page, closed, model)
         case request:
             return closed, request
+
+
+KEYS: Final = (
+    Key(("enter",), _send, N_("send the line"), N_("send")),
+    Key(("tab",), _complete, N_("complete the command"), N_("complete")),
+    Key(("escape", "c-c"), _discard, N_("discard the line"), N_("cancel")),
+    Key(("backspace", "c-h"), _erase, N_("erase the character before")),
+    Key(("delete",), _edits(lambda before, after: (before, after[1:])), N_("erase the character after")),
+    Key(("left",), _edits(lambda before, after: (before[:-1], before[-1:] + after)), N_("left")),
+    Key(("right",), _edits(lambda before, after: (before + after[:1], after[1:])), N_("right")),
+    Key(("home", "c-a"), _edits(lambda before, after: ("", before + after)), N_("to the start")),
+    Key(("end", "c-e"), _edits(lambda before, after: (before + after, "")), N_("to the end")),
+    Key(("c-u",), _edits(lambda _before, _after: ("", "")), N_("erase the line")),
+    Key(("up",), _recall(1), N_("the previous line typed"), N_("earlier")),
+    Key(("down",), _recall(-1), N_("the next line typed")),
+)
+_EDITS: Final = frozenset(key.action for key in KEYS)
+
+
+def replay_in(ui: Ui) -> Replay | None:
+    """Return the record on the screen, if there is one: it has its own typed commands."""
+    return ui.page if isinstance(ui.page, Replay) else None
+
+
+def _edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> Outcome:
+    """Return the UI state after a key or a click while a line is being typed, and the line's request."""
+    if isinstance(action, InsertText):
+        room = CHAT_LENGTH - len(entry.text)
+        typed = "".join(filter(str.isprintable, action.text))[:room]
+        before, after = entry.parts
+        return replace(ui, entry=entry.filled(before + typed, after)), None
+    if action is Act.CONFIRM:  # as lines of text do
+        return _send(entry, ui, model)
+    if callable(action) and action in _EDITS:
+        return handled(action, entry, ui, model)
+    return ui, None
+
+
+def ways_on(ui: Ui, entry: TypedLine, model: TableModel) -> tuple[str, ...]:
+    """Return the lines that a command could be completed to, the likeliest first."""
+    others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
+    return completions(entry.text, model, replay_in(ui), others)
 
 
 TICK_SECONDS: Final = 1.0
@@ -285,14 +292,14 @@ def _hovering(ui: Ui, cell: Hex | None) -> Ui:
     return with_game(ui, replace(table, hovered=cell))
 
 
-def handled(handler: Handler, screen: Screen, ui: Ui, model: TableModel) -> Outcome:
+def handled(handler: Handler, screen: object, ui: Ui, model: TableModel) -> Outcome:
     outcome: Outcome = handler(screen, ui, model)
     return outcome
 
 
 def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.entry is not None:
-        return edit_line(ui, ui.entry, action, model)
+        return _edit_line(ui, ui.entry, action, model)
     if ui.overlay is not None and ui.overlay.question(ui):
         return ui.overlay.act(ui, action, model)
     if (outcome := done_anywhere(ui, action, model)) is not None:
