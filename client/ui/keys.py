@@ -97,7 +97,8 @@ class Key(Struct, frozen=True):
     """Keys by prompt_toolkit's names, and what they do.
 
     `short` is the word in the function bar, empty if the key is not shown there. `form` is what the help is
-    part of, if it is. Only `when` they have an effect are they offered, those `for_players` never to others.
+    part of, if it is. Only `when` they have an effect are they offered, those `for_players` never to others,
+    and those `with_others` only at a table.
     """
 
     names: tuple[str, ...]
@@ -107,6 +108,7 @@ class Key(Struct, frozen=True):
     form: str = ""
     when: When = always
     for_players: bool = False
+    with_others: bool = False
 
     @property
     def words(self) -> str:
@@ -135,24 +137,26 @@ EVENING: Final = Key(
     N_("the evening: sign up, pause, standings"),
     N_("evening"),
     when=lambda _screen, ui, _model: ui.evening is not None,
+    with_others=True,
 )
 TOGETHER: Final = Key(
     ("f",), Act.TOGETHER, N_("look together: lead, or follow who leads; again: stop"), N_("together")
 )
 TALK: Final = (
-    Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say")),
+    Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say"), with_others=True),
     Key(
         ("T",),
         Act.TALK,
         N_("say something to the table; read what was said"),
         N_("read"),
         when=lambda _screen, ui, _model: bool(ui.talk.remarks),
+        with_others=True,
     ),
 )
 AT_TABLE: Final = (
     EVENING,
     COMMAND,
-    Key(("o",), Act.MENU, N_("the table: what its host can do"), N_("table")),
+    Key(("o",), Act.MENU, N_("the table: what its host can do"), N_("table"), with_others=True),
     *TALK,
 )
 

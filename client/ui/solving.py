@@ -23,13 +23,14 @@ from protocol.codes import sentence
 from protocol.messages import SeatSummary, TableState
 from protocol.settings import Switches
 
-_WITH_OTHERS: Final = frozenset(
-    {Act.MENU, Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.PAUSE, Act.UNDO, Act.HINT}
-    | {Act.PAGE_UP, Act.PAGE_DOWN}
-)
+_OTHERWISE: Final = {Act.PAGE_UP, Act.PAGE_DOWN}  # these keys lead from one problem to the next
 _ELSEWHERE: Final = {COMMAND, COUNTS, *ON_EVERY_PAGE}
 _KEYS: Final = (
-    *(key for key in PLACING_KEYS if key.action not in _WITH_OTHERS and key not in _ELSEWHERE),
+    *(
+        key
+        for key in PLACING_KEYS
+        if not key.with_others and key.action not in _OTHERWISE and key not in _ELSEWHERE
+    ),
     Key(("s",), Act.HINT, N_("show the solution"), N_("solution")),
     Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem")),
     Key(("pageup",), Act.BACK, N_("the previous problem")),

@@ -63,7 +63,6 @@ _KEYS: Final = (
 _TURNS: Final[Mapping[Action, Key]] = {
     key.action: key for key in _KEYS if key.action in {Act.PAGE_DOWN, Act.PAGE_UP}
 }
-_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.PAUSE, Act.HINT, Act.MENU})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +102,7 @@ class Lesson(GamePage):
         return self.table.keys(model)
 
     def shown_keys(self, model: TableModel) -> tuple[Key, ...]:
-        return tuple(
-            _TURNS.get(key.action, key) for key in self.keys(model) if key.action not in _WITH_OTHERS
-        )
+        return tuple(_TURNS.get(key.action, key) for key in self.keys(model) if not key.with_others)
 
     def offered_keys(self, ui: Ui, model: TableModel) -> tuple[Key, ...]:
         keys = GamePage.offered_keys(self, ui, model)
