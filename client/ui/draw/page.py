@@ -424,20 +424,20 @@ class Section(Struct, frozen=True):
 _HEADS_AGAIN: Final = 12  # lines of a page from which on a section that goes on there has its heading again
 
 
-def paged(sections: Iterable[Section], height: int) -> list[list[Line]]:
+def paged(text: Iterable[Section], height: int) -> list[list[Line]]:
     """Return a text on as many pages as it takes; no heading stands at the end of one."""
     height = max(height, 1)
     pages: list[list[Line]] = [[]]
-    for section in sections:
+    for section in text:
         whole = len(section.heading) + sum(map(len, section.pieces))
         if pages[-1] and height - len(pages[-1]) - 1 < min(whole, height // 2):
             pages.append([])
         part = (EMPTY, *section.heading)
-        for piece in section.pieces:
+        for at, piece in enumerate(section.pieces or ((),)):
             part += piece
             if len(pages[-1]) + len(part) > height >= len(part):
                 pages.append([])
-                if piece is not section.pieces[0] and height >= _HEADS_AGAIN:
+                if at and height >= _HEADS_AGAIN:
                     part = (*section.heading, *(piece[1:] if piece[:1] == (EMPTY,) else piece))
             for row in part:
                 if len(pages[-1]) == height:
