@@ -570,9 +570,6 @@ class Study(ClientRequest, frozen=True, tag="study"):
     step: StepNumber
 
 
-PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
-
-
 class CallMe(ClientRequest, frozen=True, tag="call-me"):
     """Leave an e-mail address or a URL for notices while you are away, or None; answered by Done.
 
@@ -809,11 +806,6 @@ class EndGame(ClientRequest, frozen=True, tag="end"):
     """End the running game without a result (host only); answered by Done."""
 
 
-HostRequest: TypeAlias = (
-    ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
-)
-
-
 # The game: its draws, its moves, what happened, and its record.
 
 
@@ -940,7 +932,9 @@ MOVES: Final = (PlacePiece, Lay)  # most messages: for isinstance, as Python's `
 
 _AtGame: TypeAlias = StartGame | AddShare | Plan | Sync | Show | Study
 _Beside: TypeAlias = Say | Vote | AskPause | Ask | TakeHoliday | CallMe | ConfirmCall | Leave
-BesideMoves: TypeAlias = _AtGame | _Beside | PlayerRequest | HostRequest
+_BeforeGame: TypeAlias = SayReady | ChangeSeat | ChoosePeople
+_OfHost: TypeAlias = ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
+BesideMoves: TypeAlias = _AtGame | _Beside | _BeforeGame | _OfHost
 AtTable: TypeAlias = Lay | PlacePiece | BesideMoves
 _ToTable: TypeAlias = OpenTable | JoinTable | Resume | AskTurn | Watch | Rematch
 ClientMessage: TypeAlias = Hello | Ping | ListTables | InLobby | InEvening | _ToTable | AtTable | GetRecord

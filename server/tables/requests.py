@@ -3,7 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from engine.errors import IllegalCommand
 from engine.game import Game
@@ -24,21 +24,18 @@ from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
 from server.tables.state.answers import Answer, digest
 
-# Not allowed at a table of an evening, peoples included: somebody may have heard from another table how the
-# tiles of their round lie.
-_OF_THE_EVENING: Final = (
-    messages.Arrange
-    | messages.ChangeSeat
-    | messages.ChangeSetting
-    | messages.ChoosePeople
-    | messages.EndGame
-    | messages.HandOver
-    | messages.Rematch
-    | messages.Remove
-    | messages.SeatBot
-    | messages.StartGame
-    | messages.Study
-)
+
+class Handling(NamedTuple):
+    """Which function carries a request out, and who may make it when.
+
+    `of_host` requests are the host's, `before_game` only until that begins. At a table of an evening, which
+    decides what its host would, some are refused.
+    """
+
+    by: Callable[..., Awaitable[None]]
+    of_host: bool = False
+    before_game: bool = False
+    at_evening: bool = True
 
 
 async def answer(context: TableContext, session: Session, message: messages.AtTable) -> None:
@@ -51,7 +48,6 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
         return
     context.check_lease()
     try:
-        _check_evening(context, message)
         if isinstance(message, MOVES):
             await moves.play(context, session, message)  # whose fold remembers the answer
             return
@@ -86,7 +82,8 @@ async def play_again(context: TableContext, session: Session, message: messages.
     _check_here(context, session)
     state = context.state
     seat = session.player_seat()
-    _check_evening(context, message)
+    if state.of_evening:
+        raise Refusal(Code.OF_THE_EVENING)
     if state.stage != "over":
         raise Refusal(Code.NOT_OVER)
     await context.shorten_if_long()
@@ -117,11 +114,6 @@ def _finished_game(context: TableContext) -> Game:
     return game
 
 
-def _check_evening(context: TableContext, message: messages.AtTable | messages.Rematch) -> None:
-    if context.state.of_evening and isinstance(message, _OF_THE_EVENING):
-        raise Refusal(Code.OF_THE_EVENING)
-
-
 def _check_here(context: TableContext, session: Session) -> None:
     if session.table is not context.table:  # it left, or was taken over, while the message waited
         raise Refusal(Code.LEFT_THE_TABLE)
@@ -130,13 +122,16 @@ def _check_here(context: TableContext, session: Session) -> None:
 async def _do(context: TableContext, session: Session, message: messages.BesideMoves) -> None:
     """Carry out a request, if its sender may make it now."""
     state = context.state
-    if isinstance(message, messages.HostRequest) and session.player_seat() != state.host:
-        raise Refusal(Code.NOT_THE_HOST)
-    if isinstance(message, messages.PlayerRequest):
-        session.player_seat()
-        state.check_gathering()
     if (kind := DECIDING.get(type(message))) is None:
-        await HANDLERS[type(message)](context, session, message)
+        handling = HANDLERS[type(message)]
+        if state.of_evening and not handling.at_evening:
+            raise Refusal(Code.OF_THE_EVENING)
+        if handling.of_host and session.player_seat() != state.host:
+            raise Refusal(Code.NOT_THE_HOST)
+        if handling.before_game:
+            session.player_seat()
+            state.check_gathering()
+        await handling.by(context, session, message)
         return
     room, seat = state.rooms[kind], session.player_seat()
     known = room.told(seat, newcomer=False)
@@ -228,28 +223,30 @@ async def _choose_people(context: TableContext, session: Session, message: messa
         await context.store(PeopleChosen(own, wanted))
 
 
-HANDLERS: Final[dict[type, Callable[..., Awaitable[None]]]] = {
-    messages.AddShare: game_start.add_share,
-    messages.Arrange: host_powers.arrange,
-    messages.Ask: consent.ask,
-    messages.AskPause: consent.ask,
-    messages.CallMe: notices.ask,
-    messages.ChangeSeat: _change_seat,
-    messages.ChangeSetting: host_powers.change_setting,
-    messages.ChoosePeople: _choose_people,
-    messages.ConfirmCall: notices.confirm,
-    messages.Dismiss: host_powers.dismiss,
-    messages.EndGame: host_powers.end_game,
-    messages.HandOver: host_powers.hand_over,
-    messages.Leave: seat_admission.leave,
-    messages.Remove: host_powers.remove,
-    messages.Say: _say,
-    messages.SayReady: _say_ready,
-    messages.SeatBot: seat_admission.seat_bot,
-    messages.Show: _show,
-    messages.StartGame: game_start.start,
-    messages.Study: _study,
-    messages.SubstituteNow: host_powers.substitute,
-    messages.Sync: _synchronize,
-    messages.Vote: moves.vote,
+# At an evening nobody chooses a people either: somebody may have heard from another table how the tiles of
+# their round lie.
+HANDLERS: Final[dict[type, Handling]] = {
+    messages.AddShare: Handling(game_start.add_share),
+    messages.Arrange: Handling(host_powers.arrange, of_host=True, at_evening=False),
+    messages.Ask: Handling(consent.ask),
+    messages.AskPause: Handling(consent.ask),
+    messages.CallMe: Handling(notices.ask),
+    messages.ChangeSeat: Handling(_change_seat, before_game=True, at_evening=False),
+    messages.ChangeSetting: Handling(host_powers.change_setting, of_host=True, at_evening=False),
+    messages.ChoosePeople: Handling(_choose_people, before_game=True, at_evening=False),
+    messages.ConfirmCall: Handling(notices.confirm),
+    messages.Dismiss: Handling(host_powers.dismiss, of_host=True),
+    messages.EndGame: Handling(host_powers.end_game, of_host=True, at_evening=False),
+    messages.HandOver: Handling(host_powers.hand_over, of_host=True, at_evening=False),
+    messages.Leave: Handling(seat_admission.leave),
+    messages.Remove: Handling(host_powers.remove, of_host=True, at_evening=False),
+    messages.Say: Handling(_say),
+    messages.SayReady: Handling(_say_ready, before_game=True),
+    messages.SeatBot: Handling(seat_admission.seat_bot, of_host=True, at_evening=False),
+    messages.Show: Handling(_show),
+    messages.StartGame: Handling(game_start.start, at_evening=False),
+    messages.Study: Handling(_study, at_evening=False),
+    messages.SubstituteNow: Handling(host_powers.substitute, of_host=True),
+    messages.Sync: Handling(_synchronize),
+    messages.Vote: Handling(moves.vote),
 }

@@ -80,9 +80,9 @@ async def test_a_failing_table_does_not_harm_the_others(
         async def failing(context: TableContext, *request: object) -> None:
             if context.table is table:
                 raise RuntimeError("a mistake of ours")
-            await synchronize(context, *request)
+            await synchronize.by(context, *request)
 
-        monkeypatch.setitem(requests.HANDLERS, messages.Sync, failing)
+        monkeypatch.setitem(requests.HANDLERS, messages.Sync, synchronize._replace(by=failing))
         for peer in bad:
             await peer.send(*(messages.Sync(number) for number in range(5)))
         for peer in bad:

@@ -97,8 +97,8 @@ async def test_during_and_after_the_game() -> None:
 
 def test_every_request_at_a_table_has_a_handler() -> None:
     assert HANDLERS.keys() | DECIDING.keys() == set(get_args(BesideMoves))
-    for request, handler in HANDLERS.items():
-        _context, _session, taken, *_ = get_type_hints(handler).values()
+    for request, handling in HANDLERS.items():
+        _context, _session, taken, *_ = get_type_hints(handling.by).values()
         assert request in (get_args(taken) or (taken,)), request
 
 
