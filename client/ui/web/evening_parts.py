@@ -56,7 +56,7 @@ def _evening(evening: Evening, own: PersonNumber) -> Markup:
 def _person(person: EveningPerson, *, own: bool) -> Markup:
     name = element("bdi", printable(person.name))
     if own:
-        name = element("strong", name, " ", _("(you)"))
+        name = element("strong", name, aria_current="true")
     if not person.games:
         return element("li", element("span", name))
     average = element("small", _("average {n}").format(n=in_percent(person.average)), class_="faint")
