@@ -89,6 +89,13 @@ def address_asked(asked: PageRequest) -> str:
     return f"{scheme}://{host.lower()}{folder}/"
 
 
+def address_at(address: str, host: str) -> str:
+    """Return the address of the front page at another name or IP address of its server."""
+    port = urlsplit(address).port
+    parts = urlsplit(address)._replace(netloc=host if port is None else f"{host}:{port}")
+    return parts.geturl()
+
+
 def host_asked(asked: PageRequest) -> str:
     """Return the name or IP address under which a browser asks for this server, without the port."""
     try:

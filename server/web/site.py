@@ -23,7 +23,7 @@ from server.limits.fair_thread import FairThread
 from server.limits.networks import Networks
 from server.limits.rate_limits import PerMinuteLimit
 from server.monitoring.logs import about
-from server.net.addresses import name_of
+from server.net.addresses import name_of, only_here, reachable
 from server.net.connections.connection_limits import page_request
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
@@ -83,7 +83,7 @@ class Site:
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
         pages, public, locked = self.pages, self.lobby.public, self.server.access.password is not None
         language = pages.language(routes.languages(asked.query, asked.headers))
-        address = routes.address_asked(asked)
+        address = await self._address(asked)
         code, seat_of = routes.table_asked(asked.path), routes.seat_asked(asked.path)
 
         async def show(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
@@ -113,6 +113,14 @@ class Site:
                 location = {"Location": routes.page_at(there, asked.path, asked.query)}
                 return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
         return await absent(NoPage.NOTHING, http.HTTPStatus.NOT_FOUND)
+
+    async def _address(self, asked: PageRequest) -> str:
+        """Return the address of the front page; asked for at home, that of this machine in its network."""
+        address, own = routes.address_asked(asked), self.server.config.host
+        if asked.proxied or asked.secure or only_here(own) or not only_here(routes.host_asked(asked)):
+            return address
+        best, *_others = await asyncio.to_thread(reachable, own)  # it may ask the network
+        return routes.address_at(address, best)
 
     async def _is_own_name(self, asked: PageRequest) -> bool:
         """Return whether it is this server that a browser asks for, as far as that can be told.
@@ -186,7 +194,7 @@ class Site:
         session = PlayerSession(connection, self.server.clients, refusal=refusal)
         request = connection.request
         assert request is not None  # noqa: S101 - it has been answered
-        address = routes.address_asked(page_request(connection, request))
+        address = await self._address(page_request(connection, request))
         subject = PlayedTable(session, self.server, self.pages, address)
         probe("somebody plays at a page")
         with self._page_about(subject, routes.PLAY, session.address, silent=True).keep_up_to_date() as page:

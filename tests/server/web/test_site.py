@@ -31,6 +31,7 @@ from server.app import running
 from server.config import Config
 from server.net.addresses import RemoteEnd
 from server.net.connections.plain_http import PageRequest
+from server.web import site
 from tests.cases import cases
 from tests.server.peer import all_connected, connected, http_get, upgrade_status
 from tests.server.playing import full_table, play_on
@@ -240,6 +241,28 @@ async def test_the_address_to_join_is_the_one_that_the_browser_used(
         answer = await asked(server.port, "/", tls=trusting)
     assert f"palatinus join wss://127.0.0.1:{server.port}<" in answer.text
     assert f"https://127.0.0.1:{server.port}/<" in answer.text
+
+
+async def test_a_page_opened_at_home_shows_an_address_that_phones_can_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless nobody else reaches the server, or the page was found elsewhere."""
+    monkeypatch.setattr(site, "reachable", lambda _host: ["192.0.2.7", "127.0.0.1"])
+    async with running(replace(CONFIG, host="0.0.0.0")) as server:  # noqa: S104 - as for a network
+        port = server.port
+        for here in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"):
+            for path in ("/", "/tv"):
+                answer = await asked(port, path, headers={"Host": here})
+                assert f"QR code that leads to http://192.0.2.7:{port}/" in answer.text
+        elsewhere = await asked(port, "/tv", headers={"Host": f"198.51.100.7:{port}"})
+        assert f"http://198.51.100.7:{port}/" in elsewhere.text
+        async with player_page(port, "") as page:
+            await page.open(2, "Anna")
+            await page.until_shown(lambda parts: "ask" in parts)
+            assert f"http://192.0.2.7:{port}/play/{page.code}" in page.parts["ask"]
+    async with web_server() as server:
+        answer = await asked(server.port, "/tv")
+        assert f"http://127.0.0.1:{server.port}/" in answer.text
 
 
 async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
