@@ -22,6 +22,7 @@ from client.language import prose
 from client.network.transport import FREE_ACCESS
 from client.player.seats import Seats, seats_folder
 from client.typed_text import BadText
+from client.ui.screens.gathering import qr_rows
 from commands.playing.join import goal_of
 from commands.serving.serve import print_start
 from engine.game import GameOptions
@@ -309,6 +310,26 @@ def test_what_a_host_is_told_breaks_between_words(
     assert len(piped) == 3
     assert max(map(len, shown)) <= 80
     assert " ".join(" ".join(shown).split()) == " ".join(" ".join(piped).split())
+
+
+def test_a_host_is_shown_a_code_for_phones_the_television_and_how_a_round_begins(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The code only where somebody can see it."""
+
+    def told() -> list[str]:
+        addresses = ["ws://192.0.2.7:7733", "ws://127.0.0.1:7733"]
+        print_start(addresses, None, [], web=True, open_to_all=False, rounds=True)
+        return capsys.readouterr().out.splitlines()
+
+    piped = told()
+    assert "A television leads everybody through the games at http://192.0.2.7:7733/tv" in piped
+    assert piped[-1] == "  palatinus admin evening draw"
+    assert not any("█" in each for each in piped)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    code = [each.strip() for each in told() if "█" in each]
+    assert code == [row.strip() for row in qr_rows("http://192.0.2.7:7733/") if "█" in row]
 
 
 def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path) -> None:

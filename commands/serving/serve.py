@@ -158,15 +158,35 @@ _LINES_WAITING: Final = 100  # for the terminal
 
 
 def print_start(
-    addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
+    addresses: list[str],
+    file: Path | None,
+    more: Sequence[str],
+    *,
+    web: bool,
+    open_to_all: bool,
+    rounds: bool = False,
 ) -> None:
-    """Print how others join at these addresses, and `more`; `open_to_all` adds a warning."""
+    """Print how others join at these addresses, and `more`; `open_to_all` adds a warning.
+
+    Of an evening in `rounds` it says how the next one begins.
+    """
     texts = [] if file is None else [_("The configuration is from {file}.").format(file=file)]
     texts.append(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
     texts += [f"  palatinus join {address}" for address in addresses]
     if web:
         texts.append(_("Browsers show the tables at these addresses:"))
-        texts += [f"  {address.replace('ws', 'http', 1)}/" for address in addresses]
+        pages = [f"{address.replace('ws', 'http', 1)}/" for address in addresses]
+        texts += [f"  {page}" for page in pages]
+        form = _("A television leads everybody through the games at {address}")
+        texts.append(form.format(address=f"{pages[0]}tv"))
+        if sys.stdout.isatty() and sys.stdout.encoding.lower() == "utf-8":  # no program reads a picture
+            from client.ui.screens.gathering import qr_rows  # a server without it starts sooner
+
+            texts.append(_("Phones find the first of them by this code:"))
+            texts += [f"  {row}" for row in qr_rows(pages[0])]
+    if rounds:
+        texts.append(_("Each round of the evening is drawn automatically, or immediately with this command:"))
+        texts.append("  palatinus admin evening draw")
     texts += more
     if open_to_all:
         form = _(
@@ -275,7 +295,8 @@ def run_serve(arguments: argparse.Namespace) -> int:
             config = replace(config, pages=web_pages(chosen, gateway.port))
 
     def report_start(addresses: list[str]) -> None:
-        print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all)
+        rounds = config.evening is not None and config.evening.rounds > 0
+        print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all, rounds=rounds)
 
     try:
         serve(config, report_start, read_again)

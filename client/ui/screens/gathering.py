@@ -222,14 +222,17 @@ _HALVES: Final = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
 
 @functools.lru_cache(1)
 def _qr_code(text: str) -> tuple[Line, ...]:
+    return tuple(line(row, "class:code") for row in qr_rows(text))
+
+
+def qr_rows(text: str) -> Iterator[str]:
+    """Yield the rows of a QR code, as a terminal shows it."""
     import segno  # noqa: PLC0415 - few tables are for phones
 
     rows = [tuple(row) for row in segno.make_qr(text, error="l").matrix_iter(border=2)]
     below = [*rows[1::2], (1,) * len(rows[0])]  # the number of rows is odd
-    return tuple(
-        line("".join(_HALVES[pair] for pair in zip(top, bottom, strict=True)), "class:code")
-        for top, bottom in zip(rows[::2], below, strict=True)
-    )
+    for top, bottom in zip(rows[::2], below, strict=True):
+        yield "".join(_HALVES[pair] for pair in zip(top, bottom, strict=True))
 
 
 def set_up(state: TableState) -> Iterator[str]:
