@@ -47,6 +47,7 @@ function show({ scene, ...parts }) {
   const [ground, hand] = ["hex0", "hand"].map((id) => document.getElementById(id));
   if (ground) document.body.classList.toggle("blank", !ground.firstChild);
   if (hand) document.body.classList.toggle("moves", hand.firstChild !== null);
+  if ("menu" in parts) document.body.classList.toggle("seated", parts.menu !== "");
   // What had the focus may be another element now.
   const heir = name && !focused.isConnected && document.querySelector(`[${name}="${CSS.escape(value)}"]`);
   if (heir) heir.focus({ preventScroll: true });

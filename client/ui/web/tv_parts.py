@@ -155,9 +155,17 @@ def between_games(waiting: Sequence[TableState], shown: EveningShown | None) -> 
         room = 0 if len(cards) > _MOST_CARDS else _BEST
     if others:
         content += [element("h2", _("Next games")), element("ul", *others)]
-    if evening.people and room:
+    begun = any(each.games for each in evening.people)
+    if evening.people and room and (begun or not tables):
         best = _standings(evening.people[:room], shown)
-        content.append(element("section", element("h2", _("Standings")), best, class_="standings"))
+        content.append(
+            element(
+                "section",
+                element("h2", _("Standings") if begun else _("Signed up")),
+                best,
+                class_="standings",
+            )
+        )
     return join(*content)
 
 
@@ -191,7 +199,7 @@ def _standings(people: Sequence[EveningPerson], shown: EveningShown) -> Markup:
 def _standing(person: EveningPerson, shown: EveningShown) -> Markup:
     name = element("bdi", printable(person.name))
     if not person.games:
-        return element("li", name, class_="faint")
+        return element("li", name)
     place, score = shown.before.get(person.person, (0, 0))
     moved = place - person.place if any(before for _place, before in shown.before.values()) else 0
     change = f"▲{moved}" if moved > 0 else f"▼{-moved}" if moved < 0 else ""

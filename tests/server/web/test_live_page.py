@@ -385,6 +385,7 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
         for name, peer in zip(names, peers, strict=True):
             await peer.ask(SignUp, name, secrets.token_urlsafe(32))
         await page.until("waiting", "Carla")
+        assert "<h2>Signed up</h2>" in page.parts["waiting"]
         assert server.lobby.evening is not None
         server.lobby.evening.draw_now()
         await page.until("waiting", "To your tables!")
@@ -394,8 +395,8 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
     assert "Round 1 of " in strip
     assert "<b>" not in told
     assert "<i>" not in strip
-    seated = told[told.index("To your tables!") : told.index("Standings")]
-    assert all(name.removeprefix("<b>") in seated for name in names)
+    assert all(name.removeprefix("<b>") in told for name in names)
+    assert "Standings" not in told  # nobody has played
 
 
 async def test_a_call_and_the_end_of_an_evening_interrupt_a_scoring() -> None:
