@@ -375,6 +375,37 @@ async def test_a_phone_makes_a_move_without_scrolling(chromium: str, size: tuple
         assert page.complaints == []
 
 
+@pytest.mark.slow
+async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None:
+    """By vibration, a sound unless it is not wanted, and the whole screen; not whoever is playing already."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        code = (await host.open(2, "Anna", starting=0, random_layout=True)).table
+        await join(page, server.port, code, "Bruno")
+        assert await page.value("localStorage.getItem('silent')") is None
+        await page.value("busy = -Infinity; shaken = 0; navigator.vibrate = () => { shaken++; }; 0")
+        await page.value(
+            "rung = 0; audio = new AudioContext(); oscillator = audio.createOscillator.bind(audio); 0"
+        )
+        await page.value("audio.createOscillator = () => { rung++; return oscillator(); }; 0")
+        await host.done(StartGame(host.next_id()))
+        await host.done(host.random_move(random.Random(1)))
+        await page.until("!part('called').hidden && part('called').className.includes('people-')")
+        assert await page.text("#called") == "Your turn"
+        await page.until("part('called').hidden")
+        assert await page.value("[shaken, rung]") == [1, 2]
+        await move(page, random.Random(2))
+        await host.caught_up(5)
+        await page.value("busy = Infinity")  # as if it were being touched
+        await host.done(host.random_move(random.Random(3)))
+        await move(page, random.Random(4))
+        await host.caught_up(7)
+        await page.value("busy = -Infinity; localStorage.setItem('silent', 'yes')")
+        await host.done(host.random_move(random.Random(5)))
+        await page.until(f"{TURN} && shaken === 2")
+        assert await page.value("rung") == 2
+        assert page.complaints == []
+
+
 # What a page says of its line, and of the table, from now on.
 LISTEN = (
     "lines = []; said = []; "

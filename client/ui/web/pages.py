@@ -46,7 +46,8 @@ _WAYS_IN: Final = ("way-in", "watching", "play")  # which a television has in a 
 _SCRIPT: Final = template("page.js")
 _PLAYER_SCRIPT: Final = template("play.js")
 _PEOPLES: Final = "".join(
-    f".people-{people.value} {{ background: {pair.background}; color: {pair.foreground}; }}\n"
+    f".people-{people.value}, #called.people-{people.value} "
+    f"{{ background: {pair.background}; color: {pair.foreground}; }}\n"
     for people, pair in PEOPLE_COLOURS[Colours.TRUE].items()
 )
 _STYLE: Final = Markup(BOARD_STYLE) + template("page.css") + Markup(_PEOPLES)  # noqa: S704 - our own
@@ -137,6 +138,7 @@ class WebPages:
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
+            fields.append(_checkbox("sound", _("ring when it is my turn, or when I am called"), checked=""))
             chat = template("chat.html").format(chat=_("Chat"), most=CHAT_LENGTH, say=_("Say"))
             content = template("play.html").format(
                 needed=_("To play, switch on JavaScript."),
@@ -153,6 +155,7 @@ class WebPages:
             texts = {
                 "class_": "blank",
                 "data_play": code,
+                "data_turn": _("Your turn"),
                 "data_spectator": _("a spectator"),
                 "data_server": _("The server"),
                 "data_missed": _("Missed: {news}"),
@@ -318,13 +321,15 @@ def _new_table() -> Iterator[Markup]:
         element("option", str(number), **({"selected": ""} if number == 3 else {})) for number in range(2, 6)
     )
     yield element("label", _("Players"), " ", element("select", *numbers, name="players"))
-    yield element(
-        "label", element("input", type="checkbox", name="layout"), " ", describe_layout(at_random=True)
-    )
+    yield _checkbox("layout", describe_layout(at_random=True))
     for each in WHEN_OPENED:
         unusual = not each.is_on(USUAL)
-        box = element("input", type="checkbox", name=each.name, value=str(unusual).lower(), class_="switch")
-        yield element("label", box, " ", each.describe(on=unusual))
+        words = each.describe(on=unusual)
+        yield _checkbox(each.name, words, value=str(unusual).lower(), class_="switch")
+
+
+def _checkbox(name: str, words: str, **attributes: str) -> Markup:
+    return element("label", element("input", type="checkbox", name=name, **attributes), " ", words)
 
 
 def _nothing() -> str:

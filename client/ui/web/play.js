@@ -10,6 +10,7 @@ const evening = "EVENING"; // in place of a table's code
 const seating = ["join", "open", "sign-up"];
 const pledging = ["join", "open", "resume", "rematch"];
 const silence = 4000; // milliseconds without an answer after which a line counts as dead ...
+const awake = 3000; // milliseconds after a touch in which nobody has to be called
 const often = 10000; // ... and between two questions whether it is
 let table = texts.play;
 let token = null; // is the seat: it goes nowhere but to the server, in a message
@@ -28,6 +29,10 @@ let due = null; // when the time for the move is up, if it is limited
 const unanswered = new Map();
 const pressed = new Map(); // buttons, by the messages that they have sent
 const heard = new Set();
+let turn = false; // whether it is this player's
+let place = null; // the table of the evening where the player is called to
+let busy = -Infinity; // when the player touched the page last
+let audio = null; // once the page has been touched: before that, no browser lets it ring
 
 let share, pledge; // of this browser in the next draw (docs/fairness.md)
 let ticket = localStorage.getItem("evening"); // which is the token of each seat in the evening
@@ -230,6 +235,26 @@ function tell(who, text) {
   part("said").scrollTop = part("said").scrollHeight; // and never the page, under somebody's finger
 }
 
+/** Call the player, who may not look: for a moment the whole screen is in the player's own colour. */
+function summon(words) {
+  if (performance.now() - busy < awake) return;
+  const banner = part("called");
+  banner.textContent = words;
+  banner.hidden = false;
+  setTimeout(() => { banner.hidden = true; }, 1500);
+  if (navigator.vibrate) navigator.vibrate([200, 100, 200]);
+  if (!audio || localStorage.getItem("silent")) return;
+  for (const [at, pitch] of [660, 880].entries()) {
+    const tone = audio.createOscillator(), volume = audio.createGain(), begins = audio.currentTime + 0.2 * at;
+    tone.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.2, begins);
+    volume.gain.exponentialRampToValueAtTime(0.001, begins + 0.4);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(begins);
+    tone.stop(begins + 0.4);
+  }
+}
+
 function hear({ number, seat: from, spectator, text, name, missed }) {
   if (number && heard.has(number)) return;
   heard.add(number);
@@ -309,6 +334,8 @@ function take(message) {
       message.events?.forEach(witness);
       document.title = document.title.replace(/^\* /, "");
       if (message.legal) document.title = `* ${document.title}`;
+      if (message.legal && !turn) summon(texts.turn);
+      turn = Boolean(message.legal);
       due = message.clock === undefined || seats[message.turn]?.holiday_until ? null : performance.now() + message.clock;
       settle(message.id);
       break;
@@ -345,8 +372,13 @@ function play() {
     pause = 500;
     told++;
     become("here");
-    if (typeof data === "string") show(JSON.parse(data));
-    else take(unpacked(data));
+    if (typeof data === "string") {
+      show(JSON.parse(data));
+      part("called").className = document.querySelector("#hand .people")?.className ?? "";
+      const goes = part("call").querySelector("[data-go]");
+      if (goes && goes.dataset.go !== place) summon(goes.textContent);
+      place = goes && goes.dataset.go;
+    } else take(unpacked(data));
   };
   socket.onclose = closed;
   expect(socket, 2 * silence);
@@ -397,6 +429,8 @@ function mark(chosen) {
 }
 
 document.onclick = ({ target }) => {
+  audio ??= new AudioContext();
+  busy = performance.now();
   const touched = target.closest("[data-choose], [data-do], [data-go]");
   const code = touched?.dataset.go;
   if (code) {
@@ -430,7 +464,9 @@ document.onvisibilitychange = window.ononline = window.onoffline = check;
 setInterval(check, often);
 part("join").onsubmit = (event) => {
   event.preventDefault();
-  const { name: field, password: typed, players } = event.target.elements;
+  const { name: field, password: typed, players, sound } = event.target.elements;
+  if (sound.checked) localStorage.removeItem("silent");
+  else localStorage.setItem("silent", "yes");
   const name = field.value.trim().normalize("NFC");
   joining = { t: "join", table, name };
   if (table === evening) joining = { t: "sign-up", name, token: (ticket = newToken()) };
@@ -474,6 +510,7 @@ if (table && table !== evening) {
   link = /^#([\w-]{1,43})$/.exec(location.hash)?.[1] ?? null;
 } else localStorage.removeItem(`seat ${table}`); // there is none; a link may have left one
 if (!link) cleanAddress();
+part("join").elements.sound.checked = !localStorage.getItem("silent");
 part("join").elements.name.value = localStorage.getItem("name") ?? "";
 // A seat that this browser has already cannot be replaced by a link that somebody sends.
 if (token) keep(table, token);
