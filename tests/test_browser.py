@@ -382,6 +382,9 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
         code = (await host.open(2, "Anna", starting=0, random_layout=True)).table
         await join(page, server.port, code, "Bruno")
         assert await page.value("localStorage.getItem('silent')") is None
+        await page.value(
+            "Object.defineProperty(navigator, 'userActivation', {value: {hasBeenActive: true}}); 0"
+        )
         await page.value("busy = -Infinity; shaken = 0; navigator.vibrate = () => { shaken++; }; 0")
         await page.value(
             "rung = 0; audio = new AudioContext(); oscillator = audio.createOscillator.bind(audio); 0"

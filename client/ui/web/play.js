@@ -242,7 +242,7 @@ function summon(words) {
   banner.textContent = words;
   banner.hidden = false;
   setTimeout(() => { banner.hidden = true; }, 1500);
-  if (navigator.vibrate) navigator.vibrate([200, 100, 200]);
+  if (navigator.vibrate && navigator.userActivation?.hasBeenActive !== false) navigator.vibrate([200, 100, 200]);
   if (!audio || localStorage.getItem("silent")) return;
   for (const [at, pitch] of [660, 880].entries()) {
     const tone = audio.createOscillator(), volume = audio.createGain(), begins = audio.currentTime + 0.2 * at;
