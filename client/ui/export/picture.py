@@ -135,7 +135,9 @@ def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) ->
         board.draw_standing(parts[-1], cell, position)
         if cell in touch:
             over = {"points": _points(_corners(*_middle(cell), _SIZE)), "data-choose": touch[cell]}
-            ET.SubElement(parts[-1], "polygon", over | {"class": "touch", "role": "button", "tabindex": "0"})
+            name = {"aria-label": board.name_of(cell, position)}
+            look = {"class": "touch", "role": "button", "tabindex": "0"}
+            ET.SubElement(parts[-1], "polygon", over | name | look)
     return ["".join(ET.tostring(each, encoding="unicode") for each in part) for part in parts]
 
 
@@ -211,12 +213,18 @@ class _BoardDrawing:
         elif cell == HILLS[position]:
             write(group_at(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
 
+    def name_of(self, cell: Hex, position: int) -> str:
+        """Return what is on a field, in words, or else the number of the position of a hex."""
+        if (name := self._layout.fields.get(cell)) is None:
+            return _("position {position}").format(position=position)
+        piece = self._board.get(name)
+        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
+        return form.format(field=name, words=_("empty") if piece is None else piece_words(piece))
+
     def _draw_field(self, parent: ET.Element, cell: Hex, hill: Hex, name: Field) -> None:
         group = group_at(parent, *_middle(cell))
         piece = self._board.get(name)
-        words = _("empty") if piece is None else piece_words(piece)
-        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
-        ET.SubElement(group, "title").text = form.format(field=name, words=words)
+        ET.SubElement(group, "title").text = self.name_of(cell, HEX_POSITIONS[cell])
         if name == self._marks.last:
             _draw_ring(group, "last")
         if name.endswith("1"):

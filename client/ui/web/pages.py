@@ -303,7 +303,7 @@ _MOVE: Final = Markup('<p id="look"></p><div id="hand"></div><div id="ask"></div
 def _table_content(move: Markup, more: Markup) -> Markup:
     """Return where the parts of a table go, with those for the player's `move` below the board."""
     return template("table.html").format(
-        board=empty_board(_("The board; it is described in words below.")),
+        board=empty_board(_("The board; it is described in words below."), touched=move is _MOVE),
         move=move,
         players=_("Players"),
         more=more,

@@ -152,8 +152,10 @@ def _influence_of_each(pieces: Iterable[Influence]) -> dict[Field, str]:
     return {field: f"+{amount}" for field, amount in totals if amount}
 
 
-def empty_board(label: str) -> Markup:
-    return board_of((element("g", id=part) for part in _BOARD), label, aria_describedby="words")
+def empty_board(label: str, *, touched: bool) -> Markup:
+    """Return a board without its parts; in one that is `touched`, each field is a button with a name."""
+    role = {"role": "group"} if touched else {}
+    return board_of((element("g", id=part) for part in _BOARD), label, aria_describedby="words", **role)
 
 
 def board_of(groups: Iterable[str], label: str, **more: str) -> Markup:

@@ -315,6 +315,33 @@ def test_the_points_are_the_first_column_of_a_result() -> None:
     assert f"</th><td>{best}</td>" in parts["result"]
 
 
+def test_each_field_that_can_be_touched_has_a_name() -> None:
+    """For screen readers: what lies there, or which position it is; an image would hide its buttons."""
+    for at_random in (False, True):
+        game = begun(GameOptions(3, random_layout=at_random), 1)
+        legal = game.legal()
+        assert legal is not None
+        view = snapshot(game.view, eyes_of(legal.seat))
+        hand = PlayerHand(legal.seat, legal, MoveChoice(), ())
+        parts, _last = table_parts(table(3), view, [], None, hand)
+        touched = [
+            attributes
+            for part in parts.values()
+            for tag, attributes in Elements(part).found
+            if attributes.get("class") == "touch"
+        ]
+        assert len(touched) > 10
+        names = [str(each["aria-label"]) for each in touched]
+        assert all(re.fullmatch(r"position \d|[A-G][1-6](, a spring)?: empty", name) for name in names)
+        assert any(name.endswith("empty") for name in names) or not at_random
+    board = next(each for tag, each in Elements(PAGES.play("en", "KRTV", locked=False)).found if tag == "svg")
+    watched = [
+        each for tag, each in Elements(PAGES.watch("en", "http://a:7733/", "KRTV")).found if tag == "svg"
+    ]
+    assert board["role"] == "group"
+    assert watched[0]["role"] == "img"
+
+
 def test_a_player_is_asked_what_another_asks_for() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 4)
     state = table(3, asked=Asked("take-back", [0]), may_ask=["take-back"])
