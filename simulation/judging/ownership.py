@@ -19,7 +19,7 @@ from protocol.messages import (
     TableState,
     Watching,
 )
-from server.storage.entries import Entry, Played, StoodIn
+from server.storage.entries import Entry, Played, StoodIn, TookBack
 from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
 
@@ -146,7 +146,7 @@ class Ownership:
             stored: float = math.inf
             if entries is not None:
                 own = entries[: had[-1].entries]
-                stored = sum(len(each.events) for each in own if isinstance(each, Played | StoodIn))
+                stored = sum(len(each.events) for each in own if isinstance(each, Played | StoodIn | TookBack))
             verdict.leaked += [
                 tap.finding(f"{tap.server} woke without it, and told {heard.seat}: {heard.message}", heard)
                 for heard in tap.heard[len(before) :]
