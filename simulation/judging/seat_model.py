@@ -93,8 +93,10 @@ def check_host(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
             if away < _HOST_SECONDS * (1 - _DRIFT):
                 text = f"seat {state.host} was host in place of {host}, who was there {away:.3f} s ago"
                 verdict.different.append(Finding(text, table, heard.time, since=here))
-        if state.host != host or state.seats[state.host].here:
+        if state.seats[state.host].here:
             here = heard.time
+        elif state.host != host:  # since when is unknown: a server may have died before it told anybody
+            here = 0.0
         host = state.host
 
 
