@@ -22,6 +22,7 @@ from server.tables.state.persistent_state import PersistentState
 from simulation.judging.table_model import TableModel, allowance, differences
 from simulation.verdict import Finding, Verdict
 
+_LONGEST: Final = 200  # letters of an entry in a finding
 _SHARE: Final = 5  # of a game's clock is given as more time
 # What is stored along with somebody who sits down.
 _WITH_A_SEAT: Final = e.PeopleChosen | e.NoticesTo | e.Returned | e.Answered | e.SaidReady
@@ -51,12 +52,13 @@ def check_entries(
         if isinstance(entry, e.Continued) and entry.code in journal:
             wrong += _wrong_in_a_rematch(model, journal[entry.code])
         if whole:
-            verdict.invented += [Finding(f"entry {number}, {entry}: {each}", table) for each in wrong]
+            which = f"entry {number}, {str(entry)[:_LONGEST]}"
+            verdict.invented += [Finding(f"{which}: {each}", table) for each in wrong]
         sitting.note(entry, model)
         model.take(entry)
         state.fold(entry)
         if found := [*differences(model, state)]:
-            text = f"after entry {number}, {entry}: {'; '.join(found)}"
+            text = f"after entry {number}, {type(entry).__name__}: {'; '.join(found)}"
             verdict.different.append(Finding(text, table))
             return
 
