@@ -373,13 +373,16 @@ def programs_among(taps: Iterable[Wiretap]) -> set[str]:
 
 def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdict: Verdict) -> None:
     """A move is taken back when all other people in the game have said yes to that themselves."""
-    yes: defaultdict[int, list[float]] = defaultdict(list)  # when, by seats
+    yes: defaultdict[int, list[tuple[float, float]]] = defaultdict(
+        list
+    )  # when it came and was done, by seats
     sat_down: defaultdict[int, list[float]] = defaultdict(list)
     events: dict[int, tuple[float, dict[str, Any]]] = {}  # first heard when, by their numbers
     for tap in taps:
+        done = {heard.message.id: heard.time for heard in tap.heard if isinstance(heard.message, m.Done)}
         for asked in tap.asked_at(table):
-            if asked.seat is not None and _says_yes(asked.message):
-                yes[asked.seat].append(asked.time)
+            if asked.seat is not None and isinstance(asked.message, m.Ask) and _says_yes(asked.message):
+                yes[asked.seat].append((asked.time, done.get(asked.message.id, asked.time)))
         for heard in tap.heard:
             if heard.table != table:
                 continue
@@ -400,7 +403,7 @@ def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdi
         )
         for seat in _to_be_asked(table, taps, number, programs) - {asker}:
             from_here = max([since, *(when for when in sat_down[seat] if when <= time)])
-            if not any(from_here <= when <= time for when in yes[seat]):
+            if not any(came <= time and from_here <= done for came, done in yes[seat]):
                 text = f"event {number} takes back moves, and seat {seat} has not agreed"
                 verdict.invented.append(Finding(text, table, time, since=from_here))
 
