@@ -27,8 +27,11 @@ _Yes: TypeAlias = tuple[int, str, int | None]  # a seat, what it has agreed to, 
 def check_removals(table: str, taps: Sequence[Wiretap], grace: float, verdict: Verdict) -> None:
     """Nobody is removed from a running game, or has a bot play, who was there less than `grace` seconds ago.
 
-    Somebody who is sent news of the table is there, so the time away begins after that.
+    Somebody who is sent news of the table is there, so the time away begins after that. What is sent again
+    may have been granted before.
     """
+    requests = (asked.message for tap in taps for asked in tap.asked_at(table))
+    sent = Counter(request for request in requests if isinstance(request, m.Remove | m.SubstituteNow))
     for tap in taps:
         answered = {heard.message.id: heard.time for heard in tap.heard if isinstance(heard.message, m.Done)}
         states = [
@@ -39,6 +42,8 @@ def check_removals(table: str, taps: Sequence[Wiretap], grace: float, verdict: V
         for asked in tap.asked:
             request = asked.message
             if asked.table != table or not isinstance(request, m.Remove | m.SubstituteNow):
+                continue
+            if sent[request] > 1:
                 continue
             done = answered.get(request.id)
             known = [state for time, state in states if time <= asked.time][-1:]
