@@ -398,7 +398,11 @@ def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdi
             continue
         asker = event["seat"]
         since = max(
-            (when for other, (when, each) in events.items() if other < number and _closes(each, asker)),
+            (
+                when
+                for other, (when, each) in events.items()
+                if other < number and when <= time and _closes(each, asker)  # some hear of it late
+            ),
             default=0.0,
         )
         for seat in _to_be_asked(table, taps, number, programs) - {asker}:
