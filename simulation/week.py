@@ -175,7 +175,7 @@ class Week(World):
             held = None if seat is None else state.players[seat]
             if held is None or seat is None:
                 continue
-            if seat not in state.on_holiday or seq in back:
+            if seat not in state.stopped or seq in back:
                 due |= _due_in_a_turn(table, held.token_hash, seq)
             began, ended = moved.get(seq - len(entry.events)), moved.get(seq)
             away = called.get(held.name)

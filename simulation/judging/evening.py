@@ -127,7 +127,7 @@ def _wrong_table(
         yield f"{code} has the clock {opened.absence}"
     if not plan.same_draws:
         return
-    if Changed(Spectators(allowed=False)) not in entries:
+    if Changed(Spectators(on=False)) not in entries:
         yield f"{code} may be watched"
     seeds = [begun.seed, *(each.seed for each in held if isinstance(each, RoundDrawn))]
     game = next((entry.seed for entry in entries if isinstance(entry, Played)), None)

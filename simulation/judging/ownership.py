@@ -146,7 +146,8 @@ class Ownership:
             stored: float = math.inf
             if entries is not None:
                 own = entries[: had[-1].entries]
-                stored = sum(len(each.events) for each in own if isinstance(each, Played | StoodIn | TookBack))
+                moves = (each for each in own if isinstance(each, Played | StoodIn | TookBack))
+                stored = sum(len(each.events) for each in moves)
             verdict.leaked += [
                 tap.finding(f"{tap.server} woke without it, and told {heard.seat}: {heard.message}", heard)
                 for heard in tap.heard[len(before) :]

@@ -283,7 +283,7 @@ def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
         ("time for the turn", allowance(model), _allowance(model, state)),
         *_settings(model, told),
         ("clock", model.clock, state.clocks.policy if state.clocks.counts else None),
-        ("plans", _plans(model), {seat: (str(p.piece), str(p.field)) for seat, p in state.plans.items()}),
+        ("plans", _plans(model), dict(_planned(state))),
     ]
     for seat, (holder, shown) in enumerate(zip(model.seats, told.seats, strict=True)):
         if holder is None:
@@ -311,6 +311,12 @@ def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
             yield f"{what} is {there}, and should be {here}"
 
 
+def _planned(state: PersistentState) -> Iterator[tuple[Seat, tuple[str, str]]]:
+    for seat in map(Seat, range(len(state.players))):
+        if (plan := state.planned(seat)) is not None:
+            yield seat, (str(plan.piece), str(plan.field))
+
+
 def _allowance(model: TableModel, state: PersistentState) -> int | None:
     return None if model.turn is None or model.clock is None else state.clocks.allowance(Seat(model.turn))
 
@@ -318,10 +324,10 @@ def _allowance(model: TableModel, state: PersistentState) -> int | None:
 def _settings(model: TableModel, told: TableState) -> Iterator[tuple[str, object, object]]:
     shown: list[tuple[Setting, Setting]] = [
         (settings.Title(""), settings.Title(told.title)),
-        (settings.Private(on=False), settings.Private(told.private)),
-        (settings.Spectators(allowed=True), settings.Spectators(not told.no_spectators)),
-        (settings.Hints(on=False), settings.Hints(told.hints)),
-        (settings.Quiet(on=False), settings.Quiet(told.quiet)),
+        (settings.Private(on=False), settings.Private(told.switches.private)),
+        (settings.Spectators(on=True), settings.Spectators(told.switches.spectators)),
+        (settings.Hints(on=False), settings.Hints(told.switches.hints)),
+        (settings.Quiet(on=False), settings.Quiet(told.switches.quiet)),
     ]
     return ((type(now).__name__, model.changed.get(type(now), usual), now) for usual, now in shown)
 
