@@ -502,7 +502,7 @@ class TableContext:
         game = self.state.game
         if game is None or game.view.turn is None:
             return []
-        return [self.state.clocks.stopped(game.view.turn, self.policy.time_taken())]
+        return [self.state.clocks.stopped(game.view.turn, self.policy.read_clock())]
 
     async def stop_clock(self) -> None:
         """Store how much of its clock, if any, the turn has used; it continues from there."""

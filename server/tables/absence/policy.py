@@ -65,8 +65,9 @@ class AbsencePolicy:
     def begin(self) -> None:
         """Start counting again: a game begins, pauses or goes on, or its policy was changed."""
         self.stop()
-        self._turn_start = self.deadlines.time()
+        self._turn_start = self._read_at = self.deadlines.time()
         self._allowance: int | None = None
+        self._left_then: int | None = None
         self._stopped = False
         self.waits = self._only_waits()
         for seat in self._seats:
@@ -91,10 +92,14 @@ class AbsencePolicy:
         self._run_clock()
         self.reconsider()
 
+    def read_clock(self) -> int:
+        """Return how many milliseconds of its clock the turn has taken, to be stored."""
+        self._read_at, self._left_then = self.deadlines.time(), self.time_left()
+        return self.time_taken()
+
     def clock_was_saved(self) -> None:
-        """Go on counting from the time that the state now has for this turn."""
-        left = self.time_left()
-        self._turn_start, self._allowance = self.deadlines.time(), left
+        """Go on counting from the time that the state now has for this turn: storing it takes time, too."""
+        self._turn_start, self._allowance = self._read_at, self._left_then
         if self._substitute_move is None:
             self._run_clock()
 
