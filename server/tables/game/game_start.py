@@ -117,6 +117,8 @@ async def _begin_draw(context: TableContext, session: Session | None, seat: Seat
     # Players who have shown their share learn that another draw begins.
     if awaited or context.called_for_shares:
         context.called_for_shares = True
+        if context.deadlines.is_set(Due.STATE):  # so that everybody knows what the draw is about
+            context.send_state()
         context.audience.broadcast(DrawBegins(draw.commitment, pledges))
     if not awaited:
         await _begin_from(context, draw)
