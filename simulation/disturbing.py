@@ -207,12 +207,13 @@ class Disturbing:
 
     async def _take_down(self, server: Server, kind: FaultKind, rng: random.Random) -> None:
         match kind:
-            case FaultKind.DRAIN if server.runs and rng.random() < 0.3:
-                with self.excuses.excuse(server.name, _SAID_ABOUT_A_DRAIN):
-                    await server.drain_for_a_while(rng.uniform(0.0, 5.0))
-                return
             case FaultKind.STOP | FaultKind.DRAIN:
-                if kind is FaultKind.DRAIN:
+                if kind is FaultKind.DRAIN and server.runs and rng.random() < 0.3:
+                    with self.excuses.excuse(server.name, _SAID_ABOUT_A_DRAIN):
+                        await server.drain_for_a_while(rng.uniform(0.0, 5.0))
+                    if server.serves:  # somebody was playing
+                        return
+                elif kind is FaultKind.DRAIN:
                     with self.excuses.excuse(server.name, _SAID_ABOUT_A_DRAIN):
                         await server.drain(rng.choice([1.0, 10.0, 60.0]))
                 if (wrong := await server.stop()) is not None:

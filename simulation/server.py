@@ -204,6 +204,11 @@ class Server:
         self._bury(process, silently=False)
         return wrong
 
+    @property
+    def serves(self) -> bool:
+        """Return whether it has neither stopped nor died."""
+        return self.runs and self._serving is not None and not self._serving.done()
+
     async def drain(self, seconds: float) -> None:
         """Have the process take no new tables, and stop after so long, or when nobody plays any more."""
         process, running, serving = self.process, self.running, self._serving
