@@ -207,7 +207,7 @@ def test_who_was_removed_stays_away(code: str, *, wrong: bool) -> None:
 
 
 def test_what_spectators_say_at_a_quiet_table_stays_with_them() -> None:
-    quiet, said = replace(PLAYING, switches=Switches(quiet=True)), m.Said("a tip", spectator=1)
+    quiet, said = replace(PLAYING, switches=Switches(quiet=True)), m.Said("a tip", spectator=1, number=1)
     hears = tapped(None, (0.0, quiet), (1.0, said), (2.0, quiet))
     later = m.SaidBefore([m.TableRemark(1, "a tip", None, 1, None)])
     for seat, wrong in ((None, False), (0, True)):

@@ -111,7 +111,7 @@ class _Shown:
     comes: bool  # it has just come to the table
     limited: bool  # the clock, or a limit, may begin again at any time
     state: m.TableState | None  # the table's, as it was told before ...
-    states: list[m.TableState] = field(default_factory=list)  # ... and after this
+    states: list[tuple[float, m.TableState]] = field(default_factory=list)  # ... and after this, and when
     until: float = 0.0  # it was there for so long, as far as is known
 
     @property
@@ -135,7 +135,7 @@ def _shown(table: str, tap: Wiretap) -> list[_Shown]:
             case m.TableState():
                 state = heard.message
                 if found and not comes:
-                    found[-1].states.append(state)
+                    found[-1].states.append((heard.time, state))
             case m.Events(turn=int(turn), clock=int(left)) | m.Snapshot(turn=int(turn), clock=int(left)):
                 message = heard.message
                 last = message.seq + (len(message.events) - 1 if isinstance(message, m.Events) else 0)
@@ -169,15 +169,21 @@ def _asked_by_answers(table: str, taps: Iterable[Wiretap]) -> dict[float, float]
 
 
 def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdict) -> None:
-    """Judge what two messages show of one turn, the latter after something was `asked` for."""
-    known = [state for state in (last.state, *last.states, *now.states[:1]) if state is not None]
+    """Judge what two messages show of one turn, the latter after something was `asked` for.
+
+    The table's state is told just before what has become of the turn with it.
+    """
+    between = [state for time, state in last.states if time < now.time]
+    with_now = [state for time, state in (*last.states, *now.states[:1]) if time >= now.time]
+    known = [state for state in (last.state, *between, *with_now) if state is not None]
     if not (last.left and now.left and known) or last.limited or any(map(_is_special, known)):
         return
-    first = last.states[0] if last.states else known[0]
+    first = between[0] if between else known[0]
     ran = 0.0 if first.paused is not None else 1000 * (now.time - last.time)
     given = [0]
-    after = now.states[0] if now.states else None
-    if after is not None and after.asked is not None and after.asked.granted:
+    # That it was given need not be told: states are told late, and then somebody may have asked again.
+    asking = (each for each in known if each.asked is not None and each.asked.what == "more-time")
+    if (after := next(asking, None)) is not None:
         policy = after.long_clock or after.absence
         if len({each.long_clock or each.absence for each in known}) > 1:
             return

@@ -177,7 +177,7 @@ def check_codes_of_addresses(tap: Wiretap, verdict: Verdict) -> None:
 
 def check_quiet(table: str, taps: Iterable[Wiretap], verdict: Verdict) -> None:
     """While a game runs at a quiet table, no player is sent what spectators say, then or later."""
-    secret = {text for tap in taps for text in _said_among_spectators(table, tap)}
+    secret = {number for tap in taps for number in _said_among_spectators(table, tap)}
     for tap in taps:
         quiet = False
         for heard in tap.heard:
@@ -190,16 +190,16 @@ def check_quiet(table: str, taps: Iterable[Wiretap], verdict: Verdict) -> None:
                 case Said(text, spectator=int()) if quiet:
                     told = [text]
                 case SaidBefore(remarks):
-                    told = secret.intersection(each.text for each in remarks if each.spectator is not None)
+                    told = [each.text for each in remarks if each.number in secret]
             if heard.seat is not None:
                 verdict.leaked += [
                     tap.finding(f"seat {heard.seat} was sent {text!r} of a spectator", heard) for text in told
                 ]
 
 
-def _said_among_spectators(table: str, tap: Wiretap) -> Iterable[str]:
-    """Yield what was said by spectators while players were surely not to hear it."""
-    quiet, since = False, list[str]()
+def _said_among_spectators(table: str, tap: Wiretap) -> Iterable[int | None]:
+    """Yield the numbers of what spectators said while players were surely not to hear it."""
+    quiet, since = False, list[int | None]()
     for heard in tap.heard:
         match heard.message:
             case TableState() if heard.table == table:
@@ -207,8 +207,8 @@ def _said_among_spectators(table: str, tap: Wiretap) -> Iterable[str]:
                 if was and quiet:
                     yield from since
                 since.clear()
-            case Said(text, spectator=int()) if heard.table == table:
-                since.append(text)
+            case Said(spectator=int(), number=number) if heard.table == table:
+                since.append(number)
 
 
 def _is_quiet(state: TableState) -> bool:
