@@ -1,10 +1,11 @@
 """Slow players and their clocks; bots of the server: who seats them, and how they play."""
 
+import asyncio
 import contextlib
 import logging
 import random
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -26,6 +27,7 @@ from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSumm
 from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.monitoring.logs import describe
+from server.storage.entries import Entry
 from server.tables.absence.stand_in import Pace
 from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
@@ -172,6 +174,26 @@ async def test_a_restart_gives_an_hour_of_a_long_turn_at_most(tmp_path: Path) ->
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         left = policy_of(server, again).time_left()
         assert left == (2.5 * _DAY - 30 * 3600) * 1000
+
+
+async def test_a_long_turn_goes_on_while_its_clock_is_stored(tmp_path: Path) -> None:
+    """What a slow disk takes is charged, and not given back when the clock stops."""
+    clock, stored = ManualClock(), asyncio.Event()
+    async with served(tmp_path, clock) as server, game(server.port, 2, absence=MoveClock(86_400)) as peers:
+        journal = table_of(server, peers)._context.lobby.journal
+        append = journal.append
+
+        async def slow(code: str, number: int, entries: Sequence[Entry], ended: int | None = None) -> None:
+            await append(code, number, entries, ended)
+            clock.advance(5)
+            stored.set()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "append", slow)
+            clock.advance(3600)
+            await stored.wait()
+        await peers[0].done(messages.AskPause, on=True)
+        assert peers[0].told(Events)[-1].clock == 1000 * (86_400 - 3605)
 
 
 async def test_a_game_by_letters_waits_for_players_who_are_all_away() -> None:

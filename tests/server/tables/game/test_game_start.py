@@ -16,7 +16,7 @@ from engine.fairness import sources_of
 from engine.record import replayed
 from protocol import messages
 from protocol.codes import Code
-from protocol.settings import Title
+from protocol.settings import Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.monitoring.logs import describe
@@ -303,6 +303,17 @@ async def test_another_game_is_drawn_anew() -> None:
         assert draws_of(host).shares == (NEXT, NEXT, SHARES[4])
         answers = [each for each in host.told(messages.Events) if each.id == start.id]
         assert len(answers) == 1
+
+
+async def test_nobody_is_asked_for_a_share_of_what_they_were_not_told() -> None:
+    """After many changes the table's state is sent late, but not later than the draw that it is about."""
+    async with running(Config(timers=ManualClock)) as server, sharers(server.port, 2) as seated:
+        host, guest = (each.peer for each in seated)
+        for number in range(2 * Limits().states_at_once + 1):
+            await host.done(messages.ChangeSetting, Starting((number + 1) % 2))
+        await host.send(messages.StartGame(host.next_id()))
+        await seated[1].called()
+        assert guest.told(messages.TableState)[-1].starting == 1
 
 
 async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
