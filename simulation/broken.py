@@ -23,7 +23,8 @@ class Mistake:
     letters: bool  # it takes games over days
 
 
-def _mistake(mutation: Mutation) -> tuple[str, Mistake]:
+def mistake_of(mutation: Mutation) -> tuple[str, Mistake]:
+    """Return the name of a mistake, and what it is."""
     name, _, rest = mutation.name.partition(": ")
     wrong, brace, needs = rest.partition(" {")
     wanted = json.loads(brace + needs or "{}")
@@ -31,7 +32,7 @@ def _mistake(mutation: Mutation) -> tuple[str, Mistake]:
     return name, Mistake(wrong, wanted, mutation, letters)
 
 
-MISTAKES: Final = dict(map(_mistake, mutations(Path(__file__).with_suffix(".txt").read_text("utf-8"))))
+MISTAKES: Final = dict(map(mistake_of, mutations(Path(__file__).with_suffix(".txt").read_text("utf-8"))))
 
 
 def prove(names: list[str], first: int, jobs: int) -> int:

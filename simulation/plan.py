@@ -289,7 +289,7 @@ def _people(rng: random.Random, seed: str) -> dict[str, Any]:
         "longest_hold": rng.choice([0.5, 2.0, 6.0]),
         "patience": 300.0,  # a host waits a minute to free a seat, and again when the table changes nodes
         "most_tables": max(2, games // 2) if rng.random() < 0.25 and games > 2 else 500,
-        "lively": rng.choice([0.0, 0.5, 1.0]),
+        "lively": rng.choice([0.0, 0.7, 1.0]),
         "with_guests": 0.05,
         "with_bots": rng.choice([0.0, 0.25]),
         "played_again": rng.choice([0.0, 0.3, 1.0]),

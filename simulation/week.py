@@ -9,10 +9,16 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from server.storage.entries import Entry, Paused, Played, StoodIn
+from server.storage.entries import Entry, OnHoliday, Paused, Played, StoodIn, Taken, TookBack
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
-from simulation.judging.notices import is_plain
+from simulation.judging.notices import (
+    check_calls,
+    check_calls_after_pauses,
+    check_calls_in_time,
+    is_plain,
+    note_ends_of_pauses,
+)
 from simulation.machine.loop import EPOCH
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games
@@ -48,9 +54,11 @@ class Week(World):
     _stood_in: dict[str, list[float]]
     _down: list[float]
     _struck: int
+    _unpaused: dict[str, list[float]]
 
     async def _live(self) -> None:
-        self._stood_in, self._down, self._struck = {}, [], 0
+        self._stood_in, self._down, self._struck, self._unpaused = {}, [], 0, {}
+        note_ends_of_pauses(self._unpaused, lambda: self._clock.now)
         logging.getLogger("server").setLevel(logging.INFO)  # which says when the stand-in moves
         for absent in (self._browser, self._guests, self._stranger):
             absent.end()
@@ -105,9 +113,16 @@ class Week(World):
                 moved = {seq: at for each in people for seq, at in each.moved.items()}
                 if is_called_at(table):
                     self._judge_notices(table, people, moved, entries)
+                    letters = [each for each in self.postbox.letters if each.notice.table == table]
+                    self.outcome.verdict.add(check_calls(table, people, letters, self._down))
+                    late = check_calls_in_time(table, people, letters, entries, moved)
+                    self.outcome.verdict.add(late)
+                    ends = self._unpaused.get(table, [])
+                    missed = check_calls_after_pauses(table, people, letters, entries, ends=ends, moved=moved)
+                    self.outcome.verdict.add(missed)
                 else:
                     self._judge_clocks(table, moved, entries)
-        self._judge_repeated()
+        self._judge_repeated(_addresses_of_holidays(journal))
         for letter in self.postbox.letters:
             if not is_plain(letter.notice):
                 found = Finding(
@@ -124,13 +139,18 @@ class Week(World):
                     self._finding("it is not archived after its end", table.code)
                 )
 
-    def _judge_repeated(self) -> None:
-        """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that."""
+    def _judge_repeated(self, rested: set[str]) -> None:
+        """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that.
+
+        Or if a player has `rested`: who begins a holiday just when a notice arrives is called again after it.
+        """
         killed = [process for server in self.servers for process in server.killed]
         for first, again in self.postbox.again():
             lost = self.database is not None and any(first.at - _HOUR <= at <= again.at for at in self._down)
             if first.sender in killed or (lost and first.sender is not again.sender):
                 self.outcome.counts["notices sent again after a kill"] += 1
+            elif again.address in rested:
+                self.outcome.counts["notices sent again after a holiday"] += 1
             else:
                 at, since = EPOCH + again.at, EPOCH + first.at
                 found = Finding(f"{again.notice} came twice", again.notice.table, at, since=since)
@@ -144,7 +164,7 @@ class Week(World):
         came = {each.notice.key: each for each in self.postbox.letters if each.notice.table == table}
         called = {each.name: each for each in people if each.called_since}
         due: dict[str, str] = {"": ""}
-        stood = _turns_that_stood(entries)
+        stood, back = _turns_that_stood(entries), _turns_with_a_return(entries)
         counts["turns that stood still"] += len(stood)
         state = PersistentState([], RandomChance(random.Random(0)))
         for entry in entries:
@@ -160,8 +180,8 @@ class Week(World):
             held = None if seat is None else state.players[seat]
             if held is None or seat is None:
                 continue
-            for kind in ("turn", "short"):
-                due[notice_key(table, held.token_hash, kind, seq)] = kind
+            if seat not in state.stopped or seq in back:
+                due |= _due_in_a_turn(table, held.token_hash, seq)
             began, ended = moved.get(seq - len(entry.events)), moved.get(seq)
             away = called.get(held.name)
             if away is None or began is None or ended is None or ended - began < _LONG_ENOUGH:
@@ -232,6 +252,32 @@ class Week(World):
             state.fold(entry)
             if isinstance(entry, Played | StoodIn) and state.game is not None and moved is not None:
                 ends[len(state.game.events)] = moved
+
+
+def _addresses_of_holidays(journal: dict[str, list[Entry]]) -> set[str]:
+    """Return where those are called who have been on holiday."""
+    found = set[str]()
+    for table, entries in journal.items():
+        names = {entry.seat: entry.name for entry in entries if isinstance(entry, Taken)}
+        rests = (entry.seat for entry in entries if isinstance(entry, OnHoliday))
+        found.update(f"{names[seat]}@{table}" for seat in rests)
+    return found
+
+
+def _turns_with_a_return(entries: list[Entry]) -> set[int]:
+    """Return the turns, by the events before them, in which somebody came back from a holiday."""
+    turns, events = set(), 0
+    for entry in entries:
+        if isinstance(entry, Played | StoodIn | TookBack):
+            events += len(entry.events)
+        elif isinstance(entry, OnHoliday) and not entry.on:
+            turns.add(events)
+    return turns
+
+
+def _due_in_a_turn(table: str, token_hash: str, seq: int) -> dict[str, str]:
+    """Return the keys of the notices that are due in the turn after so many events, with their kinds."""
+    return {notice_key(table, token_hash, kind, seq): kind for kind in ("turn", "short")}
 
 
 def _turns_that_stood(entries: list[Entry]) -> set[int]:

@@ -69,6 +69,7 @@ class Wiretap:
         self, life: int, server: str = "", number: int = 0, note: Callable[..., None] = lambda *_, **__: None
     ) -> None:
         self.number = number
+        self.address = ""  # from which the client has come
         self.life = life
         self.server = server
         self.marks: list[tuple[int, float]] = []

@@ -30,14 +30,16 @@ from server.storage.entries import EVENING, Entry, EveningBegun, entry_text
 from server.storage.postgresql.rows import carry_out, change
 from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.evening.evening import RunningEvening
+from server.tables.state.persistent_state import PersistentState
 from simulation.circles import Circle
 from simulation.database.server import DatabaseServer
 from simulation.disturbing import Disturbing
 from simulation.judging.evening import check_evening
 from simulation.judging.limits import check_guesses, check_spectators
 from simulation.judging.ownership import SAID_BY_NODES
-from simulation.judging.shortening import check_shortening
+from simulation.judging.shortening import check_shortening, is_what_is_stored
 from simulation.judging.tables import TablesJudge
+from simulation.judging.wire_checks import check_online
 from simulation.knobs import turn
 from simulation.machine.disk import Disks
 from simulation.machine.entering import NAMES_A_PIECE, enter
@@ -153,6 +155,8 @@ class World:
             woken=self._mark,
         )
         self._strangers_taps: list[Wiretap] = []
+        self._known: set[str] = set()  # tables that the servers have had to the end ...
+        self._left: dict[str, PersistentState] = {}  # ... and those in use, as they were in memory
         self._games: Games | None = None
         self._evening: list[EveningGuest] = []
         self._stroller: Stroller | None = None
@@ -194,6 +198,7 @@ class World:
             return
         (server,) = (each for each in self.servers if each.host == connection.server_address[0])
         tap = Wiretap(server.life, server.name, connection.number, self._trace.note)
+        tap.address = host
         connection.sent = partial(self._by_the_worlds_clock, tap.feed)
         connection.received = partial(self._by_the_worlds_clock, tap.feed_request)
         if host == _EVENING:  # which is judged by its entries
@@ -422,7 +427,12 @@ class World:
             if server.running is not None and EVENING in server.running.lobby.tables:
                 verdict.different.append(self._finding(f"the evening is a table of {server.name}"))
             verdict.unfinished += map(self._finding, await server.left_by_guests())
+        self._known.clear()
         for server in self.servers:
+            if server.running is not None:
+                lobby = server.running.lobby
+                self._known |= {*lobby.tables, *lobby.journal.archived, EVENING}
+                self._left |= {code: table.state for code, table in lobby.tables.items()}
             if (wrong := await server.stop()) is not None:
                 verdict.unfinished.append(self._finding(wrong))
             verdict.unfinished += map(self._finding, server.left)
@@ -445,6 +455,15 @@ class World:
         except JournalError as error:
             verdict.lost.append(Finding(str(error)))
             return
+        verdict.invented += [
+            Finding("it was closed, and is still in the journal", table)
+            for table in sorted(journal.keys() - self._known)
+        ]
+        verdict.different += [
+            Finding("it is stored otherwise than the server had it", table)
+            for table, state in self._left.items()
+            if table in journal and not is_what_is_stored(state, journal[table])
+        ]
         if self._stroller is not None:
             # Nodes hear of each other's tables a moment later: what was public may still be in a list.
             late = self._stroller.way.once_public if self.database is not None else set()
@@ -453,13 +472,16 @@ class World:
                 for table in self._stroller.found
                 if table not in late
             ]
+            private = self._stroller.way.private - self._stroller.way.once_public
+            for tap in self.taps:
+                check_online(tap, private, verdict)
         parties = [] if self._games is None else self._games.parties
         evening = journal.get(EVENING, [])
         # By a clock that has jumped a day, the last start begins another evening in place of the one over.
         if self._evening and self.servers[0].wall_offset < _HALF_A_DAY:
             assert self._plan.evening is not None
             judge_evening(self._plan.evening, self._evening, evening, verdict)
-            check_evening(self._evening, journal, verdict)
+            check_evening(self._evening, journal, self.shortened, verdict)
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes

@@ -9,23 +9,36 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol import messages as m
-from protocol.absence import GameClock, MoveClock
+from protocol.absence import ByBot, ByVote, GameClock, MoveClock
+from protocol.settings import Switches
 
 if sys.platform != "linux":
     pytest.skip("the simulation needs Linux", allow_module_level=True)
 
 from server.config import PlayerNotice
+from server.storage import entries as e
 from server.storage.entries import RoundDrawn
-from simulation.judging.clock_model import check_clocks
-from simulation.judging.evening import wrong_draws, wrong_places
+from simulation.judging.clock_model import check_clocks, check_steps
+from simulation.judging.evening import wrong_draws, wrong_people, wrong_places
 from simulation.judging.notices import is_plain
+from simulation.judging.protocol_model import check_granted, check_granted_in_time
 from simulation.judging.seat_model import (
+    check_absence,
     check_agreement,
+    check_bots_among_themselves,
+    check_followed,
     check_host,
     check_plans,
     check_removals,
+    check_returns,
     check_second_hands,
     check_shown_hands,
+)
+from simulation.judging.wire_checks import (
+    check_answered,
+    check_codes_of_addresses,
+    check_online,
+    check_quiet,
 )
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, TappedMessage, Wiretap
@@ -100,6 +113,197 @@ def test_more_time_is_given_once(clock: int, *, wrong: bool) -> None:
         stored=True,
     )
     assert bool(verdict.different) == wrong
+
+
+GRANTED = m.Asked("more-time", [0, 1, 2], granted=True)
+
+
+@pytest.mark.parametrize(
+    ("left", "granted", "wrong"),
+    [
+        (37_000, None, False),
+        (40_000, None, True),
+        (34_000, None, True),
+        (45_000, GRANTED, False),
+        (41_000, GRANTED, True),
+    ],
+)
+def test_a_clock_goes_as_fast_as_the_time(left: int, granted: m.Asked | None, *, wrong: bool) -> None:
+    """Within a turn, unless all others give a fifth of it."""
+    again = m.Events(7, [], 1, clock=left)
+    after = replace(PLAYING, asked=granted)
+    asks = m.Ask(7, "more-time", on=True)
+    turn = placed(6, 0, 1, 40_000)
+    tap = tapped(0, (0.0, PLAYING), (1.0, turn), (4.0, asks), (4.0, again), (4.0, after), (4.0, m.Done(7)))
+    verdict = Verdict()
+    assert check_steps(CODE, [tap], verdict) == 1
+    assert bool(verdict.different) == wrong
+
+
+@pytest.mark.parametrize(("left", "wrong"), [(40_000, False), (37_000, True)])
+def test_a_clock_that_stands_in_a_pause_shows_the_same_after_it(left: int, *, wrong: bool) -> None:
+    paused = replace(PLAYING, paused=m.PauseSummary(0, 0, 600))
+    begins, ends = (m.Events(7, [], 1, clock=clock) for clock in (40_000, left))
+    turn = placed(6, 0, 1, 40_000)
+    tap = tapped(0, (0.0, PLAYING), (1.0, turn), (1.0, begins), (1.0, paused), (4.0, ends), (4.0, PLAYING))
+    verdict = Verdict()
+    check_steps(CODE, [tap], verdict)
+    assert bool(verdict.different) == wrong
+
+
+@pytest.mark.parametrize(("left", "wrong"), [(37_000, False), (40_000, True)])
+def test_a_turn_does_not_begin_again_for_who_comes_back(left: int, *, wrong: bool) -> None:
+    left_at = tapped(0, (0.0, PLAYING), (1.0, placed(6, 0, 1, 40_000)), (4.0, PLAYING))
+    hands = [{"Em": 1}, {"Sm": 1}]
+    shown = m.Snapshot(6, "placing", {"hands": hands}, [None] * 7, {}, [], turn=1, clock=left)
+    comes = tapped(0, (9.0, m.Seated(1, CODE, 0)), (9.0, PLAYING), (9.0, shown))
+    verdict = Verdict()
+    check_steps(CODE, [left_at, replaced(comes, number=1)], verdict)
+    assert bool(verdict.different) == wrong
+
+
+def replaced(tap: Wiretap, *, number: int) -> Wiretap:
+    tap.number = number
+    return tap
+
+
+AWAY = replace(with_seat(1, here=False, bot=True, clock=None), absence=ByBot(60))
+VOTED = replace(with_seat(1, here=False, seconds_left=0, votes=[0], clock=None), absence=ByVote(60))
+
+
+@pytest.mark.parametrize(
+    ("state", "time", "voted", "wrong"),
+    [(AWAY, 70.0, 0.0, False), (AWAY, 9.0, 0.0, True), (VOTED, 70.0, 65.0, False), (VOTED, 70.0, 1.0, True)],
+    ids=["a bot after a while", "a bot at once", "a vote", "a vote from before"],
+)
+def test_a_seat_is_given_up_when_it_is_time(
+    state: m.TableState, time: float, voted: float, *, wrong: bool
+) -> None:
+    here = replace(PLAYING, absence=state.absence)
+    tap = tapped(0, (3.0, here), (voted, m.Vote(1, 1, agree=True)), (time, state))
+    verdict = Verdict()
+    check_absence(CODE, [tap], set(), (), verdict)
+    assert bool(verdict.invented) == wrong
+
+
+@pytest.mark.parametrize(("until", "wrong"), [(None, False), (500, False), (600, True)])
+def test_who_agrees_to_another_moment_does_not_agree(until: int | None, *, wrong: bool) -> None:
+    asked = replace(PLAYING, asked=m.Asked("pause", [0, 1], until=500))
+    first = tapped(0, (0.0, m.AskPause(1, on=True, until=500)), (2.0, asked))
+    verdict = Verdict()
+    check_agreement(CODE, [first, tapped(1, (1.0, m.AskPause(1, on=True, until=until)))], set(), verdict)
+    assert bool(verdict.invented) == wrong
+
+
+@pytest.mark.parametrize(("code", "wrong"), [("removed", False), ("seat-taken", True)])
+def test_who_was_removed_stays_away(code: str, *, wrong: bool) -> None:
+    removed = m.Refused("removed", "You were removed.")
+    tap = tapped(1, (0.0, PLAYING), (1.0, removed))
+    tap.heard[-1] = tap.heard[-1]._replace(table=None, seat=None)
+    visit = tapped(None, (2.0, m.JoinTable(1, CODE, "Bruno", 0)), (2.0, m.Refused(code, "No.", 1)))
+    verdict = Verdict()
+    assert check_returns(CODE, [tap], [visit], verdict) == 1
+    assert bool(verdict.stolen) == wrong
+
+
+def test_what_spectators_say_at_a_quiet_table_stays_with_them() -> None:
+    quiet, said = replace(PLAYING, switches=Switches(quiet=True)), m.Said("a tip", spectator=1, number=1)
+    hears = tapped(None, (0.0, quiet), (1.0, said), (2.0, quiet))
+    later = m.SaidBefore([m.TableRemark(1, "a tip", None, 1, None)])
+    for seat, wrong in ((None, False), (0, True)):
+        verdict = Verdict()
+        check_quiet(CODE, [hears, tapped(seat, (3.0, later))], verdict)
+        assert bool(verdict.leaked) == wrong
+
+
+@pytest.mark.parametrize(("seconds", "wrong"), [(1.0, False), (9.0, True)])
+def test_what_is_agreed_to_is_granted(seconds: float, *, wrong: bool) -> None:
+    """If all who have not agreed have left, too."""
+    asked = replace(with_seat(1, here=False), asked=m.Asked("pause", [2]))
+    state = replace(with_seat(0, asked, here=False), host=0)
+    verdict = Verdict()
+    check_granted_in_time(CODE, [tapped(2, (0.0, state), (seconds, state))], set(), verdict)
+    assert bool(verdict.lost) == wrong
+
+
+@pytest.mark.parametrize(("seconds", "wrong"), [(30.0, False), (80.0, True)])
+def test_somebody_follows_a_host_who_is_away(seconds: float, *, wrong: bool) -> None:
+    away = replace(with_seat(0, here=False), absence=ByBot(0))
+    verdict = Verdict()
+    check_followed(CODE, tapped(1, (0.0, away), (seconds, away)), set(), verdict)
+    assert bool(verdict.lost) == wrong
+
+
+def test_bots_do_not_play_among_themselves() -> None:
+    told = m.Events(1, [{"t": "placed", "seat": 0, "piece": "Em", "field": "A1"}], 1)
+    tap = tapped(0, (0.0, m.Seated(1, CODE, 0)), (0.0, PLAYING), (0.0, replace(told, events=[])), (1.0, told))
+    moves = [e.StoodIn(seat, "bot", [{"t": "placed"}]) for seat in (1, 2, 1)]
+    for number, wrong in ((2, False), (3, True)):
+        verdict = Verdict()
+        check_bots_among_themselves(CODE, [tap], moves[:number], set(), verdict)
+        assert bool(verdict.invented) == wrong
+
+
+def test_every_request_is_answered() -> None:
+    asks = m.Vote(7, 1, agree=True)
+    for answer, wrong in ((m.Done(7), False), (m.Done(8), True)):
+        verdict = Verdict()
+        check_answered(tapped(0, (0.0, asks), (1.0, answer), (99.0, PLAYING)), verdict)
+        assert bool(verdict.lost) == wrong
+
+
+@pytest.mark.parametrize(("guesses", "wrong"), [(4, False), (5, True)])
+def test_a_code_can_be_guessed_five_times(guesses: int, *, wrong: bool) -> None:
+    refused = [(1.0, m.Refused("wrong-code", "No.", 1)) for _ in range(guesses)]
+    confirmed = [(2.0, m.ConfirmCall(2, "123456")), (2.0, m.Done(2))]
+    verdict = Verdict()
+    check_codes_of_addresses(tapped(0, *refused, *confirmed), verdict)
+    assert bool(verdict.invented) == wrong
+
+
+def test_nobody_is_listed_at_a_private_table() -> None:
+    verdict = Verdict()
+    check_online(tapped(None, (0.0, m.Online([m.PersonOnline("Anna", "playing", CODE)]))), {CODE}, verdict)
+    assert verdict.leaked
+
+
+@pytest.mark.parametrize(
+    ("state", "request_made", "code", "wrong"),
+    [
+        (replace(PLAYING, paused=m.PauseSummary(1, 0, 600)), m.AskPause(1, on=False), "pause-goes-on", True),
+        (replace(PLAYING, paused=m.PauseSummary(1, 0, 600)), m.AskPause(1, on=False), "not-paused", True),
+        (PLAYING, m.Ask(1, "take-back", on=False), "nothing-asked", False),
+        (PLAYING, m.Ask(1, "take-back", on=True), "others-asked", True),
+        (
+            replace(PLAYING, asked=m.Asked("pause", [1])),
+            m.Ask(1, "take-back", on=True),
+            "others-asked",
+            False,
+        ),
+        (replace(PLAYING, asked=m.Asked("pause", [1])), m.Ask(1, "take-back", on=True), None, True),
+        (PLAYING, m.AskPause(1, on=True, until=1), None, True),
+    ],
+)
+def test_a_request_is_refused_for_a_reason(
+    state: m.TableState, request_made: m.ClientMessage, code: str | None, *, wrong: bool
+) -> None:
+    answer: m.ServerMessage = m.Done(1) if code is None else m.Refused(code, "No.", 1)
+    tap = tapped(0, (0.0, state), (1.0, request_made), (1.0, answer), (2.0, state))
+    verdict = Verdict()
+    assert check_granted(CODE, [tap], verdict) == 1
+    assert bool(verdict) == wrong
+
+
+def test_only_who_plays_is_drawn_for_an_evening_and_who_does_not_come_pauses() -> None:
+    people = [e.PersonEntered(number, f"Guest {number}", f"{number}", "play") for number in (1, 2)]
+    rests = replace(people[1], takes_part="pause")
+    drawn = RoundDrawn([(CODE, [1, 2])])
+    absent: dict[str, list[e.Entry]] = {CODE: [e.GivenToBot(1)]}
+    assert not [*wrong_people([*people, drawn], {})]
+    assert not [*wrong_people([*people, drawn, rests], absent)]
+    assert [*wrong_people([*people, drawn], absent)]
+    assert [*wrong_people([*people, rests, drawn], {})]
+    assert [*wrong_people([*people, drawn, drawn], {})]
 
 
 ASKED = m.Asked("more-time", [0, 1, 2], granted=True)

@@ -3,6 +3,7 @@
     python -m trials.mutations [--only AREA ...] [--quick] [--all-tests] [--table FILE]
     python -m trials.mutations --new N [--seed SEED] [--simulation SECONDS] [--only-missed]
         [--results FILE] PATH ...
+    python -m trials.mutations --simulate SECONDS [--seed SEED] FILE ...
 
 Each mutation in mutations.txt replaces a text in a copy of the source tree, where the tests of its area run
 until one fails, the nearest to the file first. With --all-tests, what they miss is tried with all tests.
@@ -12,6 +13,9 @@ goes unnoticed.
 With --new, N mistakes are made by rule (trials/mutation_rules.py) in files and folders, at random. The tests
 that concern the file run until one fails, then the simulation runs for as many seconds of CPU time as
 --simulation says; with --only-missed, only if all tests pass. Ctrl-C ends this with the table so far.
+--simulate tries the mistakes in files that are written like mutations.txt with so many seconds of the
+simulation alone.
+
 --results adds each result to a file: those in it are not tried again, and are in the table. --new 0 prints
 that table.
 """
@@ -22,6 +26,7 @@ import sys
 import time
 from pathlib import Path
 
+from trials.chosen_mistakes import try_chosen
 from trials.concerned_tests import failed_test, nearest_tests
 from trials.limited_run import copied_tree
 from trials.mutation_list import MUTATIONS, Mutation, mutations
@@ -77,8 +82,13 @@ def main() -> int:
     parser.add_argument("--simulation", type=float, default=60.0, metavar="SECONDS", help="CPU time (60)")
     parser.add_argument("--only-missed", action="store_true", help="simulate only what the tests miss")
     parser.add_argument("--results", type=Path, metavar="FILE", help="add new mistakes' results to this file")
+    parser.add_argument(
+        "--simulate", type=float, metavar="SECONDS", help="CPU time for each mistake in files"
+    )
     parser.add_argument("places", nargs="*", type=Path, metavar="PATH", help="where new mistakes are made")
     options = parser.parse_args()
+    if options.simulate is not None:
+        return try_chosen(options.places, options.simulate, 1 if options.seed is None else options.seed)
     if options.new is not None:
         if options.new > 0 and not options.places:
             parser.error("--new needs files or folders")

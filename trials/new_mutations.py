@@ -153,12 +153,12 @@ def _simulated(tree: Path, path: str, change: Change, first: int, seconds: float
     used = 0.0
     for mode in modes:
         with _changed(tree / path, change):
-            found, cpu = _simulate(tree, mode, first, seconds / len(modes))
+            found, cpu = simulate(tree, mode, first, seconds / len(modes))
         used += cpu
         if found is None:
             continue
         seed = re.match(r"seed (\d+)", found)
-        if _simulate(tree, mode, int(seed[1]) if seed else first, seconds, seeds=1)[0] is None:
+        if simulate(tree, mode, int(seed[1]) if seed else first, seconds, seeds=1)[0] is None:
             return found, used
         print(f"  simulation: {found}, which fails without the mistake, too")
     return None, used
@@ -174,7 +174,7 @@ def _changed(path: Path, change: Change) -> Iterator[None]:
         path.write_text(source, encoding="utf-8")
 
 
-def _simulate(
+def simulate(
     tree: Path, mode: Sequence[str], first: int, cpu: float, seeds: int = 10_000
 ) -> tuple[str | None, float]:
     """Return the first finding of the simulation, None without, and the CPU seconds that it took."""

@@ -4,7 +4,9 @@ What the server sent may be heard later than it was written, never earlier; and 
 earlier than it was heard. A seat's time is therefore known to lie between two bounds.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from protocol import messages as m
@@ -15,6 +17,8 @@ from simulation.wiretap import Heard, Wiretap
 _DRIFT: Final = 0.005  # more than a server's clock is ever fast or slow
 _ROUNDING: Final = 5  # milliseconds
 _SHARE: Final = 5  # of a game's clock is given as more time
+_TOLERANCE: Final = 150  # milliseconds that a server may take to say how much time is left
+_AROUND: Final = 1.0  # second by which a state may be sent late
 _MOVES: Final = m.Lay | m.PlacePiece
 
 
@@ -54,6 +58,148 @@ def check_clocks(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, store
                     wrong.append(f"seat {seat} used {charged} ms in {least} to {most} ms")
     verdict.different += [Finding(f"its clocks are wrong: {each}", table) for each in wrong]
     return turns
+
+
+def check_steps(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
+    """Within a turn, a clock goes as fast as the time; return how many pairs of messages were compared.
+
+    It stands in a pause, and jumps when all have given more time. Whoever comes back to the same turn is
+    shown less than before, by the time for which somebody is known to have been there.
+    """
+    shown = sorted((each for tap in taps for each in _shown(table, tap)), key=lambda each: each.time)
+    interrupted = sorted(
+        (tap.life_at(table), heard.time)
+        for tap in taps
+        for heard in tap.heard
+        if heard.table == table and isinstance(heard.message, m.TableState) and _interrupts(heard.message)
+    )
+    asked = _asked_by_answers(table, taps)
+    compared = 0
+    in_holidays: dict[tuple[object, int], int] = {}  # what clocks show, by turns and ends of holidays
+    before: dict[int, _Shown] = {}  # by connections
+    for at, now in enumerate(shown):
+        if not now.comes and (last := before.get(now.tap.number)) is not None and last.turn == now.turn:
+            compared += 1
+            _compare(table, last, now, asked.get(now.time, last.time - _AROUND), verdict)
+        for last in shown[:at] if now.comes else ():
+            if (last.life, last.turn) != (now.life, now.turn) or not last.left:
+                continue
+            around = (now.life, last.time - _AROUND), (now.life, now.time + _AROUND)
+            if bisect_left(interrupted, around[0]) == bisect_left(interrupted, around[1]):
+                most = last.left - 1000 * (min(last.until, now.time) - last.time) * (1 - _DRIFT)
+                if now.left > max(0.0, most) + _TOLERANCE:
+                    text = f"the clock of {now.turn} showed {now.left} ms, of {most:.0f} ms"
+                    verdict.different.append(Finding(text, table, now.time, now.tap.number, last.time))
+        before[now.tap.number] = now
+        if (until := now.holiday_until) is not None:
+            left = in_holidays.setdefault((now.turn, until), now.left)
+            if abs(left - now.left) > _TOLERANCE:
+                text = f"the clock of {now.turn} went from {left} ms to {now.left} ms in a holiday"
+                verdict.different.append(Finding(text, table, now.time, now.tap.number))
+    return compared
+
+
+@dataclass(slots=True)
+class _Shown:
+    """How much time a connection was shown that is left in a turn, which is the last event and a seat."""
+
+    tap: Wiretap
+    life: int
+    time: float
+    turn: tuple[int, int]
+    left: int
+    comes: bool  # it has just come to the table
+    limited: bool  # the clock, or a limit, may begin again at any time
+    state: m.TableState | None  # the table's, as it was told before ...
+    states: list[tuple[float, m.TableState]] = field(default_factory=list)  # ... and after this, and when
+    until: float = 0.0  # it was there for so long, as far as is known
+
+    @property
+    def holiday_until(self) -> int | None:
+        """Return when the holiday ends at the latest of the player whose turn it is, None without one."""
+        return None if self.state is None else self.state.seats[self.turn[1]].holiday_until
+
+
+def _shown(table: str, tap: Wiretap) -> list[_Shown]:
+    found: list[_Shown] = []
+    comes, state = True, None
+    for heard in tap.heard:
+        if heard.table != table:
+            comes, state = True, None
+            continue
+        if found and not comes:
+            found[-1].until = heard.time
+        match heard.message:
+            case m.Seated() | m.Watching():
+                comes = True
+            case m.TableState():
+                state = heard.message
+                if found and not comes:
+                    found[-1].states.append((heard.time, state))
+            case m.Events(turn=int(turn), clock=int(left)) | m.Snapshot(turn=int(turn), clock=int(left)):
+                message = heard.message
+                last = message.seq + (len(message.events) - 1 if isinstance(message, m.Events) else 0)
+                limited = state is None or state.turn_limit is not None
+                life = tap.life_at(table)
+                found.append(_Shown(tap, life, heard.time, (last, turn), left, comes, limited, state))
+                found[-1].until = heard.time
+                comes = False
+    return found
+
+
+def _interrupts(state: m.TableState) -> bool:
+    """Return whether time may have been given or stopped."""
+    granted = state.asked is not None and state.asked.granted
+    on_holiday = any(each.holiday_until is not None for each in state.seats)
+    return granted or on_holiday or state.paused is not None or state.turn_limit is not None
+
+
+def _asked_by_answers(table: str, taps: Iterable[Wiretap]) -> dict[float, float]:
+    """Return when what stops or changes clocks was asked for, by when it was done.
+
+    It is stored in between, and no clock is charged for that.
+    """
+    found: dict[float, float] = {}
+    for tap in taps:
+        done = {heard.message.id: heard.time for heard in tap.heard if isinstance(heard.message, m.Done)}
+        for asked in tap.asked_at(table):
+            if isinstance(asked.message, m.Ask | m.AskPause | m.ChangeSetting | m.TakeHoliday):
+                found[done.get(asked.message.id, 0.0)] = asked.time
+    return found
+
+
+def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdict) -> None:
+    """Judge what two messages show of one turn, the latter after something was `asked` for.
+
+    The table's state is told just before what has become of the turn with it.
+    """
+    between = [state for time, state in last.states if time < now.time]
+    with_now = [state for time, state in (*last.states, *now.states[:1]) if time >= now.time]
+    known = [state for state in (last.state, *between, *with_now) if state is not None]
+    if not (last.left and now.left and known) or last.limited or any(map(_is_special, known)):
+        return
+    first = between[0] if between else known[0]
+    ran = 0.0 if first.paused is not None else 1000 * (now.time - last.time)
+    given = [0]
+    # That it was given need not be told: states are told late, and then somebody may have asked again.
+    asking = (each for each in known if each.asked is not None and each.asked.what == "more-time")
+    if (after := next(asking, None)) is not None:
+        policy = after.long_clock or after.absence
+        if len({each.long_clock or each.absence for each in known}) > 1:
+            return
+        if isinstance(policy, MoveClock | GameClock):
+            given.append(_more_time(policy))
+    gone = last.left - now.left
+    least = min(ran, 1000 * (asked - last.time))
+    slack = _TOLERANCE + _DRIFT * ran
+    if not any(least - slack <= gone + more <= ran + slack for more in given):
+        text = f"the clock of {now.turn} went from {last.left} ms to {now.left} ms in {ran:.0f} ms"
+        verdict.different.append(Finding(text, table, now.time, now.tap.number, last.time))
+
+
+def _is_special(state: m.TableState) -> bool:
+    """Return whether the clock may stand for another reason than a pause, or start again."""
+    return state.turn_limit is not None or any(each.holiday_until is not None for each in state.seats)
 
 
 def _first_asked(table: str, taps: Iterable[Wiretap]) -> dict[int, float]:

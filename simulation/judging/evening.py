@@ -3,34 +3,50 @@
 It uses nothing of the server's own draws and standings: the results are those in the games themselves.
 """
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Final, TypeAlias
 
 from msgspec import structs
 
+from protocol.absence import GAME_CLOCK_SECONDS, GameClock
 from protocol.messages import EveningPerson, StartGame
+from protocol.settings import Spectators
 from server.storage.entries import (
     EVENING,
+    Changed,
     Entry,
+    EveningBegun,
+    GivenToBot,
+    Opened,
+    PersonEntered,
     Played,
     RoundDrawn,
     StoodIn,
     TableResult,
 )
+from server.tables.evening import evening
 from simulation.people.evening import EveningGuest
 from simulation.verdict import Finding, Verdict
 
 _Rows: TypeAlias = list[tuple[int, int, int]]  # of one game: people, their points and items
+_LATE: Final = 12.0  # seconds after which a guest may be told that a table is there
 _WEIGHT: Final = 100  # by how much more another meeting of the same two people weighs
 
 
 def check_evening(
-    guests: Sequence[EveningGuest], journal: Mapping[str, list[Entry]], verdict: Verdict
+    guests: Sequence[EveningGuest],
+    journal: Mapping[str, list[Entry]],
+    shortened: Container[str],
+    verdict: Verdict,
 ) -> None:
-    """Judge draws and standings of the evening whose entries `journal` has beside those of its tables."""
+    """Judge draws and standings of the evening whose entries `journal` has beside those of its tables.
+
+    Of what was `shortened`, only that is judged which is kept.
+    """
     entries = journal.get(EVENING, [])
     drawn = [entry for entry in entries if isinstance(entry, RoundDrawn)]
     wrong = [each for guest in guests for each in guest.left_out]
@@ -38,6 +54,13 @@ def check_evening(
     if any(guest.evening is not None and guest.evening.same_draws for guest in guests):
         wrong += _other_draws(guests, drawn)
     wrong += _wrong_results(guests, drawn, entries, journal)
+    if EVENING not in shortened:
+        wrong += wrong_people(entries, journal)
+    for number, each in enumerate(drawn):
+        for code, people in each.tables:
+            if code in journal and code not in shortened:
+                wrong += _wrong_table(code, len(people), number, entries, journal[code])
+                wrong += _began_early(code, guests, journal[code])
     verdict.different += [Finding(f"the evening: {each}") for each in wrong]
 
 
@@ -56,6 +79,70 @@ def wrong_draws(drawn: Sequence[RoundDrawn], known: Set[int | None]) -> Iterator
         if people <= known and (better := _better(tables, met)) is not None:
             yield f"round {number} would repeat fewer meetings if {better} changed places: {tables}"
         met.update(_pairs(tables))
+
+
+def wrong_people(entries: Sequence[Entry], journal: Mapping[str, list[Entry]]) -> Iterator[str]:
+    """Who is drawn plays, and is at no other table; who does not come to a table pauses from then on."""
+    takes_part, at_tables = dict[int, str](), dict[str, Sequence[int]]()
+    for number, entry in enumerate(entries):
+        match entry:
+            case PersonEntered(person, _, _, how):
+                takes_part[person] = how
+            case TableResult(code):
+                at_tables.pop(code, None)
+            case RoundDrawn(tables):
+                busy = {person for people in at_tables.values() for person in people}
+                for code, people in tables:
+                    at_tables[code] = people
+                    if wrong := [each for each in people if each in busy or takes_part[each] != "play"]:
+                        yield f"{wrong} were drawn for {code}, and play elsewhere, or do not"
+                    for seat in _absent(journal.get(code, ())):
+                        if not _pauses(people[seat], entries[number:]):
+                            yield f"{people[seat]} did not come to {code}, and does not pause"
+
+
+def _absent(entries: Sequence[Entry]) -> list[int]:
+    """Return the seats for which bots have begun a game."""
+    before = takewhile(lambda entry: not isinstance(entry, Played), entries)
+    return [entry.seat for entry in before if isinstance(entry, GivenToBot)]
+
+
+def _pauses(person: int, entries: Iterable[Entry]) -> bool:
+    said = (each for each in entries if isinstance(each, PersonEntered) and each.person == person)
+    return any(each.takes_part != "play" for each in said)
+
+
+def _wrong_table(
+    code: str, people: int, number: int, held: Sequence[Entry], entries: Sequence[Entry]
+) -> Iterator[str]:
+    """A table has the evening's clock, in equal parts; nobody watches it if others have the same draws."""
+    begun, opened = held[0], entries[0]
+    assert isinstance(begun, EveningBegun)
+    assert isinstance(opened, Opened)
+    plan = begun.plan
+    if opened.players != max(people, 0 if plan.bots is None else 3):
+        yield f"{code} has {opened.players} seats for {people} people"
+    least, most = GAME_CLOCK_SECONDS
+    if opened.absence != GameClock(min(most, max(least, 60 * plan.minutes // opened.players))):
+        yield f"{code} has the clock {opened.absence}"
+    if not plan.same_draws:
+        return
+    if Changed(Spectators(on=False)) not in entries:
+        yield f"{code} may be watched"
+    seeds = [begun.seed, *(each.seed for each in held if isinstance(each, RoundDrawn))]
+    game = next((entry.seed for entry in entries if isinstance(entry, Played)), None)
+    if game not in {None, seeds[number]}:
+        yield f"{code} has the draws of another round"
+
+
+def _began_early(code: str, guests: Sequence[EveningGuest], entries: Sequence[Entry]) -> Iterator[str]:
+    """People have time to come to a table before its game begins without them."""
+    called, began = (
+        min((guest.told[code, stage] for guest in guests if (code, stage) in guest.told), default=math.inf)
+        for stage in ("gathering", "playing")
+    )
+    if began < called + evening.SECONDS_TO_COME - _LATE and _absent(entries):
+        yield f"{code} began {began - called:.1f} s after its people were called"
 
 
 def _other_draws(guests: Sequence[EveningGuest], drawn: Sequence[RoundDrawn]) -> Iterator[str]:

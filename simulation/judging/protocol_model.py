@@ -11,11 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from protocol import messages as m
+from protocol.absence import ByVote
 from protocol.settings import Starting
 from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, TappedMessage, Wiretap
 
 _PAUSES: Final = 3  # of each player, without an agreed moment
+_IN_A_ROW: Final = 10.0  # seconds in which no more than so many changes are surely told at once ...
+_CHANGES: Final = 15
+_AT_ONCE: Final = 2.0  # seconds in which a change is stored, or fails
+_LONG_PAST: Final = 1_000_000_000  # as a moment until which to pause, whatever a server's clock says ...
+_FAR: Final = 300 * 86_400  # ... and so many seconds in the future
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,23 @@ class _Moment:
     def is_host(self) -> bool:
         return self.seat is not None and self.seat == self.state.host
 
+    @property
+    def paused_by(self) -> int | None:
+        return None if self.state.paused is None else self.state.paused.seat
 
+    @property
+    def asked(self) -> m.Asked | None:
+        """Return what somebody asks for, and the others have yet to answer."""
+        asked = self.state.asked
+        return asked if asked is not None and asked.open else None
+
+    def seat_of(self, request: Any) -> m.SeatSummary:
+        """Return the seat that a request is about; an empty one if there is none."""
+        seats = self.state.seats
+        return seats[request.seat] if request.seat is not None and request.seat < len(seats) else _NOBODY
+
+
+_NOBODY: Final = m.SeatSummary()
 _Condition: TypeAlias = Callable[[_Moment, Any], bool]
 
 
@@ -46,13 +68,52 @@ _REFUSED_IF: Final[Mapping[str, _Condition]] = {
     "game-over": lambda moment, _: moment.state.stage == "over",
     "paused": lambda moment, _: moment.state.paused is not None,
     "no-spectators": lambda moment, _: not moment.state.switches.spectators,
+    "bad-moment": lambda moment, request: (
+        request.until is not None or (moment.asked is not None and moment.asked.until is not None)
+    ),  # which has passed
+    "pause-goes-on": lambda moment, _: moment.paused_by not in {None, moment.seat} and not moment.is_host,
+    "not-paused": lambda moment, _: moment.state.paused is None,
+    "nothing-asked": lambda moment, request: moment.asked is None or moment.asked.what != request.what,
+    "others-asked": lambda moment, request: moment.asked is not None and not _fits(moment.asked, request),
+    "no-clock": lambda moment, _: "more-time" not in moment.state.may_ask,
+    "no-vote": lambda moment, _: (
+        not isinstance(moment.state.absence, ByVote)
+        or moment.state.stage != "playing"
+        or moment.state.paused is not None
+    ),
+    "seats-empty": lambda moment, _: any(each.name is None for each in moment.state.seats),
+    "seat-kept": lambda moment, _: any(each.kept for each in moment.state.seats),
+    "no-free-seat": lambda moment, _: all(each.name is not None for each in moment.state.seats),
+    "table-full": lambda moment, _: all(each.name is not None for each in moment.state.seats),
+    "seat-taken": lambda moment, request: moment.seat_of(request).name is not None,
+    "people-taken": lambda moment, request: any(
+        each.chosen and each.people == request.people and seat != moment.seat
+        for seat, each in enumerate(moment.state.seats)
+    ),
+    "nobody-there": lambda moment, request: not _has_come(moment.seat_of(request)),
+    "no-holidays": lambda moment, _: moment.seat is None or not moment.state.seats[moment.seat].holidays,
+}
+# Of these, the opposite may have been so between two states, where those are told late.
+_BRIEF: Final = {
+    "pause-goes-on",
+    "not-paused",
+    "nothing-asked",
+    "others-asked",
+    "no-vote",
+    "seats-empty",
+    "seat-kept",
+    "no-free-seat",
+    "table-full",
+    "seat-taken",
+    "people-taken",
+    "nobody-there",
 }
 _PLAYER: Final = ("not-a-player",)
 _HOST: Final = ("not-a-player", "not-the-host")
 _BEFORE: Final = ("already-started",)
 _DURING: Final = ("not-started", "game-over")
 _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
-    m.StartGame: (*_HOST, *_BEFORE),
+    m.StartGame: (*_HOST, *_BEFORE, "seats-empty", "seat-kept"),
     m.SeatBot: (*_HOST, *_BEFORE),
     m.Arrange: (*_HOST, *_BEFORE),
     m.ChangeSetting: _HOST,
@@ -67,6 +128,7 @@ _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
     m.Lay: (*_PLAYER, *_DURING, "paused"),
     m.PlacePiece: (*_PLAYER, *_DURING, "paused"),
     m.Plan: (*_PLAYER, *_DURING),
+    m.TakeHoliday: (*_PLAYER, *_DURING),
     m.Vote: (*_PLAYER, *_DURING),
     m.AskPause: (*_PLAYER, *_DURING),
     m.Ask: (*_PLAYER, *_DURING),
@@ -75,6 +137,17 @@ _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
     m.Show: ("not-over",),
     m.GetRecord: ("not-over",),
 }
+
+
+def _fits(asked: m.Asked, request: m.Ask | m.AskPause) -> bool:
+    """Return whether a request agrees to what somebody asks for."""
+    if isinstance(request, m.Ask):
+        return asked.what == request.what
+    return asked.what == "pause" and request.until in {None, asked.until}
+
+
+def _has_come(seat: m.SeatSummary) -> bool:
+    return seat.name is not None and not seat.kept and not seat.vacant
 
 
 def _lacks_a_result(moment: _Moment, request: m.ClientMessage) -> bool:
@@ -89,6 +162,14 @@ def check_granted(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
     have been carried out before, and is left out.
     """
     judged = 0
+    told = sorted(
+        {
+            heard.time
+            for tap in taps
+            for heard in tap.heard
+            if heard.table == table and isinstance(heard.message, m.TableState)
+        }
+    )
     # Wherever: what came just when its connection was being closed may have been carried out.
     sent = Counter(asked.message for tap in taps for asked in tap.asked if type(asked.message) in _SUBJECT_TO)
     for tap in taps:
@@ -111,7 +192,9 @@ def check_granted(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
             moments = list(_moments(tap, asked, at, states))
             if moments and states[-1] > at:  # otherwise what it was not told of in time is not known
                 judged += 1
-                _judge(tap, asked, tap.heard[at].message, moments, verdict)
+                until = tap.heard[at].time
+                late = bisect_left(told, until) - bisect_left(told, asked.time - _IN_A_ROW) > _CHANGES
+                _judge(tap, asked, tap.heard[at].message, moments, verdict, late=late)
     return judged
 
 
@@ -131,20 +214,32 @@ def _judge(
     answer: m.ServerMessage,
     moments: Sequence[_Moment],
     verdict: Verdict,
+    *,
+    late: bool,
 ) -> None:
+    """Judge an answer; `late` says that so much has changed that states may have been told late."""
     request = asked.message
     who = "a spectator" if asked.seat is None else f"seat {asked.seat}"
     if isinstance(answer, m.Refused):
         if isinstance(request, m.StartGame) and answer.code == "already-started":
             return  # its draws may be under way, of which nobody is told who has no share in them
-        holds = _REFUSED_IF.get(answer.code)
+        holds = None if late and answer.code in _BRIEF else _REFUSED_IF.get(answer.code)
         if holds is not None and not any(holds(moment, request) for moment in moments):
             text = f"{who} was refused {request} with {answer.code}, wrongly"
             verdict.different.append(tap.finding(text, asked))
         return
+    if isinstance(request, m.AskPause) and request.on and _is_bad(request.until, asked.time):
+        verdict.invented.append(tap.finding(f"{who} was granted {request}, which is bad-moment", asked))
     for code in _subject_to(request):
+        if late and code in _BRIEF:
+            continue
         if all(_REFUSED_IF[code](moment, request) for moment in moments):
             verdict.invented.append(tap.finding(f"{who} was granted {request}, which is {code}", asked))
+
+
+def _is_bad(until: int | None, now: float) -> bool:
+    """Return whether no game can be paused until this moment."""
+    return until is not None and (until <= _LONG_PAST or until > now + _FAR)
 
 
 def _subject_to(request: m.ClientMessage) -> Iterator[str]:
@@ -153,6 +248,10 @@ def _subject_to(request: m.ClientMessage) -> Iterator[str]:
         yield from _SUBJECT_TO[type(request)]
     if isinstance(request, m.ChangeSetting) and isinstance(request.setting, Starting):
         yield from _BEFORE
+    if isinstance(request, m.Ask | m.AskPause) and _wants(request):
+        yield from ("paused", "others-asked")
+    if isinstance(request, m.Ask) and request.on and request.what == "more-time":
+        yield "no-clock"
 
 
 def _wants(request: m.AskPause | m.Ask | m.Plan | m.Vote | m.Show) -> bool:
@@ -189,6 +288,35 @@ def check_states(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
                     text = f"seat {paused.seat} pauses the game a fourth time"
                     verdict.invented.append(tap.finding(text, heard))
             before = paused
+
+
+def check_granted_in_time(table: str, taps: Sequence[Wiretap], programs: set[str], verdict: Verdict) -> None:
+    """What all who have a say agree to is granted, even if the others have left."""
+    for tap in taps:
+        since: float | None = None
+        before: m.Asked | None = None
+        for heard in tap.heard:
+            state = heard.message
+            if heard.table != table or isinstance(state, m.Seated | m.Watching):
+                before = None
+            if heard.table != table or not isinstance(state, m.TableState):
+                continue
+            if state.asked is None or not _is_agreed(state, state.asked, programs):
+                before = None
+            elif state.asked != before or since is None:
+                before, since = state.asked, heard.time
+            elif heard.time > since + _AT_ONCE:
+                text = f"{state.asked} is agreed to, and not granted: {state}"
+                verdict.lost.append(tap.finding(text, heard, since))
+
+
+def _is_agreed(state: m.TableState, asked: m.Asked, programs: set[str]) -> bool:
+    people, agree = _people_in(state, programs), set(asked.seats)
+    if not asked.open:
+        return False
+    if asked.what != "pause" or asked.until is not None:
+        return people <= agree
+    return state.host in agree or {seat for seat in people if state.seats[seat].here} <= agree
 
 
 def _wrong_in(state: m.TableState) -> Iterator[str]:
@@ -245,13 +373,16 @@ def programs_among(taps: Iterable[Wiretap]) -> set[str]:
 
 def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdict: Verdict) -> None:
     """A move is taken back when all other people in the game have said yes to that themselves."""
-    yes: defaultdict[int, list[float]] = defaultdict(list)  # when, by seats
+    yes: defaultdict[int, list[tuple[float, float]]] = defaultdict(
+        list
+    )  # when it came and was done, by seats
     sat_down: defaultdict[int, list[float]] = defaultdict(list)
     events: dict[int, tuple[float, dict[str, Any]]] = {}  # first heard when, by their numbers
     for tap in taps:
+        done = {heard.message.id: heard.time for heard in tap.heard if isinstance(heard.message, m.Done)}
         for asked in tap.asked_at(table):
-            if asked.seat is not None and _says_yes(asked.message):
-                yes[asked.seat].append(asked.time)
+            if asked.seat is not None and isinstance(asked.message, m.Ask) and _says_yes(asked.message):
+                yes[asked.seat].append((asked.time, done.get(asked.message.id, asked.time)))
         for heard in tap.heard:
             if heard.table != table:
                 continue
@@ -267,12 +398,16 @@ def check_consent(table: str, taps: Sequence[Wiretap], programs: set[str], verdi
             continue
         asker = event["seat"]
         since = max(
-            (when for other, (when, each) in events.items() if other < number and _closes(each, asker)),
+            (
+                when
+                for other, (when, each) in events.items()
+                if other < number and when <= time and _closes(each, asker)  # some hear of it late
+            ),
             default=0.0,
         )
         for seat in _to_be_asked(table, taps, number, programs) - {asker}:
             from_here = max([since, *(when for when in sat_down[seat] if when <= time)])
-            if not any(from_here <= when <= time for when in yes[seat]):
+            if not any(came <= time and from_here <= done for came, done in yes[seat]):
                 text = f"event {number} takes back moves, and seat {seat} has not agreed"
                 verdict.invented.append(Finding(text, table, time, since=from_here))
 

@@ -5,25 +5,33 @@ which moves were made by plans.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from protocol import messages as m
-from protocol.absence import GameClock, MoveClock
+from protocol.absence import ByBot, ByVote, GameClock, MoveClock, letter_seconds
 from server.storage.entries import Entry, Played, StoodIn, TookBack
 from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
 
 _HOST_SECONDS: Final = 60.0  # for which the host of a running game is away before somebody follows
+_TO_FOLLOW: Final = 5.0  # seconds in which that is stored and told
 _DRIFT: Final = 0.01  # more than a server's clock is ever fast
+_A_MOMENT: Final = 0.5  # seconds that a request may wait at a table
+_REMOVED_SECONDS: Final = 590.0  # for which somebody who was removed surely cannot come back
+_OF_THE_SEAT: Final = ("removed-nearby", "seat-taken", "name-taken", "table-full", "game-running")
+_Yes: TypeAlias = tuple[int, str, int | None]  # a seat, what it has agreed to, and until when
 
 
 def check_removals(table: str, taps: Sequence[Wiretap], grace: float, verdict: Verdict) -> None:
     """Nobody is removed from a running game, or has a bot play, who was there less than `grace` seconds ago.
 
-    Somebody who is sent news of the table is there, so the time away begins after that.
+    Somebody who is sent news of the table is there, so the time away begins after that. What is sent again
+    may have been granted before.
     """
+    requests = (asked.message for tap in taps for asked in tap.asked_at(table))
+    sent = Counter(request for request in requests if isinstance(request, m.Remove | m.SubstituteNow))
     for tap in taps:
         answered = {heard.message.id: heard.time for heard in tap.heard if isinstance(heard.message, m.Done)}
         states = [
@@ -34,6 +42,8 @@ def check_removals(table: str, taps: Sequence[Wiretap], grace: float, verdict: V
         for asked in tap.asked:
             request = asked.message
             if asked.table != table or not isinstance(request, m.Remove | m.SubstituteNow):
+                continue
+            if sent[request] > 1:
                 continue
             done = answered.get(request.id)
             known = [state for time, state in states if time <= asked.time][-1:]
@@ -88,9 +98,32 @@ def check_host(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
             if away < _HOST_SECONDS * (1 - _DRIFT):
                 text = f"seat {state.host} was host in place of {host}, who was there {away:.3f} s ago"
                 verdict.different.append(Finding(text, table, heard.time, since=here))
-        if state.host != host or state.seats[state.host].here:
+        if state.seats[state.host].here:
             here = heard.time
+        elif state.host != host:  # since when is unknown: a server may have died before it told anybody
+            here = 0.0
         host = state.host
+
+
+def check_followed(table: str, tap: Wiretap, programs: set[str], verdict: Verdict) -> None:
+    """In a running game, somebody who is there becomes host once the host has been away for long."""
+    since: float | None = None
+    host: int | None = None
+    for heard in tap.heard:
+        state = heard.message
+        if heard.table != table or isinstance(state, m.Seated | m.Watching):
+            since = None
+        if heard.table != table or not isinstance(state, m.TableState):
+            continue
+        waits = heard.seat is not None and state.seats[heard.seat].name not in {None, *programs}
+        away = state.stage == "playing" and not state.seats[state.host].here
+        if not (waits and away) or letter_seconds(state.absence):
+            since = None
+        elif since is None or state.host != host:
+            since, host = heard.time, state.host
+        elif heard.time - since > _HOST_SECONDS * (1 + _DRIFT) + _TO_FOLLOW:
+            text = f"seat {host} is still host after {heard.time - since:.1f} s"
+            verdict.lost.append(tap.finding(text, heard, since))
 
 
 def _in_order(table: str, taps: Iterable[Wiretap]) -> list[tuple[int, Heard]]:
@@ -111,29 +144,31 @@ def check_agreement(table: str, taps: Sequence[Wiretap], programs: set[str], ver
             if heard.table != table or not isinstance(state, m.TableState):
                 continue
             said = {
-                (seat, what) for (seat, what), times in yes.items() if any(at <= heard.time for at in times)
+                (seat, what, until)
+                for (seat, what, until), times in yes.items()
+                if any(at <= heard.time for at in times)
             }
             for wrong in _wrong_agreement(before, state, said, programs):
                 verdict.invented.append(tap.finding(f"{wrong}: {state.asked} {state.paused}", heard))
             before = state
 
 
-def _agreements(table: str, taps: Iterable[Wiretap]) -> dict[tuple[int, str], list[float]]:
-    """Return when which seats asked for something, or agreed to it."""
-    yes: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
+def _agreements(table: str, taps: Iterable[Wiretap]) -> dict[_Yes, list[float]]:
+    """Return when which seats asked for something, or agreed to it; for a pause until which moment."""
+    yes: defaultdict[_Yes, list[float]] = defaultdict(list)
     for tap in taps:
         for asked in tap.asked_at(table):
             if asked.seat is not None:
                 match asked.message:
                     case m.Ask(what=what, on=True):
-                        yes[asked.seat, what].append(asked.time)
-                    case m.AskPause(on=True):
-                        yes[asked.seat, "pause"].append(asked.time)
+                        yes[asked.seat, what, None].append(asked.time)
+                    case m.AskPause(on=True, until=until):
+                        yes[asked.seat, "pause", until].append(asked.time)
     return yes
 
 
 def _wrong_agreement(
-    before: m.TableState | None, state: m.TableState, said: set[tuple[int, str]], programs: set[str]
+    before: m.TableState | None, state: m.TableState, said: set[_Yes], programs: set[str]
 ) -> Iterator[str]:
     """Yield what is wrong with a state, if those have `said` yes to something who are named."""
     people = {
@@ -147,7 +182,7 @@ def _wrong_agreement(
             yield f"{each.votes_needed} of {here} are to vote on seat {seat}"
     if (asked := state.asked) is not None:
         for seat in asked.seats:
-            if (seat, asked.what) not in said:
+            if not said & {(seat, asked.what, None), (seat, asked.what, asked.until)}:
                 yield f"seat {seat} agrees, and never said so"
             elif state.seats[seat].vacant:
                 yield f"nobody is in seat {seat}, which agrees"
@@ -155,7 +190,8 @@ def _wrong_agreement(
             yield f"not all of {people} have agreed"
     if before is None or before.stage != "playing" or before.paused is not None or state.paused is None:
         return
-    agree = {seat for seat, what in said if what == "pause"}  # to this pause, or to one before
+    # To this pause, or to one before.
+    agree = {seat for seat, what, until in said if what == "pause" and until in {None, state.paused.until}}
     if state.paused.seat not in agree:
         yield f"seat {state.paused.seat} has not asked for a pause"
     if state.paused.until is not None and not people <= agree:
@@ -163,6 +199,129 @@ def _wrong_agreement(
     has_clock = isinstance(state.absence, MoveClock | GameClock)
     if has_clock and state.host not in agree and not here <= agree:
         yield f"neither the host nor all of {here} have agreed to a pause"
+
+
+def check_absence(
+    table: str, taps: Sequence[Wiretap], programs: set[str], wanted: Container[int], verdict: Verdict
+) -> None:
+    """A bot takes a seat, or is voted on, when its player has been away for as long as the policy says.
+
+    Votes count from then on. Hosts have `wanted` a bot in some seats.
+    """
+    states = [
+        (tap.life_at(table), heard.time, tap, heard)
+        for tap in taps
+        for heard in tap.heard
+        if heard.table == table and isinstance(heard.message, m.TableState)
+    ]
+    states.sort(key=lambda each: each[:2])
+    votes = [
+        (asked.seat, asked.message.seat, asked.time)
+        for tap in taps
+        for asked in tap.asked_at(table)
+        if isinstance(asked.message, m.Vote) and asked.message.agree
+    ]
+    here: dict[int, float] = {}  # when somebody was last in a seat, or time away was counted from zero
+    life, paused, policy = 0, False, None
+    for this_life, time, tap, heard in states:
+        state = heard.message
+        assert isinstance(state, m.TableState)
+        if this_life != life:
+            here, life, paused, policy = {}, this_life, False, state.absence
+        excused = paused or state.paused is not None or state.stage != "playing"
+        counted_since = time if state.absence == policy else time - _A_MOMENT  # which may be told late
+        excused |= state.absence != policy
+        paused, policy = state.paused is not None, state.absence
+        for seat, each in enumerate(state.seats):
+            gone = not each.here and each.name not in {None, *programs} and each.level is None
+            if excused and each.bot:  # a bot has had the seat before
+                here.pop(seat, None)
+            elif excused or not gone or each.vacant:
+                here[seat] = counted_since
+            if excused or here.get(seat, time) == time or not isinstance(policy, ByBot | ByVote):
+                continue
+            due = each.bot if isinstance(policy, ByBot) else each.seconds_left == 0
+            if due and seat not in wanted and time - here[seat] < policy.seconds * (1 - _DRIFT):
+                text = f"seat {seat} was given up {time - here[seat]:.3f} s after it was there, with {policy}"
+                verdict.invented.append(tap.finding(text, heard, since=here[seat]))
+            for by in each.votes:
+                cast = [at for who, whom, at in votes if (who, whom) == (by, seat) and at <= time]
+                if max(cast, default=0.0) < here[seat] - _A_MOMENT:
+                    text = f"seat {by} votes on seat {seat}, and has not since that was there"
+                    verdict.invented.append(tap.finding(text, heard, since=here[seat]))
+
+
+def check_bots_among_themselves(
+    table: str, taps: Sequence[Wiretap], entries: Iterable[Entry], programs: set[str], verdict: Verdict
+) -> None:
+    """Bots play with people: of what they do while nobody is there, nobody would be sent anything.
+
+    One move may be stored when the server dies, and be sent to nobody for that reason.
+    """
+    seen: set[int] = set()  # numbers of events that were sent to people as they happened
+    for tap in taps:
+        comes, state = True, None
+        for heard in tap.heard:
+            message = heard.message
+            if heard.table != table or isinstance(message, m.Seated | m.Watching):
+                comes = True
+            elif isinstance(message, m.TableState):
+                state = message
+            elif isinstance(message, m.Snapshot):
+                comes = False
+            elif isinstance(message, m.Events):
+                who = None if state is None or heard.seat is None else state.seats[heard.seat].name
+                if not comes and who not in {None, *programs}:
+                    seen.update(range(message.seq, message.seq + len(message.events)))
+                comes = False
+    number, unseen = 0, 0
+    for entry in entries:
+        if not isinstance(entry, Played | StoodIn | TookBack):
+            continue
+        number += len(entry.events)
+        alone = seen and isinstance(entry, StoodIn) and entry.by == "bot" and number not in seen
+        unseen = unseen + 1 if alone else 0
+        if unseen > 1:
+            verdict.invented.append(Finding(f"event {number} is a bot's move, and nobody was there", table))
+            return
+
+
+def check_returns(table: str, taps: Sequence[Wiretap], visits: Sequence[Wiretap], verdict: Verdict) -> int:
+    """Who is removed before a game cannot come back for a while: nobody of that name at their address.
+
+    The `visits` are of those who may have asked for that. Return how many did.
+    """
+    removed: list[tuple[int, str, str, float]] = []
+    for tap in taps:
+        seat, state = None, None
+        for heard in tap.heard:
+            if heard.table == table:
+                seat = heard.seat
+                state = heard.message if isinstance(heard.message, m.TableState) else state
+            elif state is not None and seat is not None and _is_refused(heard.message, "removed"):
+                name = str(state.seats[seat].name)
+                removed.append((tap.life_at(table), tap.address, name, heard.time))
+                state = None
+    judged = 0
+    for tap in visits:
+        answers = {getattr(heard.message, "id", None): heard for heard in tap.heard}
+        for asked in tap.asked:
+            request = asked.message
+            if not isinstance(request, m.JoinTable) or request.table != table:
+                continue
+            since = [
+                at
+                for life, address, name, at in removed
+                if (life, address, name) == (tap.life, tap.address, request.name)
+                and at < asked.time < at + _REMOVED_SECONDS
+            ]
+            if since and (answer := answers.get(request.id)) is not None:
+                judged += 1
+                seated = isinstance(answer.message, m.Seated)
+                if seated or any(_is_refused(answer.message, code) for code in _OF_THE_SEAT):
+                    text = f"{request.name} was removed, and may be back: {answer.message}"
+                    verdict.stolen.append(tap.finding(text, answer, since=max(since)))
+    return judged
 
 
 def check_shown_hands(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
@@ -196,6 +355,11 @@ class _Planner:
         if self.plan is not None and self.stored >= self.moved:
             plans.append(self.plan)
         return any((plan.piece, plan.field) == (piece, place) for plan in plans)
+
+    @property
+    def may_have_any(self) -> bool:
+        plans = [*self.open.values(), *([] if self.plan is None or self.stored < self.moved else [self.plan])]
+        return any(plan.piece is not None for plan in plans)
 
     def take(self, time: float, message: m.Plan | m.Done | m.Refused) -> None:
         """Take in a request, or the answer to one."""
@@ -233,19 +397,33 @@ def _is_refused(message: m.ServerMessage, code: str) -> bool:
     return isinstance(message, m.Refused) and message.code == code
 
 
-def check_plans(table: str, taps: Sequence[Wiretap], entries: Iterable[Entry], verdict: Verdict) -> int:
+def check_plans(
+    table: str,
+    taps: Sequence[Wiretap],
+    entries: Iterable[Entry],
+    verdict: Verdict,
+    *,
+    turns: Sequence[tuple[float, m.Turn]] = (),
+) -> int:
     """A plan is its seat's alone, and void once it is withdrawn or replaced, or the seat has moved.
 
-    Return how many of the moves that were made by plans, as `entries` tell, were judged.
+    `turns` are answers to those who have asked from elsewhere, and when they came. Return how many of the
+    moves that were made by plans, as `entries` tell, were judged.
     """
     planners: defaultdict[int | None, _Planner] = defaultdict(_Planner)
     planned, known, judged = dict(_planned(entries)), 0, 0
-    for time, seat, message in _in_order_with_plans(table, taps):
+    asked_elsewhere = [(time, None, turn) for time, turn in turns]
+    for time, seat, message in sorted(
+        [*_in_order_with_plans(table, taps), *asked_elsewhere], key=lambda each: each[0]
+    ):
         match message:
             case m.Plan() | m.Done() | m.Refused():
                 planners[seat].take(time, message)
             case m.Planned(str() as piece, place) if not planners[seat].may_have(piece, place):
                 text = f"seat {seat} was told of the plan {piece} on {place}, and has none"
+                verdict.leaked.append(Finding(text, table, time))
+            case m.Turn(seat=int(own), planned=True) if not planners[own].may_have_any:
+                text = f"seat {own} was told that it has a plan, and has none"
                 verdict.leaked.append(Finding(text, table, time))
             case m.Events(seq, events):
                 for number, event in enumerate(events, seq):
@@ -274,7 +452,7 @@ def _planned(entries: Iterable[Entry]) -> Iterator[tuple[int, m.PlacePiece]]:
 def _in_order_with_plans(
     table: str, taps: Iterable[Wiretap]
 ) -> list[tuple[float, int | None, m.ClientMessage | m.ServerMessage]]:
-    """Return what was heard of the table, and what was planned there, in the order of time."""
+    """Return what was heard of the table, and what was planned there, each with its time."""
     found: list[tuple[float, int | None, m.ClientMessage | m.ServerMessage]] = []
     for tap in taps:
         plans = [asked for asked in tap.asked_at(table) if isinstance(asked.message, m.Plan)]
@@ -287,4 +465,4 @@ def _in_order_with_plans(
                 found.append((heard.time, heard.seat, heard.message))
             comes &= not isinstance(heard.message, m.Events | m.Snapshot)
         found += [(asked.time, asked.seat, asked.message) for asked in plans]
-    return sorted(found, key=lambda each: each[0])
+    return found

@@ -11,16 +11,20 @@ from protocol.codec import encode
 from server.storage.entries import EVENING, Entry, LiveEntries
 from server.storage.journal import Journal
 from server.tables.state.persistent_state import PersistentState
+from simulation.judging.entry_rules import check_entries
 from simulation.verdict import Finding, Verdict
 
 
 def check_shortening(tables: set[str], verdict: Verdict) -> None:
     """Have all journals add to `tables` which ones they shorten; what they drop must change nothing."""
-    shorten = Journal.shorten
+    shorten, whole = Journal.shorten, set[str]()
 
     async def shorten_and_check(self: Journal, code: str, live_entries: LiveEntries) -> int:
         def checked(entries: Sequence[Entry]) -> list[int]:
             live = live_entries(entries)
+            if code not in {EVENING, *whole}:
+                check_entries(code, entries, verdict)  # while they are all there
+                whole.add(code)
             if code != EVENING and not make_the_same_table(entries, [entries[at] for at in live]):
                 text = "another table is left after its journal is shortened"
                 verdict.different.append(Finding(text, code, time.time()))
@@ -37,8 +41,17 @@ def make_the_same_table(entries: Sequence[Entry], others: Sequence[Entry]) -> bo
     return _facts(entries) == _facts(others)
 
 
+def is_what_is_stored(state: PersistentState, entries: Sequence[Entry]) -> bool:
+    """Return whether a table that a server has in memory is what its entries make."""
+    return _facts_of(state) == _facts(entries)
+
+
 def _facts(entries: Sequence[Entry]) -> list[Any]:
-    state = PersistentState(entries, RandomChance(random.Random(0)))
+    return _facts_of(PersistentState(entries, RandomChance(random.Random(0))))
+
+
+def _facts_of(state: PersistentState) -> list[Any]:
+    """Return all that lasts of a table."""
     clocks = state.clocks
     return [
         encode(state.table_state("")),
@@ -52,5 +65,13 @@ def _facts(entries: Sequence[Entry]) -> list[Any]:
             (clocks.left(seat), clocks.allowance(seat), clocks.reserve(seat))
             for seat in map(Seat, range(len(state.players)))
         ],
-        (state.bot_seats, state.votes, state.pauses, state.agreed_pause, state.stood_in, state.scores),
+        (
+            state.ready,
+            state.bot_seats,
+            state.votes,
+            state.pauses,
+            state.agreed_pause,
+            state.stood_in,
+            state.scores,
+        ),
     ]

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, TypeAlias
@@ -12,10 +12,13 @@ from protocol.messages import (
     Ask,
     AskPause,
     AskTurn,
+    CallMe,
     ClientMessage,
+    ConfirmCall,
     Done,
     Events,
     Lay,
+    Online,
     PlacePiece,
     Plan,
     Record,
@@ -57,6 +60,8 @@ from simulation.wiretap import Heard, Wiretap
 
 _SentMove: TypeAlias = tuple[int, Lay | PlacePiece]  # by a seat
 _Effect: TypeAlias = tuple[object, ...]  # of a request
+_GUESSES: Final = 5  # at a code
+_LONG_ENOUGH: Final = 60.0  # seconds for an answer
 _AT_A_TABLE: Final = TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 
 
@@ -112,6 +117,26 @@ def check_questions(tap: Wiretap, tokens: Iterable[str], verdict: Verdict) -> No
             verdict.leaked.append(tap.finding("somebody without a token was told whose turn it is", heard))
 
 
+def check_answered(tap: Wiretap, verdict: Verdict) -> None:
+    """Every request is answered, if the connection lasts for long enough."""
+    answered = {getattr(heard.message, "id", None) for heard in tap.heard}
+    until = tap.heard[-1].time - _LONG_ENOUGH if tap.heard else 0.0
+    for asked in tap.asked:
+        number = getattr(asked.message, "id", None)
+        if number is not None and number not in answered and asked.time < until:
+            verdict.lost.append(tap.finding(f"{asked.message} was never answered", asked))
+
+
+def answers_to_questions(tap: Wiretap) -> Iterable[tuple[str, float, Turn]]:
+    """Yield what somebody was told who has asked whose turn it is: at which table, and when."""
+    tables = {
+        asked.message.id: asked.message.table for asked in tap.asked if isinstance(asked.message, AskTurn)
+    }
+    for heard in tap.heard:
+        if isinstance(heard.message, Turn) and heard.message.id in tables:
+            yield tables[heard.message.id], heard.time, heard.message
+
+
 def check_lobby(tap: Wiretap, verdict: Verdict) -> None:
     """A client that is at no table, or not any more, is told nothing of any."""
     for heard in tap.heard:
@@ -120,17 +145,70 @@ def check_lobby(tap: Wiretap, verdict: Verdict) -> None:
             verdict.leaked.append(tap.finding(text, heard))
 
 
-def check_quiet(table: str, tap: Wiretap, verdict: Verdict) -> None:
-    """While a game runs at a quiet table, no player is sent what spectators say."""
-    quiet = False
+def check_online(tap: Wiretap, private: Container[str], verdict: Verdict) -> None:
+    """Nobody is told who is at a table that has always been private."""
+    for heard in tap.heard:
+        if isinstance(heard.message, Online):
+            verdict.leaked += [
+                tap.finding(f"everybody was told where {each.name} is", heard)
+                for each in heard.message.people
+                if each.table in private
+            ]
+
+
+def check_codes_of_addresses(tap: Wiretap, verdict: Verdict) -> None:
+    """A code that was sent to an address is void after five wrong ones."""
+    asked = {
+        each.message.id: each.message for each in tap.asked if isinstance(each.message, CallMe | ConfirmCall)
+    }
+    wrong = 0
+    for heard in tap.heard:
+        match heard.message:
+            case Done(number) if isinstance(asked.get(number), CallMe):
+                wrong = 0
+            case Refused("wrong-code"):
+                wrong += 1
+            case Done(number) if isinstance(asked.get(number), ConfirmCall) and wrong >= _GUESSES:
+                verdict.invented.append(tap.finding("a code was taken after five wrong ones", heard))
+        if wrong > _GUESSES:
+            verdict.invented.append(tap.finding(f"a code could be guessed {wrong} times", heard))
+            return
+
+
+def check_quiet(table: str, taps: Iterable[Wiretap], verdict: Verdict) -> None:
+    """While a game runs at a quiet table, no player is sent what spectators say, then or later."""
+    secret = {number for tap in taps for number in _said_among_spectators(table, tap)}
+    for tap in taps:
+        quiet = False
+        for heard in tap.heard:
+            if heard.table != table:
+                continue
+            told: Iterable[str] = ()
+            match heard.message:
+                case TableState():
+                    quiet = _is_quiet(heard.message)
+                case Said(text, spectator=int()) if quiet:
+                    told = [text]
+                case SaidBefore(remarks):
+                    told = [each.text for each in remarks if each.number in secret]
+            if heard.seat is not None:
+                verdict.leaked += [
+                    tap.finding(f"seat {heard.seat} was sent {text!r} of a spectator", heard) for text in told
+                ]
+
+
+def _said_among_spectators(table: str, tap: Wiretap) -> Iterable[int | None]:
+    """Yield the numbers of what spectators said while players were surely not to hear it."""
+    quiet, since = False, list[int | None]()
     for heard in tap.heard:
         match heard.message:
             case TableState() if heard.table == table:
-                quiet = _is_quiet(heard.message)
-            case Said(text, spectator=number) if heard.table == table and number is not None:
-                if quiet and heard.seat is not None:
-                    what = f"seat {heard.seat} was sent {text!r} of a spectator"
-                    verdict.leaked.append(tap.finding(what, heard))
+                was, quiet = quiet, _is_quiet(heard.message)
+                if was and quiet:
+                    yield from since
+                since.clear()
+            case Said(spectator=int(), number=number) if heard.table == table:
+                since.append(number)
 
 
 def _is_quiet(state: TableState) -> bool:

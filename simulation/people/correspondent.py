@@ -13,7 +13,7 @@ from engine.board import FIELDS
 from engine.events import Place
 from engine.view import Phase
 from protocol.absence import letter_seconds
-from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Plan
+from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Plan, Remove
 from simulation.people.players import End, SimulatedPlayer
 from simulation.people.visitors import is_over, next_update
 
@@ -26,7 +26,12 @@ _PAUSES: Final = 0.06  # of the visits end with asking for a pause of some days
 _HOLIDAYS: Final = 0.06  # ... and with a holiday
 _COMES_BACK: Final = 0.3  # of the visits on a holiday, though it is not one's turn
 _AGREES: Final = 0.9  # to one
+_STAYS: Final = 0.3  # of those who have moved, for so many seconds: it may be their turn again in that time
+_STAY: Final = (90.0, 200.0)
+_ASKS_WHOSE_TURN: Final = 0.3  # of the visits
 _LONGEST_PAUSE: Final = 96 * _HOUR
+_REMOVES: Final = 0.3  # of the visits of the host, somebody who is on holiday ...
+_FAR: Final = 48 * _HOUR  # ... for so long at least: a server's clock may be wrong
 _FORGETS: Final = 0.06  # the game for longer than a clock allows
 _SELDOM: Final = 240 * _HOUR  # from one visit to the next without a call
 _GUESSES: Final = 0.1  # of those who were sent a code
@@ -50,6 +55,7 @@ class Correspondent(SimulatedPlayer):
 
     moved: dict[int, float] = field(default_factory=dict)
     visits: list[float] = field(default_factory=list)  # when they ended
+    stays: list[tuple[float, float]] = field(default_factory=list)  # during which it was surely there
     called_since: float | None = None  # when the address was confirmed
 
     async def play(self) -> End:
@@ -75,6 +81,7 @@ class Correspondent(SimulatedPlayer):
                     await self._try_move(connection)
                 if self.made > made:
                     self.moved[before] = asyncio.get_running_loop().time()
+                    await self._stay()
                 break
         if is_over(connection):
             return self._seen_the_end()
@@ -82,6 +89,9 @@ class Correspondent(SimulatedPlayer):
             await self._plan()
         await self._agree_on_a_pause()
         await self._take_a_holiday()
+        await self._try_to_remove()
+        if self.rng.random() < _ASKS_WHOSE_TURN:
+            await self._ask_whose_turn_it_is()
         started = model.view is not None
         self.counts["visits"] += started
         await self._open.aclose()
@@ -96,13 +106,24 @@ class Correspondent(SimulatedPlayer):
         await asyncio.sleep(hours if started else self.rng.uniform(0, _HOUR))
         return None
 
+    async def _stay(self) -> None:
+        """Stay for a while, without doing anything, even if it is one's turn again."""
+        if self.rng.random() < _STAYS:
+            since = asyncio.get_running_loop().time()
+            await asyncio.sleep(self.rng.uniform(*_STAY))
+            if self.connection.closed is None:
+                self.stays.append((since, asyncio.get_running_loop().time()))
+
     def _seen_the_end(self) -> End:
         self.visits.append(asyncio.get_running_loop().time())
         return End.OVER
 
+    def address_at(self, table: str) -> str:
+        return f"{self.name}@{table}"
+
     @property
     def _address(self) -> str:
-        return f"{self.name}@{self.table}"
+        return self.address_at(self.table)
 
     async def _leave_address(self) -> None:
         postbox, model = self.way.postbox, self.connection.model
@@ -149,6 +170,16 @@ class Correspondent(SimulatedPlayer):
         request = at_table.holiday_request(self.connection.model)
         if request is not None and self.rng.random() < (_HOLIDAYS if request.on else _COMES_BACK):
             await self.try_to(request, "holidays begun or ended by hand")
+
+    async def _try_to_remove(self) -> None:
+        """As host, ask for the removal of somebody on holiday, which is refused."""
+        state, own = self.connection.model.state, self.connection.model.seat
+        if state is None or state.host != own or state.stage != "playing" or state.paused is not None:
+            return
+        for seat, each in enumerate(state.seats):
+            far = each.holiday_until is not None and each.holiday_until > time.time() + _FAR
+            if far and seat != own and self.rng.random() < _REMOVES:
+                await self.try_to(Remove(NEW, seat), "removals granted")
 
     async def _plan(self) -> None:
         """Plan the next move, which may not fit any more when its turn comes; or plan nothing any more."""

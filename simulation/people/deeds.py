@@ -46,17 +46,20 @@ from simulation.people.visitors import Route
 
 # How often something is done, of the times at which a player looks around:
 _BEFORE_THE_GAME: Final = 0.4
-_DURING_IT: Final = 0.06
+_DURING_IT: Final = 0.12
 _PLANS: Final = 0.06
 _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
-_ENDS_A_PAUSE: Final = 0.3
-_ANSWERS: Final = 0.9
+_ENDS_A_PAUSE: Final = 0.15
+_ANSWERS: Final = 0.5
 _PAUSE_SECONDS: Final = 30  # from now to the moment until which a game is paused
 _STARTS: Final = 0.3  # though it could do more before
 _RESTLESS: Final = 0.1  # of the players ask for a pause again and again:
 _PAUSES_AGAIN: Final = 0.1
 _SLIPS: Final = 0.02  # ask for what is refused now
+_WITHDRAWS: Final = 0.03  # who has asked, or agreed, does so no longer
+_ASKS_OTHERWISE: Final = 0.1  # for a pause until another moment than the one that somebody has asked for
+_BAD_MOMENTS: Final = (1, 400 * 86_400)  # to pause until: seconds since 1970, or from now
 
 
 @dataclass(slots=True)
@@ -158,7 +161,13 @@ class Deeds:
     def _answers(self, connection: Connection) -> list[AtTable]:
         """Return the answers to what another player asks for: yes more often than no."""
         yes, no = (at_table.request_to_answer(connection.model, on=on) for on in (True, False))
-        return [] if yes is None or no is None or self.program else [yes, yes, yes, yes, no]
+        if no is None or self.program:
+            return []
+        if yes is None:
+            return [no] if self.rng.random() < _WITHDRAWS else []
+        if isinstance(yes, AskPause) and self.rng.random() < _ASKS_OTHERWISE:
+            return [AskPause(NEW, on=True, until=int(time.time()) + 2 * _PAUSE_SECONDS)]
+        return [yes, yes, yes, yes, no]
 
     def _wishes_in_the_game(self, state: TableState, own: int) -> list[AtTable]:
         if state.host == own and self.rng.random() < _ABOUT_SOMEBODY_AWAY:
@@ -170,7 +179,9 @@ class Deeds:
         wishes: list[AtTable] = []
         if not self.program:
             until = self.rng.choice([None, int(time.time()) + _PAUSE_SECONDS])
-            what = self.rng.choice([*state.may_ask, "take-back", "take-back"])
+            what = self.rng.choice(
+                [*state.may_ask, *state.may_ask[-1:], "take-back"]
+            )  # more time, if it can be
             wishes += [AskPause(NEW, on=True, until=until), *[Ask(NEW, what, on=True)] * 3]
         if state.host == own:
             wishes += [*self._settings(state), *self._handing_over(state, own)]
@@ -196,6 +207,9 @@ class Deeds:
         else:
             yield from (StartGame(NEW), SeatBot(NEW, connection.levels[0]), Arrange(NEW))
             yield from (SayReady(NEW, on=True), ChangeSeat(NEW, own), ChoosePeople(NEW, None))
+            yield ChangeSetting(NEW, Starting(own))
+            past, ahead = _BAD_MOMENTS
+            yield from (AskPause(NEW, on=True, until=at) for at in (past, int(time.time()) + ahead))
         if state.host != own:
             yield from (Remove(NEW, state.host), SubstituteNow(NEW, state.host), Dismiss(NEW, 0))
             yield from (HandOver(NEW, own), ChangeSetting(NEW, Title("not the host's")))
@@ -216,7 +230,7 @@ class Deeds:
         yield ChangeSetting(NEW, Hints(on=rng.random() < 0.5))
         yield ChangeSetting(NEW, Quiet(on=rng.random() < 0.5))
         yield ChangeSetting(NEW, Spectators(on=rng.random() < 0.6))
-        yield ChangeSetting(NEW, AbsenceSetting(rng.choice(self.company.policies)))
+        yield from [ChangeSetting(NEW, AbsenceSetting(rng.choice(self.company.policies)))] * 2
         yield ChangeSetting(NEW, Private(on=rng.random() < 0.6))
         if state.stage == "gathering":
             yield ChangeSetting(NEW, Starting(rng.choice([None, *range(len(state.seats))])))

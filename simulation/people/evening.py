@@ -27,7 +27,10 @@ _CLOSED: Final = 0.3  # ... of the others, before their last round
 _LEAST_GUESTS: Final = 3  # where no bots fill up tables
 _CLOSES_AFTER: Final = (30.0, 200.0)  # seconds
 _A_WHILE: Final = 10.0  # seconds, after which all that was on its way has come
-_PAUSES: Final = 0.002  # of the news, at which somebody pauses and comes back
+_PAUSES: Final = 0.01  # of the news, at which somebody pauses, and comes back after a while
+_LONGEST_PAUSE: Final = 60.0  # seconds
+_COMES_LATE: Final = 0.15  # of those who are called to a table, or not at all
+_LATEST: Final = 100.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,11 @@ class EveningGuest:
     faults: int = 0  # of draws
     left_out: list[str] = field(default_factory=list)  # rounds that were drawn without it, wrongly
     drawn: dict[str, str] = field(default_factory=dict)  # how the tiles and laurels lay, by tables
+    told: dict[tuple[str, str], float] = field(default_factory=dict)  # when, of tables and their stages
     _told: float = 0.0  # when it was told of the evening last
     _asked: float = 0.0  # when it last signed up, or said how it takes part
+    _rests_until: float = 0.0
+    _late_for: set[str] = field(default_factory=set)  # tables
 
     @property
     def token(self) -> str:
@@ -103,6 +109,7 @@ class EveningGuest:
                 (each for each in called if each.stage != "over" and self.person in each.people), None
             )
             if table is not None and table.table != model.table:
+                await self._come_late(table.table)
                 if model.table is not None:
                     await connection.ask(Leave(NEW))
                 await connection.ask(Resume(NEW, table.table, self.token))
@@ -117,14 +124,25 @@ class EveningGuest:
             if isinstance(update, Evening):
                 self._look_for_own_table(self.evening, update)
                 self.evening, self._told = update, time.time()
+                for each in update.tables:
+                    self.told.setdefault((each.table, each.stage), time.time())
                 if self.rng.random() < _PAUSES:
-                    await self._say_how(connection, "pause", "play")
-                if not self._wants_to_play(update):
-                    await self._say_how(connection, "play")  # it came too late for its game
+                    self._rests_until = time.time() + self.rng.uniform(0.0, _LONGEST_PAUSE)
+                    await self._say_how(connection, "pause")
+            evening = self.evening
+            if evening is not None and time.time() > self._rests_until and not self._wants_to_play(evening):
+                await self._say_how(connection, "play")  # perhaps it came too late for its game
 
-    async def _say_how(self, connection: Connection, *how: TakesPart) -> None:
-        for each in how:
-            await connection.ask(TakePart(NEW, each))
+    async def _come_late(self, table: str) -> None:
+        """Do nothing for a while before going to a table, now and then."""
+        if table not in self._late_for:
+            self._late_for.add(table)
+            if self.rng.random() < _COMES_LATE:
+                self.counts["guests who come late to a table"] += 1
+                await asyncio.sleep(self.rng.uniform(0.0, _LATEST))
+
+    async def _say_how(self, connection: Connection, how: TakesPart) -> None:
+        await connection.ask(TakePart(NEW, how))
         self._asked = time.time()
 
     def _look_for_own_table(self, before: Evening | None, now: Evening) -> None:

@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from client.network.transport import ConnectFailed, RequestRefused
-from protocol.messages import NEW, SeatBot
+from protocol.messages import NEW, JoinTable, Leave, SeatBot
 from simulation.machine.loop import Process
 from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds
 from simulation.people.plan import Crowd, PlannedGame, games
 from simulation.people.players import End, SimulatedPlayer
 from simulation.people.strangers import StrangersBot
-from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
+from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen, Visitor
 from simulation.verdict import Finding, Outcome
 
 _PAUSE: Final = 0.1  # before another table is tried
+_TRIES_A_NAME: Final = 0.2  # of the newcomers
 _PROGRAMS: Final = 0.15  # of those who take a seat that has become free
 _SECONDS_BETWEEN_TRIALS: Final = 1.0  # to take a seat that may become free
 
@@ -168,6 +169,7 @@ class Games:
             party.players.remove(player)
             party.former.append(player)
             await player.disconnect()
+            await player.try_to_return()
             newcomer = await self._newcomer(party, over)
             if newcomer is None:
                 return end
@@ -191,6 +193,7 @@ class Games:
             name, seed = f"Newcomer {number}", f"{self._plan.seed} newcomer {number}"
             program = random.Random(f"{seed} program").random() < _PROGRAMS
             player = self._player(seed, name, party.game, company, program=program)
+            await self._try_name(party, player)
             company.people.add(name)
             try:
                 await player.join(table)
@@ -211,6 +214,20 @@ class Games:
                 self._counts["seats taken by newcomers"] += 1
                 return player
         return None
+
+    async def _try_name(self, party: Party, newcomer: SimulatedPlayer) -> None:
+        """Before a game, ask for a seat under the name of somebody who is there, now and then."""
+        here = party.players[0].connection.model.state if party.players else None
+        if here is None or here.stage != "gathering" or newcomer.rng.random() >= _TRIES_A_NAME:
+            return
+        thief = Visitor(self._way, newcomer.rng, self._counts)
+        await thief.connect()
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            name = next((str(each.name) for each in here.seats if each.here and each.level is None), "Bot 0")
+            await thief.connection.ask(JoinTable(NEW, party.tables[-1], name))
+            self._counts["names taken from others"] += 1
+            await thief.connection.ask(Leave(NEW))
+        await thief.disconnect()
 
     def _player(
         self, seed: str, name: str, game: PlannedGame, company: Company | None, *, program: bool = False

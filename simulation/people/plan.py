@@ -10,18 +10,22 @@ from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock,
 
 _WATCHED: Final = 0.4  # of the games
 _LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
-_WITH_A_PROGRAM: Final = 0.2
+_WITH_A_PROGRAM: Final = 0.35
 _DEEDS_AT_MOST: Final = (
-    8  # before a lively game, and as many during it: far fewer than shorten a table's journal
+    16  # before a lively game, and as many during it: fewer than shorten a table's journal
 )
 POLICIES: Final[tuple[Absence, ...]] = (
     WAIT,
     WAIT,
     MoveClock(5),
+    MoveClock(5),
+    GameClock(40),
     GameClock(40),
     ByVote(0),
     ByVote(1),
+    ByVote(1),
     ByBot(0),
+    ByBot(1),
     ByBot(1),
 )
 _DAY: Final = 86_400

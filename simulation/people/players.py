@@ -6,21 +6,25 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from websockets.exceptions import ConnectionClosed
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from client.bots.brains import at_random
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed, RequestRefused
 from client.tables.table import Closed, TableClosed, open_request
 from engine.legal import Legal
-from protocol.absence import Absence, ByVote, MoveClock, Wait
-from protocol.codec import encode
+from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.codec import decode_server, encode
 from protocol.codes import Code
 from protocol.events import move_message
+from protocol.limits import VERSIONS
 from protocol.messages import (
     NEW,
     AskTurn,
+    EnterLobby,
     GetRecord,
+    Hello,
     JoinTable,
     Leave,
     OpenTable,
@@ -29,6 +33,7 @@ from protocol.messages import (
     Show,
     StartGame,
     Study,
+    Turn,
     Vote,
 )
 from protocol.settings import ChosenSwitches
@@ -37,6 +42,7 @@ from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
     NO_TABLE,
     PAUSE,
+    TIMEOUTS,
     Lost,
     NeverBegun,
     Stolen,
@@ -50,13 +56,24 @@ from simulation.people.visitors import (
 _COMES_ANEW: Final = 0.03  # the terminal is closed, and another one takes the seat
 _IS_LATE: Final = 0.02  # ... and a move of the old one arrives after that
 _IS_AWAY: Final = 0.03  # ... after a while, unless the table just waits for its players
+_IS_AWAY_FROM_BOTS: Final = 0.05  # ... more often where a bot would play
+_IS_LONG_AWAY: Final = 0.002  # ... after so many seconds
+_LONG_AWAY: Final = (60.0, 100.0)
 _THINKS_TOO_LONG: Final = 0.02  # for the move's clock
+_TOO_LATE: Final = 1.2  # seconds: the stand-in moves after one
+_THINKS: Final = 0.1  # with a clock
+_THOUGHT: Final = 3.0  # seconds at most
+_VOTES: Final = 0.2  # of the looks at a seat that a bot may get
 
 _REMEMBERS: Final = 0.5  # of the terminals that take the seat: what the old one knew of the game
 _FORGES: Final = 0.1  # ... try another token first
+_ASKS_WHOSE_TURN: Final = 0.02  # of the looks around
+_IS_LISTED: Final = 0.2  # of the players: they have entered the lobby, and are online wherever they are
 _TRIES_ANOTHER_SEAT: Final = 0.1  # of the looks around at a vacant one
 _GOES_AFTER_ASKING: Final = 0.05  # of the looks around while the others have not answered
 _TRIES_A_KEPT_SEAT: Final = 0.3  # of those who come to a rematch, where nobody has a seat freed
+_TRIES_TO_RETURN: Final = 0.5  # of those who were removed ...
+_RETURNS: Final = 4  # ... so often
 _UPDATES: Final = 20  # are enough to learn who sits at a table
 _LEAVES: Final = 0.5  # of those who are away: they have said so
 _ASKS_FOR_THE_RECORD: Final = 0.3  # of those who have seen the end
@@ -111,6 +128,7 @@ class SimulatedPlayer(Visitor):
         """Open a table and return its code; raises ConnectFailed if that is not known to have happened."""
         assert self.name is not None
         await self.connect()
+        await self._enter_lobby()
         seated = await self.connection.ask(
             OpenTable(
                 NEW,
@@ -130,6 +148,7 @@ class SimulatedPlayer(Visitor):
         """Take the seat; raises ConnectFailed if that is not known to have happened, or RequestRefused."""
         assert self.name is not None
         await self.connect()
+        await self._enter_lobby()
         seated = await self.connection.ask(JoinTable(NEW, table, self.name, seat, program=self.program))
         self.table, self.token = seated.table, seated.token or ""
 
@@ -165,6 +184,26 @@ class SimulatedPlayer(Visitor):
             await self._try_kept_seat()
 
     # -- internals ----------------------------------------------------------------------------------
+
+    async def _enter_lobby(self) -> None:
+        if self.rng.random() < _IS_LISTED:
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                await self.connection.ask(EnterLobby(NEW, f"Player {self.rng.randrange(10**9)}"))
+                self.counts["players listed in the lobby"] += 1
+
+    async def _ask_whose_turn_it_is(self) -> None:
+        """Ask for that on another connection, without coming to the table."""
+        question = AskTurn(NEW, self.table, token_hash(self.token))
+        with contextlib.suppress(OSError, TimeoutError, WebSocketException):
+            async with (
+                asyncio.timeout(TIMEOUTS.answer),
+                connect(self.way.url, compression=None, proxy=None, close_timeout=0.5) as line,
+            ):
+                await line.send(encode(Hello(list(VERSIONS), "asks", self.way.access.password)))
+                await line.recv()
+                await line.send(encode(question))
+                answer = decode_server(cast("bytes", await line.recv()))
+                self.counts["times somebody asked whose turn it is"] += isinstance(answer, Turn)
 
     @property
     def _policy(self) -> Absence:
@@ -262,6 +301,18 @@ class SimulatedPlayer(Visitor):
         else:
             raise Stolen(f"seat {seated.seat} was given for another token")
 
+    async def try_to_return(self) -> None:
+        """Ask for a seat that somebody has, from several addresses, after being sent away from one's own."""
+        if not self.lost_seat or self.rng.random() >= _TRIES_TO_RETURN:
+            return
+        for _ in range(_RETURNS):
+            visitor = Visitor(self.way, self.rng, self.counts)
+            await visitor.connect()
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                await visitor.connection.ask(JoinTable(NEW, self.table, str(self.name), 0))
+            self.counts["times somebody came back who was removed"] += 1
+            await visitor.disconnect()
+
     async def _try_kept_seat(self) -> None:
         """Try to join in the place of somebody for whom a seat is kept."""
         for _ in range(_UPDATES):  # it comes soon who sits where
@@ -344,6 +395,8 @@ class SimulatedPlayer(Visitor):
                     return None
             if model.seat is not None:
                 await self.talk(str(self.name))
+                if self.rng.random() < _ASKS_WHOSE_TURN:
+                    await self._ask_whose_turn_it_is()
 
     def _has_asked(self, connection: Connection) -> bool:
         """Return whether the player goes away now, though the others have yet to answer."""
@@ -375,8 +428,20 @@ class SimulatedPlayer(Visitor):
             await self._be_away(4.0)
             return True
         chance -= _IS_AWAY
+        if chance < _IS_LONG_AWAY and self.deeds is not None:
+            await self._be_away(0.0)
+            await asyncio.sleep(self.rng.uniform(*_LONG_AWAY))
+            return True
+        chance -= _IS_LONG_AWAY
+        if chance < _IS_AWAY_FROM_BOTS and isinstance(policy, ByBot | ByVote):
+            await self._be_away(4.0)
+            return True
+        chance -= _IS_AWAY_FROM_BOTS
         if chance < _THINKS_TOO_LONG and isinstance(policy, MoveClock):
-            await asyncio.sleep(policy.seconds + 1)
+            await asyncio.sleep(policy.seconds + self.rng.uniform(0, _TOO_LATE))
+        chance -= _THINKS_TOO_LONG
+        if chance < _THINKS and isinstance(policy, MoveClock | GameClock):
+            await asyncio.sleep(self.rng.uniform(0, _THOUGHT))
         return False
 
     async def _be_away(self, seconds: float) -> None:
@@ -419,7 +484,8 @@ class SimulatedPlayer(Visitor):
         if state is None or not isinstance(state.absence, ByVote):
             return
         for seat, summary in enumerate(state.seats):
-            if summary.seconds_left == 0 and own not in summary.votes and seat != own:
+            due = summary.seconds_left == 0 and own not in summary.votes and seat != own
+            if due and self.rng.random() < _VOTES:
                 with contextlib.suppress(ConnectFailed, RequestRefused):
                     await connection.ask(Vote(NEW, seat, agree=True))
                     self.counts["votes"] += 1
