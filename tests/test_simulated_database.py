@@ -1,11 +1,14 @@
 """The database of the simulation answers every statement of the product as PostgreSQL does."""
 
 import ast
+import asyncio
 import functools
 import inspect
+import itertools
 import random
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -21,7 +24,12 @@ from server.storage.postgresql.database import Database, Signal
 from server.storage.postgresql.schema import prepare
 from server.storage.stored_tables import COLUMNS
 from simulation.database.rows import Rows, Transaction
+from simulation.database.server import DatabaseServer
 from simulation.database.statements import carry_out, define_functions
+from simulation.machine.loop import Clock, Process
+from simulation.machine.network import Network, Weather
+from simulation.server import begin
+from simulation.trace import Trace
 
 Answer: TypeAlias = list[tuple[Any, ...]] | str  # rows, or the state of an error
 
@@ -214,3 +222,33 @@ def answer_of_simulation(here: Transaction, text: str, arguments: Sequence[Any])
         return plain(text, here.attempt(lambda: carry_out(here, text, arguments)))
     except asyncpg.PostgresError as error:
         return str(error.sqlstate)
+
+
+def test_a_wait_for_a_lock_ends_in_time_at_a_busy_database() -> None:
+    """However often others commit while it lasts, so that the statement is tried again."""
+    chance = random.Random(0)
+    clock = Clock(chance, Trace())
+    database = DatabaseServer(clock, chance, Weather(stalled=0), Counter())
+    process = Process(clock, Network(clock, chance, Weather()), "node", "10.0.0.1", chance)
+    assert 4.9 < clock.run(begin(process, _seconds_for_a_lock(database))) < 5.5
+
+
+async def _seconds_for_a_lock(database: DatabaseServer) -> float:
+    """Return how long a statement waits for a lock that another connection has."""
+    settings = {"synchronous_commit": "on"}
+    holder, waiter, busy = [await database.connect("", server_settings=settings) for _ in range(3)]
+    insert = "INSERT INTO game_table (code) VALUES ($1)"
+
+    async def commit() -> None:
+        for number in itertools.count():
+            await busy.execute(insert, str(number))
+
+    await holder.execute("BEGIN")
+    await holder.execute(insert, "AAAA")
+    others = asyncio.create_task(commit())
+    now = asyncio.get_running_loop().time
+    began = now()
+    with pytest.raises(asyncpg.LockNotAvailableError):
+        await waiter.execute(insert, "AAAA")
+    others.cancel()
+    return now() - began

@@ -87,11 +87,13 @@ class DatabaseSession:
         self._at_work: Transaction | None = None
         self._text = ""
         self._number = 0  # of the statement
+        self._blocked = False  # it waits for a lock
         self._gone = False  # the node is
 
     def take(self, text: str, arguments: Sequence[Sequence[Any]]) -> None:
         """Carry a statement out, for each of the arguments, and answer."""
         self._number += 1
+        self._blocked = False
         self._text = text
         self._at_work = self._open or self._database.transaction(synchronous=self.synchronous)
         match text:
@@ -124,22 +126,21 @@ class DatabaseSession:
             return [row for each in arguments for row in carry_out(transaction, self._text, each)]
 
         def too_late() -> None:
-            if self._at_work is transaction and number == self._number and again in self._database.waiting:
-                self._database.waiting.remove(again)
+            if self._at_work is transaction and number == self._number and self._blocked:
                 self._fail(refusal("55P03", "canceling statement due to lock timeout"))
-
-        def again() -> None:
-            self._attempt(arguments, number)
 
         try:
             rows = transaction.attempt(statement)
         except Blocked:
             self._database.counts["waits for locks in the database"] += 1
-            self._database.waiting.append(again)
-            self._database.clock.after(_SECONDS_FOR_A_LOCK, too_late)
+            self._database.waiting.append(partial(self._attempt, arguments, number))
+            if not self._blocked:  # it waits from now on, however often it is tried again
+                self._blocked = True
+                self._database.clock.after(_SECONDS_FOR_A_LOCK, too_late)
         except asyncpg.PostgresError as error:
             self._fail(error)
         else:
+            self._blocked = False
             if transaction.changes and self._database.read_only:
                 self._fail(refusal(*_READ_ONLY))
             else:
