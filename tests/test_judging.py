@@ -346,6 +346,16 @@ def test_a_host_stays_the_host(time: float, *, asks: bool, wrong: bool) -> None:
     assert bool(verdict.different) == wrong
 
 
+def test_a_host_is_told_to_one_after_the_other() -> None:
+    """Of what is sent at one moment, one connection may have all before another has the first of it."""
+    asks, hosted = m.HandOver(7, 1), replace(PLAYING, host=1)
+    paused = replace(PLAYING, paused=m.PauseSummary(0, 0, 600))
+    verdict = Verdict()
+    first = tapped(0, (0.0, PLAYING), (1.0, asks), (1.0, paused), (1.0, hosted))
+    check_host(CODE, [first, tapped(1, (0.0, PLAYING), (1.0, paused), (1.0, hosted))], verdict)
+    assert found(verdict) == set()
+
+
 @pytest.mark.parametrize(
     ("hand", "wrong"), [({"Es": 1}, False), ({"Em": 1, "Es": 1}, True), ({"Sm": 1}, True)]
 )

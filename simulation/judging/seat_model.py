@@ -88,11 +88,17 @@ def check_host(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
         if isinstance(asked.message, m.HandOver)
     }
     host: int | None = None
-    here = 0.0
+    here = moment = 0.0
+    at_once: set[int] = set()  # who was host at this moment: each connection is told of it in its own time
     for _, heard in _in_order(table, taps):
         state = heard.message
         if not isinstance(state, m.TableState) or state.stage != "playing":
             continue
+        if heard.time != moment:
+            moment, at_once = heard.time, set() if host is None else {host}
+        if state.host != host and state.host in at_once:
+            continue
+        at_once.add(state.host)
         if host is not None and state.host != host and state.host not in wanted:
             away = heard.time - here
             if away < _HOST_SECONDS * (1 - _DRIFT):
