@@ -7,13 +7,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from client.network.transport import ConnectFailed, RequestRefused
-from client.tables.table import Closed, TableClosed, open_request
+from client.tables.table import (
+    Back,
+    Closed,
+    ConnectionLost,
+    Refreshed,
+    TableClosed,
+    open_request,
+)
 from client.ui import at_table
 from engine.board import FIELDS
 from engine.events import Place
 from engine.view import Phase
 from protocol.absence import letter_seconds
-from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Plan, Remove
+from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Ping, Plan, Remove
 from simulation.people.players import End, SimulatedPlayer
 from simulation.people.visitors import is_over, next_update
 
@@ -108,11 +115,27 @@ class Correspondent(SimulatedPlayer):
 
     async def _stay(self) -> None:
         """Stay for a while, without doing anything, even if it is one's turn again."""
-        if self.rng.random() < _STAYS:
-            since = asyncio.get_running_loop().time()
-            await asyncio.sleep(self.rng.uniform(*_STAY))
-            if self.connection.closed is None:
-                self.stays.append((since, asyncio.get_running_loop().time()))
+        if self.rng.random() >= _STAYS:
+            return
+        clock = asyncio.get_running_loop().time
+        since = clock()
+        if not await self._is_here_for(self.rng.uniform(*_STAY)):
+            return
+        until = clock()
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            await self.connection.ask(Ping(NEW))  # the connection may be lost, and only the server know that
+            if await self._is_here_for(_TICK):
+                self.stays.append((since, until))
+
+    async def _is_here_for(self, seconds: float) -> bool:
+        """Take in the news for so long; return at once if the connection, or some of the news, is lost."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        while (left := until - clock()) > 0:
+            update = await next_update(self.connection, left)
+            if isinstance(update, Back | Closed | ConnectionLost | Refreshed | TableClosed):
+                return False
+        return self.connection.online
 
     def _seen_the_end(self) -> End:
         self.visits.append(asyncio.get_running_loop().time())
