@@ -9,7 +9,7 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from server.storage.entries import Entry, OnHoliday, Paused, Played, StoodIn, Taken, TookBack
+from server.storage.entries import Entry, OnHoliday, Paused, Played, StoodIn, TookBack
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.notices import (
@@ -122,7 +122,7 @@ class Week(World):
                     self.outcome.verdict.add(missed)
                 else:
                     self._judge_clocks(table, moved, entries)
-        self._judge_repeated(_addresses_of_holidays(journal))
+        self._judge_repeated()
         for letter in self.postbox.letters:
             if not is_plain(letter.notice):
                 found = Finding(
@@ -139,18 +139,13 @@ class Week(World):
                     self._finding("it is not archived after its end", table.code)
                 )
 
-    def _judge_repeated(self, rested: set[str]) -> None:
-        """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that.
-
-        Or if a player has `rested`: who begins a holiday just when a notice arrives is called again after it.
-        """
+    def _judge_repeated(self) -> None:
+        """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that."""
         killed = [process for server in self.servers for process in server.killed]
         for first, again in self.postbox.again():
             lost = self.database is not None and any(first.at - _HOUR <= at <= again.at for at in self._down)
             if first.sender in killed or (lost and first.sender is not again.sender):
                 self.outcome.counts["notices sent again after a kill"] += 1
-            elif again.address in rested:
-                self.outcome.counts["notices sent again after a holiday"] += 1
             else:
                 at, since = EPOCH + again.at, EPOCH + first.at
                 found = Finding(f"{again.notice} came twice", again.notice.table, at, since=since)
@@ -252,16 +247,6 @@ class Week(World):
             state.fold(entry)
             if isinstance(entry, Played | StoodIn) and state.game is not None and moved is not None:
                 ends[len(state.game.events)] = moved
-
-
-def _addresses_of_holidays(journal: dict[str, list[Entry]]) -> set[str]:
-    """Return where those are called who have been on holiday."""
-    found = set[str]()
-    for table, entries in journal.items():
-        names = {entry.seat: entry.name for entry in entries if isinstance(entry, Taken)}
-        rests = (entry.seat for entry in entries if isinstance(entry, OnHoliday))
-        found.update(f"{names[seat]}@{table}" for seat in rests)
-    return found
 
 
 def _turns_with_a_return(entries: list[Entry]) -> set[int]:

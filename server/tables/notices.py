@@ -202,13 +202,15 @@ async def _post(context: TableContext, to: NoticesTo, notice: PlayerNotice, aske
 async def _send(context: TableContext, seat: Seat, owed: Owed, to: NoticesTo, notice: PlayerNotice) -> None:
     opener = networks_in(context.state.opened.origin or context.code)  # who is called may be anywhere
     fault = await _post(context, to, notice, opener)
-    await context.deadlines.carry_out(Due.NOTICE_SENT, seat, owed, fault)
+    await context.deadlines.carry_out(Due.NOTICE_SENT, seat, owed, notice.key, fault)
 
 
-async def note_outcome(context: TableContext, seat: Seat, owed: Owed, fault: str | None) -> None:
+async def note_outcome(context: TableContext, seat: Seat, owed: Owed, key: str, fault: str | None) -> None:
     del context.calls.sending[seat]
     if context.calls.owed.get(seat) != owed:
         probe("a notice is out of date when it arrives")
+        if fault is None:
+            await _note_arrival(context, seat, owed, key)
         return
     if fault is None:
         await _know(context, seat, owed)
@@ -243,6 +245,23 @@ async def _know(context: TableContext, seat: Seat, owed: Owed) -> None:
     except JournalError as error:
         probe("a notice was sent, and that cannot be stored")
         context.lobby.counts.journal_failed(error)
+
+
+async def _note_arrival(context: TableContext, seat: Seat, owed: Owed, key: str) -> None:
+    """Store that a notice has arrived which is not owed now, but may be again after a holiday or a pause."""
+    state, player = context.state, context.state.players[seat]
+    if state.stage != "playing" or state.game is None or player is None:
+        return
+    if notice_key(context.code, player.token_hash, *owed) != key:
+        return  # somebody else has the seat
+    context.calls.known[seat] = owed  # in case it cannot be stored
+    known, pauses = player.noticed, player.resumed
+    if owed.kind == "resumed":
+        pauses = max(pauses, owed.number)
+    elif owed.number == len(state.game.events):
+        known = max(known, (owed.number, owed.kind == "short"))
+    if (known, pauses) != (player.noticed, player.resumed):
+        await context.store_or_log(Noticed(seat, *known, pauses))
 
 
 def _player(context: TableContext, seat: Seat) -> Player:
