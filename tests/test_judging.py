@@ -186,6 +186,18 @@ def test_a_seat_is_given_up_when_it_is_time(
     assert bool(verdict.invented) == wrong
 
 
+@pytest.mark.parametrize("here", [False, True])
+def test_a_vote_counts_after_a_pause_unless_its_seat_was_there(*, here: bool) -> None:
+    waits = with_seat(1, replace(PLAYING, absence=ByVote(2)), here=False, seconds_left=2)
+    voted = with_seat(1, waits, seconds_left=0, votes=[0], votes_needed=2)
+    paused = with_seat(1, waits, seconds_left=None, here=here)
+    paused = replace(paused, paused=m.PauseSummary(0, 0, 600))
+    states = (1.0, waits), (4.0, m.Vote(1, 1, agree=True)), (4.0, voted), (5.0, paused), (9.0, waits)
+    verdict = Verdict()
+    check_absence(CODE, [tapped(0, *states, (12.0, voted))], set(), (), verdict)
+    assert bool(verdict.invented) == here
+
+
 @pytest.mark.parametrize(("until", "wrong"), [(None, False), (500, False), (600, True)])
 def test_who_agrees_to_another_moment_does_not_agree(until: int | None, *, wrong: bool) -> None:
     asked = replace(PLAYING, asked=m.Asked("pause", [0, 1], until=500))

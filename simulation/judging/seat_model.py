@@ -228,18 +228,21 @@ def check_absence(
         if isinstance(asked.message, m.Vote) and asked.message.agree
     ]
     here: dict[int, float] = {}  # when somebody was last in a seat, or time away was counted from zero
+    back: dict[int, float] = {}  # when somebody was last in a seat: votes are void from then on
     life, paused, policy = 0, False, None
     for this_life, time, tap, heard in states:
         state = heard.message
         assert isinstance(state, m.TableState)
         if this_life != life:
-            here, life, paused, policy = {}, this_life, False, state.absence
+            here, back, life, paused, policy = {}, {}, this_life, False, state.absence
         excused = paused or state.paused is not None or state.stage != "playing"
         counted_since = time if state.absence == policy else time - _A_MOMENT  # which may be told late
         excused |= state.absence != policy
         paused, policy = state.paused is not None, state.absence
         for seat, each in enumerate(state.seats):
             gone = not each.here and each.name not in {None, *programs} and each.level is None
+            if not gone:
+                back[seat] = time
             if excused and each.bot:  # a bot has had the seat before
                 here.pop(seat, None)
             elif excused or not gone or each.vacant:
@@ -252,9 +255,10 @@ def check_absence(
                 verdict.invented.append(tap.finding(text, heard, since=here[seat]))
             for by in each.votes:
                 cast = [at for who, whom, at in votes if (who, whom) == (by, seat) and at <= time]
-                if max(cast, default=0.0) < here[seat] - _A_MOMENT:
+                since = back.get(seat, 0.0)
+                if not cast or max(cast) < since - _A_MOMENT:
                     text = f"seat {by} votes on seat {seat}, and has not since that was there"
-                    verdict.invented.append(tap.finding(text, heard, since=here[seat]))
+                    verdict.invented.append(tap.finding(text, heard, since=since))
 
 
 def check_bots_among_themselves(
