@@ -169,7 +169,8 @@ class Games:
             party.players.remove(player)
             party.former.append(player)
             await player.disconnect()
-            await player.try_to_return()
+            if await player.try_to_return():
+                self._have_one_more_come(party, over)
             newcomer = await self._newcomer(party, over)
             if newcomer is None:
                 return end
@@ -206,14 +207,18 @@ class Games:
                     self._counts[f"newcomers refused: {error.code}"] += 1
                     if error.code in NO_TABLE:
                         return None
-                elif party.spare < party.game.players and party.tasks is not None:
-                    party.spare += 1
-                    party.tasks.create_task(self._play_as_newcomer(party, over))
+                else:  # a seat may be kept for somebody who does not know that
+                    self._have_one_more_come(party, over)
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIALS)
             else:
                 self._counts["seats taken by newcomers"] += 1
                 return player
         return None
+
+    def _have_one_more_come(self, party: Party, over: asyncio.Event) -> None:
+        if party.spare < party.game.players and party.tasks is not None:
+            party.spare += 1
+            party.tasks.create_task(self._play_as_newcomer(party, over))
 
     async def _try_name(self, party: Party, newcomer: SimulatedPlayer) -> None:
         """Before a game, ask for a seat under the name of somebody who is there, now and then."""

@@ -301,17 +301,23 @@ class SimulatedPlayer(Visitor):
         else:
             raise Stolen(f"seat {seated.seat} was given for another token")
 
-    async def try_to_return(self) -> None:
-        """Ask for a seat that somebody has, from several addresses, after being sent away from one's own."""
+    async def try_to_return(self) -> bool:
+        """Ask for a seat that somebody has, from several addresses, after being sent away from one's own.
+
+        Return whether it was given: a bot of the server may have had it.
+        """
         if not self.lost_seat or self.rng.random() >= _TRIES_TO_RETURN:
-            return
+            return False
+        seated = False
         for _ in range(_RETURNS):
             visitor = Visitor(self.way, self.rng, self.counts)
             await visitor.connect()
             with contextlib.suppress(ConnectFailed, RequestRefused):
                 await visitor.connection.ask(JoinTable(NEW, self.table, str(self.name), 0))
+                seated = True
             self.counts["times somebody came back who was removed"] += 1
             await visitor.disconnect()
+        return seated
 
     async def _try_kept_seat(self) -> None:
         """Try to join in the place of somebody for whom a seat is kept."""
