@@ -427,7 +427,6 @@ class Table:
         if reason is not None:
             self._context.audience.broadcast(messages.Announced(reason))
         self._why_closed = Code.CLOSED_BY_SERVER
-        log.warning("table closed by the host", extra=about(table=self.code))
 
     def _end(self, *, failed: bool = False) -> None:
         """Disconnect everybody from the table, and remove it from the lobby, even if some of that fails."""

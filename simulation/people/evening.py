@@ -1,6 +1,7 @@
 """An evening beside the games: guests sign up, go where they are called, play at random, and are judged."""
 
 import asyncio
+import contextlib
 import random
 import time
 from collections import Counter
@@ -112,7 +113,8 @@ class EveningGuest:
                 await self._come_late(table.table)
                 if model.table is not None:
                     await connection.ask(Leave(NEW))
-                await connection.ask(Resume(NEW, table.table, self.token))
+                with contextlib.suppress(RequestRefused):  # nobody has come, and it is closed
+                    await connection.ask(Resume(NEW, table.table, self.token))
             elif model.view is not None and model.legal is not None:
                 await connection.ask(move_message(NEW, at_random(model.view, model.legal, self.rng)))
                 self.counts["moves of the evening"] += 1

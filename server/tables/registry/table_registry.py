@@ -281,6 +281,7 @@ class TableRegistry:
                 log.warning("damaged table removed by the host", extra=about(table=code))
                 return
         await self.table(code).close(reason)
+        log.warning("table closed by the host", extra=about(table=code))
 
     async def restore_damaged(self, code: str) -> Table | None:
         """Put a damaged table back into play at its last intact move; return None if nothing of it is left.

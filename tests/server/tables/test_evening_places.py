@@ -174,6 +174,18 @@ async def test_who_did_not_come_to_the_table_makes_room_and_who_plays_does_not(
             assert listed(server).keys() == {"A1", "A2", "A3", "A4"}
 
 
+async def test_a_table_to_which_nobody_comes_is_closed_without_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is not the operator who closes it."""
+    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
+    guests = Guest("A"), Guest("B")
+    async with running(config(FRIDAY)) as server, signed_up(server, guests):
+        draw(server)
+        await guests[0].evening(lambda evening: any(each.stage == "over" for each in evening.tables))
+    assert not [record for record in caplog.records if record.name.startswith("server.tables")]
+
+
 @pytest.mark.usefixtures("four_places")
 def test_somebody_with_a_result_leaves_it_behind() -> None:
     """Who has played makes room last, keeps the row in the standings, and can come back."""
