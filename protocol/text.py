@@ -64,6 +64,8 @@ def _escape(character: str) -> str:
 
 def printable(text: str, escape: Callable[[str], str] = _escape) -> str:
     """Return `text` with everything that a terminal might act on escaped."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         character if unicodedata.category(character) not in _UNSAFE else escape(character)
         for character in text

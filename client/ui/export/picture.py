@@ -1,7 +1,8 @@
 """Pictures as SVG: text, paths and chips, and the board with its pieces."""
 
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -138,7 +139,13 @@ def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) ->
             name = {"aria-label": board.name_of(cell, position)}
             look = {"class": "touch", "role": "button", "tabindex": "0"}
             ET.SubElement(parts[-1], "polygon", over | name | look)
-    return ["".join(ET.tostring(each, encoding="unicode") for each in part) for part in parts]
+    return [_contents(part) for part in parts]
+
+
+def _contents(group: ET.Element) -> str:
+    """Return what is in a group without attributes."""
+    text = ET.tostring(group, encoding="unicode")
+    return text.removeprefix("<g>").removesuffix("</g>") if len(group) else ""
 
 
 def _middle(cell: Hex) -> tuple[float, float]:
@@ -146,13 +153,15 @@ def _middle(cell: Hex) -> tuple[float, float]:
     return _MIDDLE[0] + _ACROSS * (q + r / 2), _MIDDLE[1] + 1.5 * _SIZE * r
 
 
-def _corners(x: float, y: float, size: float) -> list[tuple[float, float]]:
+@functools.cache  # there are few hexes, and few sizes of each
+def _corners(x: float, y: float, size: float) -> tuple[tuple[float, float], ...]:
     """Return the corners of a hex, the first two those of its side to the east, then clockwise."""
     angles = (math.radians(60 * turn - 30) for turn in range(6))
-    return [(x + size * math.cos(angle), y + size * math.sin(angle)) for angle in angles]
+    return tuple((x + size * math.cos(angle), y + size * math.sin(angle)) for angle in angles)
 
 
-def _points(corners: Iterable[tuple[float, float]]) -> str:
+@functools.cache
+def _points(corners: tuple[tuple[float, float], ...]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
