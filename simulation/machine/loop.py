@@ -174,19 +174,20 @@ class Process(base_events.BaseEventLoop):
     # -- for the clock ------------------------------------------------------------------------------
 
     def due(self) -> float:
-        """Return when there is something to run."""
+        """Return when there is something to run; this is asked of all processes before each step."""
         if self.paused or self.dead:
             return _NEVER
-        return max(self._due(), self._computes_until)
-
-    def _due(self) -> float:
         if self._ready:
-            return self._clock.now
-        scheduled = self._scheduled
-        while scheduled and scheduled[0]._cancelled:
-            self._timer_cancelled_count -= 1
-            heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
-        return scheduled[0].when() / self.drift if scheduled else _NEVER
+            due = self._clock.now
+        else:
+            scheduled = self._scheduled
+            while scheduled and scheduled[0]._cancelled:
+                self._timer_cancelled_count -= 1
+                heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
+            due = scheduled[0].when() / self.drift if scheduled else _NEVER
+        if due < self._computes_until:
+            return self._computes_until
+        return due
 
     def called_next(self) -> list[str]:
         """Return the names of the callbacks and coroutines that are called in the next turn of the loop."""
