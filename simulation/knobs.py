@@ -13,9 +13,10 @@ from server.storage.sqlite import checkpoints, commit_list
 from server.storage.sqlite import journal as sqlite_journal
 from server.tables import audience, context
 from server.tables.evening import evening, rounds
-from server.tables.game import consent, game_start
+from server.tables.game import game_start
 from server.tables.online import lobby_chat, remarks
 from server.tables.registry import public_tables
+from server.tables.rooms import consent
 from server.tables.state import answers
 
 Settings: TypeAlias = Mapping[str, float]  # by the names of knobs

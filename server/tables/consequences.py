@@ -4,13 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from server.tables.context import TableContext
-from server.tables.game import consent, game_start, moves
+from server.tables.game import game_start, moves
 from server.tables.seats import seat_admission
 
-AWAITS: Final[tuple[Callable[[TableContext], None], ...]] = (
-    seat_admission.watch_host,
-    consent.await_end,
-)
+AWAITS: Final[tuple[Callable[[TableContext], None], ...]] = (seat_admission.watch_host,)
 
 
 async def settle(context: TableContext) -> None:
@@ -18,8 +15,9 @@ async def settle(context: TableContext) -> None:
     if not context.is_settled:
         context.is_settled = True
         await moves.give_seats_to_bots(context)
-    if context.state.asked is not None:
-        await consent.grant_if_agreed(context)
+        for room in context.state.rooms.values():
+            if follows := room.follow(context.moment()):
+                await context.store_or_log(*follows)
     if context.draw is not None:
         await game_start.begin_if_complete(context)
     context.tell()

@@ -17,8 +17,6 @@ from engine.events import Event, Place
 from engine.pieces import Seat
 from protocol.absence import Absence, letter_seconds
 from protocol.messages import (
-    Asked,
-    PauseSummary,
     SaidBefore,
     SeatSummary,
     ServerMessage,
@@ -36,8 +34,6 @@ from server.storage.entries import (
     Answered,
     Clocked,
     Entry,
-    Forgotten,
-    Noticed,
     NoticesTo,
     Played,
     SaidReady,
@@ -48,20 +44,16 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, Talk, catch_up
 from server.tables.exclusions import Exclusions
-from server.tables.feature import Feature
+from server.tables.feature import Feature, Moment
 from server.tables.owner import TableOwner
-from server.tables.rooms import SECRET
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
-PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 # At most, between two checks whether a moment has come: somebody may set the computer's clock.
 LOOK_SECONDS: Final = 3600.0
 _MADE: Final = frozenset[type[Entry]]({Played, StoodIn})
 _MOVES: Final = _MADE | {TookBack}
-# What others are not told, or in the game's own messages.
-_UNSEEN: Final = _MOVES | {Answered, Clocked, Forgotten, Noticed, NoticesTo} | SECRET
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
@@ -97,9 +89,8 @@ class Course(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a move can change of the table's state, which otherwise changes with other entries alone."""
+    """What a move can change of the table's state unseen by rooms: else it changes with other entries."""
 
-    asked: Asked | None
     clock: Absence
     used_up: tuple[Seat, ...]
 
@@ -109,7 +100,6 @@ class Outline(NamedTuple):
 
     course: Course
     shown: Shown
-    given: int = 0  # how often somebody was given more time
     planned: Place | None = None  # what is placed in this turn without its player, if that is legal
     # What each player who is here is told alone of each room.
     alone: Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]] = {}
@@ -226,23 +216,23 @@ class TableContext:
         await self.shorten_if_long()
         state = self.state
         await self.lobby.journal.append(self.code, state.entry_count, entries, recorded)
-        before = self._outline(kinds := set(map(type, entries)))
+        before, seen = self._outline(kinds := set(map(type, entries))), False
         for entry in entries:
             if isinstance(entry, Played | StoodIn) and happened:
-                state.fold_move(entry, happened)
+                seen |= state.fold_move(entry, happened)
             else:
-                state.fold(entry)
+                seen |= state.fold(entry)
             if isinstance(entry, Played | StoodIn | TookBack):
                 self._news += len(entry.events)
         now = self._outline(kinds)
-        self._follow_clocks(kinds, before, now)
+        self._follow_clocks(kinds, before, now, seen=seen)
         if before.course != now.course:
             self._turn_differs = True
             self.changed(at_once=True)
         elif not kinds.isdisjoint(_MOVES):
-            if before.shown != now.shown:
+            if seen or before.shown != now.shown:
                 self.changed(at_once=True)
-        elif not kinds <= _UNSEEN:
+        elif seen:
             self.changed()
         for whom, told in now.alone.items():
             if told != before.alone.get(whom):
@@ -250,23 +240,25 @@ class TableContext:
         if before.addresses - now.addresses and not state.forgotten:
             await self._shorten_or_log()  # what somebody is no longer called at is not kept
 
-    async def change(self, room: Feature, entries: Sequence[Entry]) -> None:
-        """Commit what a room has decided on, and take it in; raises JournalError and changes nothing."""
-        if entries:
-            await self.store(*(self.clock_entries() if room.moves_clocks else ()), *entries)
+    def moment(self) -> Moment:
+        return Moment(int(time.time()), self.policy.people_here, self.paused_for, self.clock_entries)
 
     def set_deadlines(self) -> None:
         """Set the deadlines that the state calls for, and cancel the others."""
+        if self.state.paused is None:
+            self.paused_at = None
+        elif self.paused_at is None:
+            self.paused_at = self.deadlines.time()
+        moment = self.moment()
         for await_due in self.awaits:
             await_due(self)
         for kind, room in self.state.rooms.items():
-            moments = room.due()
+            due = room.due(moment)
             for seat in map(Seat, range(len(self.state.players))):
-                if seat not in moments:
+                if seat not in due:
                     self.deadlines.cancel(Due.ROOM, (kind, seat))
                 elif not self.deadlines.is_set(Due.ROOM, (kind, seat)):
-                    left = max(0.0, min(moments[seat] - time.time(), LOOK_SECONDS))
-                    self.deadlines.set(Due.ROOM, left, (kind, seat))
+                    self.deadlines.set(Due.ROOM, max(0.0, min(due[seat], LOOK_SECONDS)), (kind, seat))
 
     def tell_alone(self, session: Session, told: Sequence[ServerMessage]) -> None:
         for message in told:
@@ -276,14 +268,13 @@ class TableContext:
         """Return what entries of these kinds can change, and others are told or depend on."""
         state, game = self.state, self.state.game
         course = Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
-        shown = Shown(state.asked, state.clocks.policy, state.clocks.all_used_up())
+        shown = Shown(state.clocks.policy, state.clocks.all_used_up())
         if not kinds.isdisjoint(_MADE):  # whoever moves knows what that does
             return Outline(course, shown)
         turn = None if game is None else game.view.turn
         return Outline(
             course,
             shown,
-            state.clocks.given,
             None if turn is None else state.planned(turn),
             {
                 (session, kind): room.told(seat, newcomer=False)
@@ -293,18 +284,17 @@ class TableContext:
             state.addresses,
         )
 
-    def _follow_clocks(self, kinds: Set[type[Entry]], before: Outline, now: Outline) -> None:
+    def _follow_clocks(self, kinds: Set[type[Entry]], before: Outline, now: Outline, *, seen: bool) -> None:
         """Have the clocks and the stand-in follow what has been stored."""
         if before.course != now.course:
             self.policy.begin()
-        elif before.given != now.given or not kinds.isdisjoint(_MOVES):
-            self._turn_differs |= before.given != now.given
+        elif not kinds.isdisjoint(_MOVES):
             self.policy.turn_began()
         elif Clocked in kinds:
-            self.policy.clock_was_saved()
+            self._turn_differs |= self.policy.clock_was_stored()
         elif before.planned != now.planned:
             self.policy.plan_changed()
-        elif not kinds <= _UNSEEN:
+        elif seen:
             self.policy.reconsider()
 
     async def open_study(self, session: Session, step: int) -> str:
@@ -405,18 +395,12 @@ class TableContext:
 
     def table_state(self) -> TableState:
         """Return the table's state as everybody there sees it."""
-        state = self.state.table_state(self.code)
-        pause, asked = state.paused, self.asked
-        if pause is not None:
-            pause = PauseSummary(pause.seat, int(self.paused_for), math.ceil(self.pause_left), pause.until)
+        state = self.state.table_state(self.code, self.moment())
         return replace(
             state,
             seats=[self._seat_now(Seat(seat), each) for seat, each in enumerate(state.seats)],
             spectators=len(self.audience.spectators),
             watching=list(self.audience.spectators.values()),
-            paused=pause,
-            pause_asked=asked.seats if asked is not None and asked.what == "pause" and asked.open else [],
-            asked=asked,
             shown=self.audience.shown,
             studied=self.audience.studied,
         )
@@ -434,12 +418,10 @@ class TableContext:
         """Return in how many seconds the host may remove a player who is away from a running game.
 
         They count from when the table first sees this, because anyone who takes the seat over sees its hand,
-        and from the end of what excuses them, or of a pause until a moment: everybody may be away for that.
+        and from the end of what excuses them.
         """
         now = self.deadlines.time()
-        excused = self.pause_left
-        if self.state.paused_until is None:
-            excused = max((room.excused(seat) for room in self.state.rooms.values()), default=0) - time.time()
+        excused = max((room.excused(seat) for room in self.state.rooms.values()), default=0) - time.time()
         if excused > 0:
             self.away_since[seat] = now + excused
         since = self.away_since.setdefault(seat, now)
@@ -450,25 +432,9 @@ class TableContext:
         return max(seconds, letter_seconds(self.state.absence))
 
     @property
-    def pause_left(self) -> float:
-        """Return in how many seconds the pause ends automatically."""
-        if (until := self.state.paused_until) is not None:
-            return max(0.0, until - time.time())
-        return max(0.0, PAUSE_SECONDS - self.paused_for)
-
-    @property
     def paused_for(self) -> float:
         """Return for how many seconds the game has been paused."""
         return 0.0 if self.paused_at is None else self.deadlines.time() - self.paused_at
-
-    @property
-    def asked(self) -> Asked | None:
-        """Return what a player asks the others for, a brief pause only while that player is here."""
-        asked = self.state.asked
-        if asked is None or asked.what != "pause" or asked.until is not None:
-            return asked
-        here = [seat for seat in asked.seats if seat in self.policy.people_here]
-        return replace(asked, seats=here) if here[:1] == asked.seats[:1] else None
 
     def catch_up(self, session: Session, after: int) -> None:
         """Send the session the game's events since event `after`."""

@@ -1,6 +1,7 @@
 """The seam between a table and what can be done at it: each feature is a room of its own in `rooms/`."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from engine.board import Field
@@ -9,7 +10,8 @@ from engine.pieces import Seat
 from protocol.absence import Absence
 from protocol.messages import BesideMoves, ServerMessage, Stage
 from protocol.settings import Setting
-from server.storage.entries import Entry
+from server.storage.entries import Clocked, Entry, TookBack
+from server.tables.clocks import Clocks
 
 
 class Facts(Protocol):
@@ -18,6 +20,18 @@ class Facts(Protocol):
     @property
     def stage(self) -> Stage:
         """Return how far the game is."""
+
+    @property
+    def of_evening(self) -> bool:
+        """Return whether an evening decides here what its host would."""
+
+    @property
+    def host(self) -> Seat | None:
+        """Return the host's seat."""
+
+    @property
+    def people(self) -> set[Seat]:
+        """Return the seats that people hold, including those kept for them."""
 
     @property
     def programs(self) -> set[Seat]:
@@ -31,6 +45,28 @@ class Facts(Protocol):
     def settings(self) -> Mapping[type[Setting], Setting]:
         """Return the settings that the host has changed."""
 
+    @property
+    def clocks(self) -> Clocks:
+        """Return how much time the players have used."""
+
+    @property
+    def paused(self) -> Seat | None:
+        """Return the seat for whose player the game is paused."""
+
+    @property
+    def paused_until(self) -> int | None:
+        """Return the moment at which the pause ends, if the players have agreed on one."""
+
+    @property
+    def taken_back(self) -> int:
+        """Return how often a placement was taken back in the running game."""
+
+    def take_back(self, seat: Seat) -> TookBack:
+        """Return the entry that takes the seat's last placement back; raises IllegalCommand."""
+
+    def check_turn(self, seat: Seat) -> None:
+        """Raise IllegalCommand unless it is the seat's turn in the running game."""
+
     def check_running(self) -> None:
         """Raise Refusal before the game, IllegalCommand after it."""
 
@@ -41,25 +77,36 @@ class Facts(Protocol):
         """Return who has placed the piece there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a feature may know beside what is stored: when it is, and who is here; nobody, without a table.
+
+    `now` is in seconds since 1970; the game has been `paused_for` so many seconds, as this server knows it.
+    """
+
+    now: int = 0
+    people_here: Set[Seat] = frozenset()
+    paused_for: float = 0.0
+    clocks: Callable[[], Sequence[Clocked]] = list  # the entry for the clocks as they stand in a turn
+
+
 class Feature:
     """Something that a table can do: it reads the facts, and owns a slice of the table's state.
 
     It never waits, stores, sends or sets a timer: the table does. What it decides on becomes entries; only
-    their fold changes the slice, now as after a restart. `now` is in seconds since 1970.
+    their fold changes the slice, now as after a restart. What stops or starts clocks is stored behind these.
     """
 
     requests: ClassVar[tuple[type[BesideMoves], ...]] = ()  # of players, which it decides on
     entries: ClassVar[tuple[type[Entry], ...]] = ()  # of its own, which it decides on and folds
     folds_too: ClassVar[tuple[type[Entry], ...]] = ()  # entries that are not its own
-    secret: ClassVar[tuple[type[Entry], ...]] = ()  # of these, what others are not told
-    moves_clocks: ClassVar[bool] = False  # its entries stop and start clocks, and so are stored with these
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
 
     # -- decide: only reads -------------------------------------------------------------------------
 
-    def decide(self, seat: Seat, request: Any, now: int) -> Sequence[Entry]:
+    def decide(self, seat: Seat, request: Any, moment: Moment) -> Sequence[Entry]:
         """Return what the request of the seat's player makes happen; raises Refusal or IllegalCommand."""
         raise NotImplementedError
 
@@ -67,10 +114,17 @@ class Feature:
         """Return what happens with a move that the seat's player makes."""
         return ()
 
+    def follow(self, moment: Moment) -> Sequence[Entry]:
+        """Return what happens now that something else has: something was stored, or somebody came or went."""
+        return ()
+
     # -- fold: writes its own slice, and cannot fail ------------------------------------------------
 
-    def fold(self, entry: Entry) -> None:
-        """Take in one of `entries` or `folds_too`; the facts are those before it."""
+    def fold(self, entry: Entry) -> bool:
+        """Take in one of `entries` or `folds_too`; return whether others see a change.
+
+        The facts are those before it.
+        """
         raise NotImplementedError
 
     @classmethod
@@ -87,11 +141,11 @@ class Feature:
 
     # -- derive: pure, asked after every change and after a restart ---------------------------------
 
-    def due(self) -> Mapping[Seat, float]:
-        """Return the moments at which something may fall due, by the seats that it concerns."""
+    def due(self, moment: Moment) -> Mapping[Seat, float]:
+        """Return in how many seconds something may fall due, by the seats that it concerns."""
         return {}
 
-    def fall_due(self, seat: Seat, now: int) -> Sequence[Entry]:
+    def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Entry]:
         """Return what happens at the seat now that a moment has come; nothing if it has not."""
         return ()
 
@@ -101,7 +155,7 @@ class Feature:
         return ()
 
     def excused(self, seat: Seat) -> float:
-        """Return until which moment the player may be away without being waited for; 0 for no such moment."""
+        """Return until when the player may be away without being waited for, since 1970; 0 for no moment."""
         return 0
 
     def planned(self, seat: Seat) -> Place | None:
@@ -110,8 +164,8 @@ class Feature:
 
     # -- show ---------------------------------------------------------------------------------------
 
-    def shown(self) -> Mapping[str, Any]:
-        """Return its fields of the table's state, and of the table's entry in the list."""
+    def shown(self, moment: Moment) -> Mapping[str, Any]:
+        """Return its fields of the table's state; those that the list has, too, are shown there as well."""
         return {}
 
     def shown_of(self, seat: Seat) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """Requests from sessions at a table: who may make them, which function handles each, and the answers."""
 
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -18,7 +17,7 @@ from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
 from server.tables import host_powers, notices
 from server.tables.context import TableContext
 from server.tables.feature import Feature
-from server.tables.game import consent, game_start, moves
+from server.tables.game import game_start, moves
 from server.tables.names import check_text
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
@@ -135,7 +134,8 @@ async def _do(context: TableContext, session: Session, message: messages.BesideM
         return
     room, seat = state.rooms[kind], session.player_seat()
     known = room.told(seat, newcomer=False)
-    await context.change(room, room.decide(seat, message, int(time.time())))
+    if entries := room.decide(seat, message, context.moment()):
+        await context.store(*entries)
     if room.told(seat, newcomer=False) == known:  # or else it has been told already
         context.tell_alone(session, known)
 
@@ -144,7 +144,8 @@ async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> 
     """Carry out what a room wants done at a seat by now, or wait for it again."""
     kind, seat = about
     room = context.state.rooms[kind]
-    await context.change(room, room.fall_due(seat, int(time.time())))
+    if entries := room.fall_due(seat, context.moment()):
+        await context.store(*entries)
     context.set_deadlines()
 
 
@@ -228,8 +229,6 @@ async def _choose_people(context: TableContext, session: Session, message: messa
 HANDLERS: Final[dict[type, Handling]] = {
     messages.AddShare: Handling(game_start.add_share),
     messages.Arrange: Handling(host_powers.arrange, of_host=True, at_evening=False),
-    messages.Ask: Handling(consent.ask),
-    messages.AskPause: Handling(consent.ask),
     messages.CallMe: Handling(notices.ask),
     messages.ChangeSeat: Handling(_change_seat, before_game=True, at_evening=False),
     messages.ChangeSetting: Handling(host_powers.change_setting, of_host=True, at_evening=False),

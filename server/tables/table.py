@@ -27,7 +27,8 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.consequences import AWAITS, settle
 from server.tables.context import TableContext
-from server.tables.game import consent, game_start, moves
+from server.tables.feature import Moment
+from server.tables.game import game_start, moves
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats import seat_admission
 from server.tables.state.persistent_state import Player
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SECONDS_UNTIL_ROOM: Final = 60
+_LISTED: Final = frozenset(messages.TableSummary.__struct_fields__)
 
 # What is done when it falls due; a table that nobody attends is archived.
 WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
@@ -48,7 +50,6 @@ WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.TIME_UP: moves.end_turn,
     Due.CLOCK: moves.save_clock,
     Due.MOVE: moves.stand_in,
-    Due.PAUSE_OVER: consent.end_if_over,
     Due.SHARES: game_start.begin_without,
     Due.STATE: TableContext.send_state_late,
     Due.NOTICE_SENT: notices.note_outcome,
@@ -155,7 +156,7 @@ class Table:
             deserted=not self.audience.seated,
             long_clock=state.absence if isinstance(state.absence, LongClock) else None,
             study=state.study,
-            **state.shown(),
+            **{name: shown for name, shown in state.shown(Moment()).items() if name in _LISTED},
         )
 
     def as_seen(self) -> messages.TableState:

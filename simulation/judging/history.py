@@ -19,7 +19,8 @@ from protocol.messages import PauseSummary, TableState
 from protocol.settings import Spectators
 from server.net.tokens import hash_fits, token_hash
 from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, TookBack, Unpaused
-from server.tables.state.clocks import Clocks
+from server.tables.clocks import Clocks
+from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
@@ -67,7 +68,7 @@ class History:
 
     def _take_note(self, number: int) -> None:
         state = self.state
-        self._told[encode(_lasting(state.table_state(self._table)))].append(number)
+        self._told[encode(_lasting(state.table_state(self._table, Moment())))].append(number)
         if not state.switches.spectators:
             self._unwatched.add(number)
         if state.game is not None:

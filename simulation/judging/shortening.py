@@ -10,6 +10,7 @@ from engine.pieces import Seat
 from protocol.codec import encode
 from server.storage.entries import EVENING, Entry, LiveEntries
 from server.storage.journal import Journal
+from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.entry_rules import check_entries
 from simulation.verdict import Finding, Verdict
@@ -54,7 +55,7 @@ def _facts_of(state: PersistentState) -> list[Any]:
     """Return all that lasts of a table."""
     clocks = state.clocks
     return [
-        encode(state.table_state("")),
+        encode(state.table_state("", Moment())),
         [] if state.game is None else state.game.events,
         [
             (each.token_hash, each.notices, each.noticed, each.resumed, each.answers.stored)
@@ -69,7 +70,6 @@ def _facts_of(state: PersistentState) -> list[Any]:
             state.ready,
             state.bot_seats,
             state.votes,
-            state.pauses,
             state.agreed_pause,
             state.stood_in,
             state.scores,

@@ -3,7 +3,14 @@
 import asyncio
 import heapq
 import itertools
+import time
 from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+BEGUN: Final = 1_800_000_000  # when the time of day begins that follows a clock
+DAY: Final = 86_400
 
 
 class _Call:
@@ -46,6 +53,13 @@ class ManualClock:
             if not call.cancelled:
                 call.callback(*call.args)
         self._now = end
+
+
+def clock_of_day(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    """Return a clock that the time of day follows."""
+    clock = ManualClock()
+    monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
+    return clock
 
 
 class FastClock:

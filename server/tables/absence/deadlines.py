@@ -23,7 +23,6 @@ class Due(enum.Enum):
     TIME_UP = enum.auto()  # the clock of the turn runs out
     CLOCK = enum.auto()  # a clock that runs for long is stored, so that a restart loses little of it
     MOVE = enum.auto()  # the stand-in moves
-    PAUSE_OVER = enum.auto()  # the game was paused for as long as it can be
     SHARES = enum.auto()  # the clients had their time to show their shares in a draw
     UNATTENDED = enum.auto()  # nobody was here for so long that the table is archived or forgotten
     STATE = enum.auto()  # so much has changed that not everybody was sent it yet

@@ -5,27 +5,28 @@ from typing import Final
 
 from server.storage.entries import Entry
 from server.tables.feature import Feature
+from server.tables.rooms.consent import Consent
 from server.tables.rooms.holidays import Holidays
 from server.tables.rooms.plans import Plans
 
 ROOMS: Final[tuple[type[Feature], ...]] = (
+    Consent,
     Holidays,
     Plans,
 )
 
-SECRET: Final = frozenset(kind for room in ROOMS for kind in room.secret)
 # The rooms that decide on a request, and those that fold an entry, by their types.
 DECIDING: Final[Mapping[type, type[Feature]]] = {kind: room for room in ROOMS for kind in room.requests}
 FOLDING: Final[Mapping[type[Entry], tuple[type[Feature], ...]]] = {
     kind: tuple(room for room in ROOMS if kind in {*room.entries, *room.folds_too})
     for kind in {kind for room in ROOMS for kind in {*room.entries, *room.folds_too}}
 }
-_OWN: Final = frozenset(kind for room in ROOMS for kind in room.entries)
+OWN: Final = frozenset(kind for room in ROOMS for kind in room.entries)
 
 
 def live_in_rooms(entries: Sequence[Entry]) -> dict[int, bool]:
     """Return which entries are the rooms' own, by their numbers, and whether they still count."""
-    live = {number: False for number, entry in enumerate(entries) if type(entry) in _OWN}
+    live = {number: False for number, entry in enumerate(entries) if type(entry) in OWN}
     for room in ROOMS:
         folded = {*room.entries, *room.folds_too}
         known = ((number, entry) for number, entry in enumerate(entries) if type(entry) in folded)

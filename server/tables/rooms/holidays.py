@@ -16,7 +16,7 @@ from protocol.messages import TakeHoliday
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import BotSeated, Entry, Freed, Kept, OnHoliday, Taken
-from server.tables.feature import Facts, Feature
+from server.tables.feature import Facts, Feature, Moment
 
 _DAY: Final = 86_400
 _DAYS: Final = 7  # of each player in a game by letters, unless the host says otherwise
@@ -28,19 +28,20 @@ class Holidays(Feature):
     requests = (TakeHoliday,)
     entries = (OnHoliday,)
     folds_too = Taken, Kept, BotSeated, Freed
-    moves_clocks = True
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.since: dict[Seat, int] = {}
         self.days_off: Counter[Seat] = Counter()  # of holidays that have ended
 
-    def decide(self, seat: Seat, request: TakeHoliday, now: int) -> Sequence[Entry]:
+    def decide(self, seat: Seat, request: TakeHoliday, moment: Moment) -> Sequence[Entry]:
         """Begin the player's holiday, or end it, unless that is the case already."""
         self.facts.check_running()
         if request.on and (seat in self.facts.programs or not self.days_left(seat)):
             raise Refusal(Code.NO_HOLIDAYS)
-        return [OnHoliday(seat, now, request.on)] if request.on != (seat in self.since) else []
+        if request.on == (seat in self.since):
+            return []
+        return [*moment.clocks(), OnHoliday(seat, moment.now, request.on)]
 
     def on_move(self, seat: Seat, now: int) -> Sequence[Entry]:
         if seat not in self.since:
@@ -48,7 +49,7 @@ class Holidays(Feature):
         probe("a holiday ends with a move")
         return [OnHoliday(seat, now, on=False)]
 
-    def fold(self, entry: Entry) -> None:
+    def fold(self, entry: Entry) -> bool:
         match entry:
             case OnHoliday(seat, at, on=True):
                 self.since[Seat(seat)] = at
@@ -57,6 +58,7 @@ class Holidays(Feature):
                     self.days_off[Seat(seat)] += max(1, math.ceil((at - since) / _DAY))
             case Taken(seat) | Kept(seat) | BotSeated(seat) | Freed(seat):  # by somebody else
                 self.since.pop(Seat(seat), None)
+        return True
 
     @classmethod
     def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
@@ -76,16 +78,16 @@ class Holidays(Feature):
         since = self.since.get(seat)
         return () if since is None else [OnHoliday(seat, since, on=True)]
 
-    def due(self) -> Mapping[Seat, float]:
-        return {seat: self._until(seat) for seat in self.since}
+    def due(self, moment: Moment) -> Mapping[Seat, float]:
+        return {seat: self._until(seat) - moment.now for seat in self.since}
 
-    def fall_due(self, seat: Seat, now: int) -> Sequence[Entry]:
+    def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Entry]:
         if seat not in self.since or self.facts.stage != "playing":
             return ()
-        if self._until(seat) - now >= 1:
+        if self._until(seat) - moment.now >= 1:
             probe("a holiday is not over when that is due")
             return ()
-        return [OnHoliday(seat, now, on=False)]
+        return [*moment.clocks(), OnHoliday(seat, moment.now, on=False)]
 
     @property
     def stopped(self) -> Collection[Seat]:
@@ -94,7 +96,7 @@ class Holidays(Feature):
     def excused(self, seat: Seat) -> float:
         return self._until(seat) if seat in self.since else 0
 
-    def shown(self) -> Mapping[str, Any]:
+    def shown(self, _: Moment) -> Mapping[str, Any]:
         return {"holidays": self.days}
 
     def shown_of(self, seat: Seat) -> Mapping[str, Any]:

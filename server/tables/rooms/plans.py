@@ -23,7 +23,7 @@ from server.storage.entries import (
     TookBack,
     whole_events,
 )
-from server.tables.feature import Facts, Feature
+from server.tables.feature import Facts, Feature, Moment
 
 
 class Plans(Feature):
@@ -32,13 +32,12 @@ class Plans(Feature):
     requests = (Plan,)
     entries = (PlanMade,)
     folds_too = TookBack, Taken, Kept, BotSeated, Freed, TokenRevoked, Played, StoodIn
-    secret = (PlanMade,)
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.plans: dict[Seat, Place] = {}
 
-    def decide(self, seat: Seat, request: Plan, _: int) -> Sequence[Entry]:
+    def decide(self, seat: Seat, request: Plan, _: Moment) -> Sequence[Entry]:
         """Keep the move that the player has planned for the next turn, or forget it."""
         self.facts.check_running()
         if request.piece is not None and request.field is not None:
@@ -46,7 +45,7 @@ class Plans(Feature):
             return [PlanMade(seat, request.piece, request.field)]
         return [PlanMade(seat)] if seat in self.plans else []
 
-    def fold(self, entry: Entry) -> None:
+    def fold(self, entry: Entry) -> bool:
         match entry:
             case PlanMade(seat, str(piece), str(field)):
                 self.plans[Seat(seat)] = Place(Seat(seat), Piece(piece), Field(field))
@@ -58,6 +57,7 @@ class Plans(Feature):
             case _:
                 if (ended := _ended(entry)) is not None:
                     self.plans.pop(Seat(ended), None)
+        return False  # each is its player's secret
 
     @classmethod
     def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:

@@ -349,8 +349,6 @@ async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
         entries.append(stored.Noticed(seat, *player.noticed, player.resumed))
     for room in state.rooms.values():
         entries += room.kept_of(seat)
-    if state.asked is not None:
-        entries.append(stored.Wished(state.asked))
     if player.answers.stored:
         entries.append(stored.Answered(seat, list(player.answers.stored.items())))
     await context.store(*entries)

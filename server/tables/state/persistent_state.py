@@ -5,7 +5,6 @@ It is exactly the fold of the table's journal entries, so that a restart restore
 
 import random
 import zlib
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Final
@@ -17,7 +16,7 @@ from engine.board import Field
 from engine.components import peoples_by_seat
 from engine.draws import Bytes32
 from engine.errors import Fault, IllegalCommand
-from engine.events import Event, GameStarted, Place
+from engine.events import Event, GameStarted, Place, TakenBack
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.pieces import People, Seat
 from engine.view import View
@@ -25,17 +24,31 @@ from protocol import messages, settings
 from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import Stage, Standing, Wish
+from protocol.messages import Stage, Standing
 from protocol.settings import USUAL, Setting, Switches
 from server.net.tokens import hash_fits
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
-from server.tables.feature import Feature
-from server.tables.rooms import FOLDING, ROOMS
+from server.tables.clocks import Clocks
+from server.tables.feature import Feature, Moment
+from server.tables.rooms import FOLDING, OWN, ROOMS
 from server.tables.state.answers import Answers, digest
-from server.tables.state.clocks import Clocks
 
+# What others are told in the game's own messages, or not at all; and what the rooms say that others see.
+_UNSEEN: Final = frozenset[type[Entry]](
+    {
+        stored.Played,
+        stored.StoodIn,
+        stored.TookBack,
+        stored.Answered,
+        stored.Clocked,
+        stored.Forgotten,
+        stored.Noticed,
+        stored.NoticesTo,
+        *OWN,
+    }
+)
 _REMEMBERED: Final = 8  # games of a series, which the server's bots may learn from
 _EVENTS: Final = msgspec.json.Decoder(list[messages.EventMap])
 _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
@@ -105,11 +118,10 @@ class PersistentState:
     stood_in: list[int] = field(default_factory=list)  # events: the stand-in's moves for players
     _game: Game | None = None
     _packed: bytes | None = None  # the events of a finished game in place of `_game`
-    asked: messages.Asked | None = None  # what a player asks the others for, and their answers
     paused: Seat | None = None  # the seat for whose player the game is paused
     paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
+    pauses: int = 0  # so far
     agreed_pause: int = 0  # the number of the last pause until such a moment
-    pauses: Counter[Seat] = field(default_factory=Counter)  # so far, by the players who asked for them
     ended: bool = False  # by the host, without a result
     next_table: str | None = None  # where they play again
     forgotten: bool = False
@@ -166,6 +178,19 @@ class PersistentState:
     def owner_of(self, field: Field) -> Seat:
         """Return who has placed the piece there."""
         return self.running_game().view.owners[field]
+
+    @property
+    def taken_back(self) -> int:
+        """Return how often a placement was taken back in the running game."""
+        return sum(isinstance(event, TakenBack) for event in self.running_game().events)
+
+    def take_back(self, seat: Seat) -> stored.TookBack:
+        """Return the entry that takes the seat's last placement back; raises IllegalCommand."""
+        return stored.TookBack(seat, [event_map(self.running_game().taken_back(seat))])
+
+    def check_turn(self, seat: Seat) -> None:
+        """Raise IllegalCommand unless it is the seat's turn in the running game."""
+        self.running_game().check_turn(seat)
 
     @property
     def stopped(self) -> tuple[Seat, ...]:
@@ -288,21 +313,18 @@ class PersistentState:
             before.points + result.tallies[seat].points,
         )
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self, moment: Moment) -> dict[str, Any]:
         """Return the rooms' fields of the table's state."""
-        return {name: shown for room in self.rooms.values() for name, shown in room.shown().items()}
+        return {name: shown for room in self.rooms.values() for name, shown in room.shown(moment).items()}
 
     def _shown_of(self, seat: Seat) -> dict[str, Any]:
         """Return the rooms' fields of what is said of a player in a running game."""
         return {name: shown for room in self.rooms.values() for name, shown in room.shown_of(seat).items()}
 
-    def table_state(self, code: str) -> messages.TableState:
-        """Return who sits where at the table, as far as it is stored: nobody is here."""
+    def table_state(self, code: str, moment: Moment) -> messages.TableState:
+        """Return who sits where at the table, as far as it is stored."""
         gathering, playing = self.stage == "gathering", self.stage == "playing"
         peoples = self.peoples if gathering else [None] * len(self.players)
-        may_ask: list[Wish] = (
-            ["pause", "take-back", "more-time"] if self.clocks.counts else ["pause", "take-back"]
-        )
         seats = [
             messages.SeatSummary(people=people)
             if player is None
@@ -331,25 +353,22 @@ class PersistentState:
             switches=self.switches,
             starting=self.options.starting,
             ended=self.ended,
-            paused=(
-                messages.PauseSummary(self.paused, 0, 0, self.paused_until)
-                if playing and self.paused is not None
-                else None
-            ),
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
-            asked=self.asked,
-            may_ask=may_ask if playing else [],
             study=self.study,
-            **self.shown(),
+            **self.shown(moment),
         )
 
-    def fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
+    def fold(self, entry: Entry) -> bool:
+        """Take in an entry; return whether others see a change that the game's own messages do not tell."""
         if isinstance(entry, stored.Played | stored.StoodIn):
-            self.fold_move(entry, stored.whole_events(entry.events))
-            return
+            return self.fold_move(entry, stored.whole_events(entry.events))
         self.entry_count += 1
-        self._fold_in_rooms(entry)
+        seen = self._fold_in_rooms(entry)
+        self._fold(entry)
+        return seen or type(entry) not in _UNSEEN
+
+    def _fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
         match entry:
             case stored.Opened(players, random_layout, starting, absence):
                 self.opened = entry
@@ -365,7 +384,6 @@ class PersistentState:
                 self.study = True
             case stored.Taken(seat, name, token_hash, program, standing, vacant):
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
-                self.asked = None  # it may have been somebody else who asked or agreed
             case stored.Kept(seat, name, token_hash, program, standing):
                 self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
             case stored.BotSeated(seat, level, name, standing):
@@ -383,21 +401,18 @@ class PersistentState:
                 self._set(setting)
             case stored.Clocked():
                 self.clocks.set(entry)
-            case stored.Wished(asked):
-                self.asked = asked
-                self.clocks.given += asked is not None and asked.granted
             case stored.TookBack():
                 self._take_back(entry)
             case stored.Paused(seat, until):
-                self.asked, self.paused, self.paused_until = None, Seat(seat), until
-                self.pauses[Seat(seat)] += 1
+                self.paused, self.paused_until = Seat(seat), until
+                self.pauses += 1
                 if until is not None:
-                    self.agreed_pause = self.pauses.total()
+                    self.agreed_pause = self.pauses
             case stored.Unpaused():
-                self.asked = self.paused = self.paused_until = None
+                self.paused = self.paused_until = None
             case stored.EndedByHost():
                 self.ended = True
-                self.asked = self.paused = self.paused_until = None
+                self.paused = self.paused_until = None
             case stored.Continued(code):
                 self.next_table = code
             case stored.Voted(seat, by, agree):
@@ -425,18 +440,20 @@ class PersistentState:
             case stored.Forgotten():
                 self.forgotten = True
 
-    def _fold_in_rooms(self, entry: Entry) -> None:
+    def _fold_in_rooms(self, entry: Entry) -> bool:
+        seen = False
         for room in FOLDING.get(type(entry), ()):
-            self.rooms[room].fold(entry)
+            seen |= self.rooms[room].fold(entry)
+        return seen
 
     def _holder(self, seat: int) -> Player:
         """Return who holds the seat; if nobody does, what is stored about them counts for nothing."""
         return self.players[seat] or Player("", "")
 
-    def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> Game:
-        """Take in a move whose events are at hand already; return the game, which may have begun with it."""
+    def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> bool:
+        """Take in a move, as `fold` does, whose events are at hand already."""
         self.entry_count += 1
-        self._fold_in_rooms(entry)
+        seen = self._fold_in_rooms(entry)
         seat, game = Seat(entry.seat), self.game
         if game is None:
             happened = tuple(happened)
@@ -450,21 +467,18 @@ class PersistentState:
                 self.stood_in.append(len(game.events) + 1)
             for event in happened:
                 game.fold(event)
-        if self.asked is not None and (self.asked.seats[0] == seat or game.over):
-            self.asked = None
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
         player = self.players[seat]
         if isinstance(entry, stored.Played) and not entry.planned and player is not None:
             player.answers.fold([(entry.move.id, digest(entry.move))])
-        return game
+        return seen
 
     def _take_back(self, entry: stored.TookBack) -> None:
         """Undo the last moves."""
         game = self.running_game()
         assert game.view.turn is not None  # noqa: S101 - in a running game
-        self.asked = None
         self.clocks.charge(game.view.turn, 0)
         for event in stored.whole_events(entry.events):
             game.fold(event)

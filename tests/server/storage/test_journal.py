@@ -75,7 +75,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "held": (state.bot_seats, state.votes),
         "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],
         "ready": state.ready,
-        "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause, state.asked),
+        "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause),
         "rooms": [vars(room) | {"facts": None} for room in state.rooms.values()],
         "moved": (state.stood_in, state._movers),
         "answered": [player and player.answers.stored for player in state.players],

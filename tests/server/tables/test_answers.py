@@ -1,6 +1,5 @@
 """A request that was carried out and stored is never carried out again, whatever becomes of its answer."""
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -9,7 +8,6 @@ import pytest
 
 from client.bots.brains import at_random
 from protocol import messages
-from protocol.absence import LongClock
 from protocol.codes import Code
 from protocol.settings import Title
 from server.app import Running, running
@@ -35,25 +33,6 @@ def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
     return Config(brains={"random": at_random}, limits=limits, timers=ManualClock, seed=1, **place)
 
 
-async def test_a_take_back_is_asked_for_once_across_a_restart(config: Config) -> None:
-    """Else it would take a second move back: in a game with a bot nobody else has to agree."""
-    async with running(config) as server, game(server.port, 2, bots={1: "random"}) as peers:
-        for _ in range(3):
-            await peers[0].done(peers[0].random_move(random.Random(1)))
-            while peers[0].legal is None:
-                await peers[0].receive()
-        ask = messages.Ask(peers[0].next_id(), "take-back", on=True)
-        await peers[0].done(ask)
-        while peers[0].legal is None:
-            await peers[0].receive()
-        before = table_of(server, peers).state.entry_count
-    async with running(config) as server, resumed(server.port, peers[0]) as (again,):
-        assert await again.ask(ask) == messages.Done(ask.id)
-        other = messages.Ask(ask.id, "pause", on=True)
-        assert await again.refusal(other) == Code.ID_REUSED
-        assert table_of(server, peers).state.entry_count == before
-
-
 Asked: TypeAlias = tuple[Peer, messages.BesideMoves]
 
 
@@ -65,6 +44,15 @@ async def repeated(config: Config, peers: Sequence[Peer], asked: Sequence[Asked]
         for peer, request in asked:
             assert await again[peers.index(peer)].ask(request) == messages.Done(request.id), request
         assert table_facts(state) == before
+
+
+async def test_no_id_is_used_for_two_requests(config: Config) -> None:
+    """Not across a restart either."""
+    async with running(config) as server, full_table(server.port, 2) as peers:
+        ready = messages.SayReady(peers[0].next_id(), on=True)
+        await peers[0].done(ready)
+    async with running(config) as server, resumed(server.port, peers[0]) as (again,):
+        assert await again.refusal(messages.ChoosePeople(ready.id, "A")) == Code.ID_REUSED
 
 
 async def test_no_request_before_a_game_is_carried_out_twice(config: Config) -> None:
@@ -101,13 +89,9 @@ async def all_seated(server: Running, peers: Sequence[Peer]) -> None:
 
 
 async def test_no_request_during_a_game_is_carried_out_twice(config: Config) -> None:
-    async with running(config) as server, game(server.port, 3, absence=LongClock(86_400)) as peers:
+    async with running(config) as server, game(server.port, 3) as peers:
         anna, bruno, _ = peers
         asked: list[Asked] = [
-            (anna, messages.Ask(anna.next_id(), "more-time", on=True)),
-            (bruno, messages.Ask(bruno.next_id(), "more-time", on=False)),
-            (anna, messages.Ask(anna.next_id(), "pause", on=True)),
-            (anna, messages.AskPause(anna.next_id(), on=False)),
             (anna, messages.HandOver(anna.next_id(), 1)),
             (bruno, messages.EndGame(bruno.next_id())),
         ]

@@ -11,7 +11,6 @@ import socket
 import sqlite3
 import ssl
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -253,79 +252,6 @@ async def test_a_player_who_is_here_is_not_called() -> None:
         await eventually(lambda: player(server, first).noticed > (0, False))
         await disconnect(first, other)
         await nobody_is_called(called, other, 10 * GRACE)
-
-
-async def test_all_are_called_once_when_a_game_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a pause until a moment: even who was called for this turn before, and who is not on turn."""
-    async with called_by_url(tmp_path) as called:
-        clock = called.clock
-        monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
-        async with (
-            running(called.config) as server,
-            away_on_turn(server, called, MoveClock(12 * HOUR)) as (away, here),
-        ):
-            clock.advance(GRACE)
-            assert "your turn" in await called.receiver.next()
-            await eventually(lambda: player(server, away).noticed > (0, False))
-            await leave_address(here, called)
-            until = int(time.time()) + 10 * HOUR
-            await here.done(messages.AskPause, on=True, until=until)
-            async with resumed(server.port, away) as (back,):
-                await back.done(messages.AskPause, on=True)
-            await disconnect(back, here)
-        async with running(called.config) as server, resumed(server.port, here) as (here,):
-            await nobody_is_called(called, here, 10 * HOUR - 1)
-        async with running(called.config) as server:
-            clock.advance(1)
-            await eventually(lambda: server.lobby.tables[here.code].state.paused is None)
-            clock.advance(GRACE)
-            for _ in range(2):
-                assert f"the game at table {here.code} goes on" in await called.receiver.next()
-            await eventually(lambda: all(player(server, each).resumed == 1 for each in (away, here)))
-        async with running(called.config) as server, resumed(server.port, here) as (here,):
-            await nobody_is_called(called, here, 2 * HOUR)
-
-
-@pytest.mark.parametrize("paused", [False, True])
-async def test_a_holiday_that_begins_as_a_notice_arrives_brings_no_second_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, paused: bool
-) -> None:
-    """Whether of the turn or of the end of a pause, and even if the server is restarted in the meantime."""
-    async with called_by_url(tmp_path) as called:
-        clock, receiver = called.clock, called.receiver
-        monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
-        async with (
-            running(called.config) as server,
-            away_on_turn(server, called, MoveClock(12 * HOUR)) as (away, here),
-        ):
-            left = away
-            if paused:
-                await here.done(messages.AskPause, on=True, until=int(time.time()) + HOUR)
-                async with resumed(server.port, left) as (left,):
-                    await left.done(messages.AskPause, on=True)
-                await disconnect(left, here)
-                clock.advance(HOUR)
-                await eventually(lambda: server.lobby.tables[here.code].state.paused is None)
-            receiver.may_answer.clear()
-            clock.advance(GRACE)
-            await receiver.next()
-            async with resumed(server.port, left) as (left,):
-                await left.done(messages.TakeHoliday, on=True)
-            await disconnect(left, here)
-            receiver.may_answer.set()
-            await eventually(lambda: not server.lobby.tables[away.code]._context.calls.sending)
-        async with running(called.config) as server, resumed(server.port, here) as (here,):
-            clock.advance(7 * 24 * HOUR)
-            await eventually(lambda: not server.lobby.tables[away.code].state.stopped)
-            if paused:
-                clock.advance(GRACE)
-                assert "your turn" in await receiver.next()
-            else:
-                await nobody_is_called(called, here, GRACE)
-    keys = [line for head in receiver.heads for line in head.splitlines() if "Idemp" in line]
-    assert len(keys) == len(set(keys))
 
 
 async def test_a_player_is_called_before_the_time_runs_out() -> None:

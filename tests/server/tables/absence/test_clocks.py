@@ -1,11 +1,10 @@
 """Slow players and their clocks; bots of the server: who seats them, and how they play."""
 
-import asyncio
 import contextlib
 import logging
 import random
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -27,9 +26,8 @@ from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSumm
 from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.monitoring.logs import describe
-from server.storage.entries import Entry
 from server.tables.absence.stand_in import Pace
-from server.tables.state.clocks import Clocks
+from server.tables.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
@@ -174,26 +172,6 @@ async def test_a_restart_gives_an_hour_of_a_long_turn_at_most(tmp_path: Path) ->
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         left = policy_of(server, again).time_left()
         assert left == (2.5 * _DAY - 30 * 3600) * 1000
-
-
-async def test_a_long_turn_goes_on_while_its_clock_is_stored(tmp_path: Path) -> None:
-    """What a slow disk takes is charged, and not given back when the clock stops."""
-    clock, stored = ManualClock(), asyncio.Event()
-    async with served(tmp_path, clock) as server, game(server.port, 2, absence=MoveClock(86_400)) as peers:
-        journal = table_of(server, peers)._context.lobby.journal
-        append = journal.append
-
-        async def slow(code: str, number: int, entries: Sequence[Entry], ended: int | None = None) -> None:
-            await append(code, number, entries, ended)
-            clock.advance(5)
-            stored.set()
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(journal, "append", slow)
-            clock.advance(3600)
-            await stored.wait()
-        await peers[0].done(messages.AskPause, on=True)
-        assert peers[0].told(Events)[-1].clock == 1000 * (86_400 - 3605)
 
 
 async def test_a_game_by_letters_waits_for_players_who_are_all_away() -> None:
@@ -417,32 +395,6 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
         assert [each.standing for each in again.seats] == [each.standing for each in state.seats]
         await host.done(messages.StartGame)
         await play_to_the_end([host])
-
-
-@pytest.mark.parametrize("restart", [False, True])
-async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: bool) -> None:
-    """A pause stops it in mid-move, and it does not begin one; it moves when the game goes on."""
-    clock = ManualClock()
-    async with contextlib.AsyncExitStack() as stack:
-        server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
-        (host,) = await stack.enter_async_context(game(server.port, 2, bots={1: "random"}))
-        await host.done(host.random_move(random.Random(1)))
-        clock.advance(PAUSE / 2)
-        await host.done(messages.AskPause, on=True)
-        if restart:
-            await stack.aclose()
-            server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
-            (host,) = await stack.enter_async_context(resumed(server.port, host))
-        seq = host.seq
-        clock.advance(100 * PAUSE)
-        state = await latest(host)
-        assert state.paused is not None
-        assert host.seq == seq
-        await host.done(messages.AskPause, on=False)
-        clock.advance(PAUSE)
-        while host.seq == seq:
-            await host.news()
-        check_views(table_of(server, [host]), [host])
 
 
 async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from protocol.messages import BesideMoves, Events, Leave, Resume, Seated, TableS
 from protocol.settings import Holidays
 from server.app import running
 from server.config import Config
+from tests.server.manual_clock import BEGUN, DAY, clock_of_day
 from tests.server.peer import Peer, connected, eventually, state_where
 from tests.server.playing import game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.game.test_consent import BEGUN, DAY, clock_of_day
 from tests.server.tables.hosted import changed, served
 from tests.server.tables.test_answers import repeated
 from tests.server.tables.test_notices import GRACE, HOUR, away_on_turn, called_by_url, nobody_is_called

@@ -23,7 +23,6 @@ class Clocks:
         self._limited: int | None = None  # seconds that turns of this round have had at most
         self._used = [0] * players
         self._reserve = [0] * players  # used of it, where the policy gives one
-        self.given = 0  # how often somebody was given more time
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
     def charge(self, seat: Seat, milliseconds: int) -> None:

@@ -1,8 +1,10 @@
 """What needs consent: pauses, moves taken back, and more time."""
 
+import asyncio
+import contextlib
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,25 +13,45 @@ from engine.events import TakenBack
 from engine.pieces import Seat
 from engine.record import recorded, replayed
 from protocol import messages
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH, OTHERS_WAIT_SECONDS
 from protocol.messages import Events, Leave
 from protocol.settings import AbsenceSetting
-from server.app import Running
+from server.app import Running, running
+from server.config import Config
 from server.net.tokens import token_hash
+from server.storage.entries import Entry
 from server.storage.sqlite.data_folder import DataFolder
-from server.tables.context import PAUSE_SECONDS
-from server.tables.game.consent import LONGEST_PAUSE_DAYS, PAUSES, TAKE_BACKS
-from tests.server.manual_clock import ManualClock
+from server.tables.rooms.consent import LONGEST_PAUSE_DAYS, PAUSE_SECONDS, PAUSES, TAKE_BACKS, Consent
+from tests.server.manual_clock import BEGUN, DAY, ManualClock, clock_of_day
 from tests.server.peer import Peer, connected, eventually, state_where
 from tests.server.playing import check_views, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed, game_of, policy_of, served
+from tests.server.tables.absence.test_clocks import latest
+from tests.server.tables.hosted import changed, disconnect, game_of, policy_of, served
+from tests.server.tables.test_answers import repeated
+from tests.server.tables.test_notices import (
+    GRACE,
+    HOUR,
+    away_on_turn,
+    called_by_url,
+    leave_address,
+    nobody_is_called,
+    player,
+)
+
+THINKING = 1.0  # seconds that bots take
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
     await peer.done(messages.AskPause, on)
+
+
+def consent(server: Running, peers: Sequence[Peer]) -> Consent:
+    room = table_of(server, peers).state.rooms[Consent]
+    assert isinstance(room, Consent)
+    return room
 
 
 async def paused_by(peer: Peer, seat: int) -> messages.TableState:
@@ -203,21 +225,10 @@ async def test_pauses_are_counted_for_good() -> None:
         await peers[0].done(messages.ChangeSetting, AbsenceSetting(MoveClock(60)))
         await pause(peers[0])
         await paused_by(peers[1], 0)
-        assert table_of(server, peers).state.pauses == {0: 1, 1: PAUSES}
+        assert consent(server, peers).pauses == {0: 1, 1: PAUSES}
         await peers[0].done(messages.EndGame)
         assert (await state_where(peers[1], lambda state: state.ended)).paused is None
         assert await peers[1].refusal(messages.AskPause, on=True) == "game-over"
-
-
-BEGUN = 1_800_000_000
-DAY = 86_400
-
-
-def clock_of_day(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
-    """Return a clock that the time of day follows."""
-    clock = ManualClock()
-    monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
-    return clock
 
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(60)])
@@ -416,4 +427,131 @@ async def test_what_is_asked_lapses_with_the_seat_of_whoever_agreed() -> None:
         assert (await state_where(host, lambda state: state.seats[1].vacant)).asked is None
         async with connected(server.port) as newcomer:
             await newcomer.join(host.code, "Zoe")
-            assert table_of(server, peers).state.asked is None
+            assert consent(server, peers).asked is None
+
+
+async def test_a_long_turn_goes_on_while_its_clock_is_stored(tmp_path: Path) -> None:
+    """What a slow disk takes is charged, and not given back when the clock stops."""
+    clock, stored = ManualClock(), asyncio.Event()
+    async with served(tmp_path, clock) as server, game(server.port, 2, absence=MoveClock(86_400)) as peers:
+        journal = table_of(server, peers)._context.lobby.journal
+        append = journal.append
+
+        async def slow(code: str, number: int, entries: Sequence[Entry], ended: int | None = None) -> None:
+            await append(code, number, entries, ended)
+            clock.advance(5)
+            stored.set()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "append", slow)
+            clock.advance(3600)
+            await stored.wait()
+        await peers[0].done(messages.AskPause, on=True)
+        assert peers[0].told(Events)[-1].clock == 1000 * (86_400 - 3605)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: bool) -> None:
+    """A pause stops it in mid-move, and it does not begin one; it moves when the game goes on."""
+    clock = ManualClock()
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(served(tmp_path, time=clock, pause=THINKING))
+        (host,) = await stack.enter_async_context(game(server.port, 2, bots={1: "random"}))
+        await host.done(host.random_move(random.Random(1)))
+        clock.advance(THINKING / 2)
+        await host.done(messages.AskPause, on=True)
+        if restart:
+            await stack.aclose()
+            server = await stack.enter_async_context(served(tmp_path, time=clock, pause=THINKING))
+            (host,) = await stack.enter_async_context(resumed(server.port, host))
+        seq = host.seq
+        clock.advance(100 * THINKING)
+        state = await latest(host)
+        assert state.paused is not None
+        assert host.seq == seq
+        await host.done(messages.AskPause, on=False)
+        clock.advance(THINKING)
+        while host.seq == seq:
+            await host.news()
+        check_views(table_of(server, [host]), [host])
+
+
+async def test_all_are_called_once_when_a_game_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a pause until a moment: even who was called for this turn before, and who is not on turn."""
+    async with called_by_url(tmp_path) as called:
+        clock = called.clock
+        monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
+        async with (
+            running(called.config) as server,
+            away_on_turn(server, called, MoveClock(12 * HOUR)) as (away, here),
+        ):
+            clock.advance(GRACE)
+            assert "your turn" in await called.receiver.next()
+            await eventually(lambda: player(server, away).noticed > (0, False))
+            await leave_address(here, called)
+            until = int(time.time()) + 10 * HOUR
+            await here.done(messages.AskPause, on=True, until=until)
+            async with resumed(server.port, away) as (back,):
+                await back.done(messages.AskPause, on=True)
+            await disconnect(back, here)
+        async with running(called.config) as server, resumed(server.port, here) as (here,):
+            await nobody_is_called(called, here, 10 * HOUR - 1)
+        async with running(called.config) as server:
+            clock.advance(1)
+            await eventually(lambda: server.lobby.tables[here.code].state.paused is None)
+            clock.advance(GRACE)
+            for _ in range(2):
+                assert f"the game at table {here.code} goes on" in await called.receiver.next()
+            await eventually(lambda: all(player(server, each).resumed == 1 for each in (away, here)))
+        async with running(called.config) as server, resumed(server.port, here) as (here,):
+            await nobody_is_called(called, here, 2 * HOUR)
+
+
+async def test_a_take_back_is_asked_for_once_across_a_restart(tmp_path: Path) -> None:
+    """Else it would take a second move back: in a game with a bot nobody else has to agree."""
+    async with served(tmp_path) as server, game(server.port, 2, bots={1: "random"}) as peers:
+        for _ in range(3):
+            await peers[0].done(peers[0].random_move(random.Random(1)))
+            while peers[0].legal is None:
+                await peers[0].receive()
+        ask = messages.Ask(peers[0].next_id(), "take-back", on=True)
+        await peers[0].done(ask)
+        while peers[0].legal is None:
+            await peers[0].receive()
+        before = table_of(server, peers).state.entry_count
+    async with served(tmp_path) as server, resumed(server.port, peers[0]) as (again,):
+        assert await again.ask(ask) == messages.Done(ask.id)
+        other = messages.Ask(ask.id, "pause", on=True)
+        assert await again.refusal(other) == Code.ID_REUSED
+        assert table_of(server, peers).state.entry_count == before
+
+
+async def test_no_request_is_carried_out_twice(tmp_path: Path) -> None:
+    config = Config(data=tmp_path, timers=ManualClock)
+    async with running(config) as server, game(server.port, 3, absence=LongClock(DAY)) as peers:
+        anna, bruno, _ = peers
+        asked: list[tuple[Peer, messages.BesideMoves]] = [
+            (anna, messages.Ask(anna.next_id(), "more-time", on=True)),
+            (bruno, messages.Ask(bruno.next_id(), "more-time", on=False)),
+            (anna, messages.Ask(anna.next_id(), "pause", on=True)),
+            (anna, messages.AskPause(anna.next_id(), on=False)),
+        ]
+        for peer, request in asked:
+            await peer.done(request)
+    await repeated(config, peers, asked)
+
+
+async def test_what_is_asked_stays_when_its_player_gets_a_new_token() -> None:
+    """It is the same player."""
+    async with served() as server, game(server.port, 3, absence=LongClock(3 * DAY)) as peers:
+        host, peer, third = peers
+        await host.done(host.random_move(random.Random(1)))
+        await host.done(messages.Ask, "take-back", on=True)
+        asked = consent(server, peers).asked
+        for each, token in ((host, "H" * 43), (peer, "P" * 43), (third, "T" * 43)):
+            async with connected(server.port) as new:
+                await new.answer(messages.Seated, messages.Resume, host.code, each.token, new_token=token)
+        assert consent(server, peers).asked == asked
+        assert asked is not None
