@@ -11,12 +11,12 @@ from server.storage import archive_index
 from server.storage.postgresql import hand_over, held_lease, line, telling
 from server.storage.sqlite import checkpoints, commit_list
 from server.storage.sqlite import journal as sqlite_journal
-from server.tables import audience, context
+from server.tables import context
 from server.tables.evening import evening, rounds
 from server.tables.game import game_start
 from server.tables.online import lobby_chat, remarks
 from server.tables.registry import public_tables
-from server.tables.rooms import consent
+from server.tables.rooms import chat, consent
 from server.tables.state import answers
 
 Settings: TypeAlias = Mapping[str, float]  # by the names of knobs
@@ -42,7 +42,7 @@ KNOBS: Final = (
     Knob("PAUSES", (consent,), (1, 2)),
     Knob("TAKE_BACKS", (consent,), (1, 2, 4)),
     Knob("SHARE_SECONDS", (game_start,), (0.2, 1.0)),
-    Knob("REMARKS_REPEATED", (audience, remarks), (1, 3)),
+    Knob("REMARKS_REPEATED", (chat, remarks), (1, 3)),
     Knob("_KEPT", (remarks,), (1, 5)),
     Knob("_GROUP", (lobby_chat,), (1, 2)),
     Knob("_MOST_TIMES", (public_tables,), (1, 3)),

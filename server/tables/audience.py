@@ -1,11 +1,6 @@
 """The sessions at a table, the frames that each receives, redacted for its reader, and the chat."""
 
-import zlib
-from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
-
-from msgspec.structs import replace
 
 from engine.events import Event, TakenBack
 from engine.game import Game
@@ -14,66 +9,14 @@ from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, sees_all, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.events import event_map, legal_message, snapshot_message
-from protocol.limits import LARGEST_ID, REMARKS_REPEATED
 from protocol.messages import (
     EventMap,
     Events,
-    Said,
     ServerMessage,
-    Shown,
     SpectatorSummary,
-    Studied,
     Substitute,
-    TableRemark,
 )
 from server.net.session import Session, build_frame
-
-_Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spectators
-
-
-class Talk:
-    """The last remarks at a table, in memory only, for people who come back or arrive later.
-
-    Each kind has its own space: spectators cannot push out what players said, and nobody can infer from gaps
-    that others were told more.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0  # of all remarks
-        self._counts: Counter[_Kind] = Counter()
-        self._kept: dict[_Kind, deque[tuple[int, TableRemark]]] = {}
-
-    def add(self, said: Said, name: str | None, *, to_players: bool, to_spectators: bool) -> Said:
-        """Keep a message for a while; return it with its number."""
-        kind = said.seat is not None, to_players, to_spectators
-        kept = self._kept.setdefault(kind, deque(maxlen=REMARKS_REPEATED))
-        self.count += 1
-        self._counts[kind] += 1  # of its kind alone, so that it does not show what one may not read
-        # With the text, because counts begin again with every server.
-        told = f"{self._counts[kind]} {said.seat} {said.spectator} {said.text}"
-        number = zlib.crc32(told.encode()) % LARGEST_ID + 1
-        kept.append((self.count, TableRemark(number, said.text, said.seat, said.spectator, name)))
-        return replace(said, number=number)
-
-    def read_by(self, *, player: bool, left_at: int | None = None) -> list[TableRemark]:
-        """Return the remarks that a player, or a spectator, may read, latest last.
-
-        A player who left when there were `left_at` remarks has missed the later ones.
-        """
-        kept = [
-            each
-            for (_, to_players, to_spectators), remarks in self._kept.items()
-            if (to_players if player else to_spectators)
-            for each in remarks
-        ]
-        return [
-            replace(remark, missed=left_at is not None and number > left_at)
-            for number, remark in sorted(kept, key=lambda each: each[0])
-        ]
-
-    def clear(self) -> None:
-        """Forget what was said."""
-        self._kept.clear()
 
 
 class Audience:
@@ -84,8 +27,6 @@ class Audience:
         self.spectators: dict[Session, SpectatorSummary] = {}
         self._last_number = 0
         self.gone_on: set[Seat] = set()  # whose players sit at the next table
-        self.leading: tuple[Session, int] | None = None  # through the finished game, and at which step
-        self.studied: Studied | None = None  # the table where somebody has gone on from the finished game
 
     def __len__(self) -> int:
         return len(self.seated) + len(self.spectators)
@@ -105,17 +46,6 @@ class Audience:
         elif self.seated.get(session.seat) is session:
             del self.seated[session.seat]
         session.sit(None, None)
-
-    @property
-    def shown(self) -> Shown | None:
-        """Return where somebody leads through the finished game, unless they have gone."""
-        if self.leading is None:
-            return None
-        session, step = self.leading
-        if (spectator := self.spectators.get(session)) is not None:
-            return Shown(step, spectator=spectator.number)
-        seat = session.seat
-        return Shown(step, seat) if seat is not None and self.seated.get(seat) is session else None
 
     def broadcast(self, message: ServerMessage, *, to_players: bool = True) -> None:
         """Send everyone the same message, or only every spectator."""

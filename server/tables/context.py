@@ -17,7 +17,6 @@ from engine.events import Event, Place
 from engine.pieces import Seat
 from protocol.absence import Absence, letter_seconds
 from protocol.messages import (
-    SaidBefore,
     SeatSummary,
     ServerMessage,
     Stage,
@@ -42,9 +41,9 @@ from server.storage.entries import (
 )
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
-from server.tables.audience import Audience, Talk, catch_up
+from server.tables.audience import Audience, catch_up
 from server.tables.exclusions import Exclusions
-from server.tables.feature import Feature, Moment
+from server.tables.feature import Aloud, Feature, Fleeting, Happening, Moment, Occasion
 from server.tables.owner import TableOwner
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
@@ -144,13 +143,12 @@ class TableContext:
     table: AttendedTable = field(init=False)
     deadlines: Deadlines = field(init=False)
     audience: Audience = field(default_factory=Audience)
-    talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
     # What sets the deadlines that the state calls for, after a change and after a restart.
     awaits: Sequence[Callable[["TableContext"], None]] = ()
     paused_at: float | None = None  # by the table's clock, if the game is paused
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
-    left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
+    left_at: dict[Seat, int] = field(default_factory=dict)  # events when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table noticed it
     # Players' sessions that have ended, by token hashes.
     last_sessions: dict[str, tuple[str, Networks]] = field(default_factory=dict)
@@ -198,11 +196,22 @@ class TableContext:
         finally:
             self.request = None
 
-    async def store(self, *entries: Entry) -> None:
-        """Commit the entries and take them in; raises JournalError and changes nothing."""
-        answered = [] if self.request is None else [self.request]
-        await self._store(*entries, *answered)
-        self.request = None
+    async def store(self, *happens: Happening) -> None:
+        """Commit what is stored of this, and take it in; raises JournalError and changes nothing."""
+        lasting = [each for each in happens if isinstance(each, Entry)]
+        if lasting:
+            await self._store(*lasting, *([] if self.request is None else [self.request]))
+            self.request = None
+        for each in happens:
+            if isinstance(each, Fleeting):
+                self.happen(each)
+
+    def happen(self, what: Fleeting) -> None:
+        """Have the rooms take in what is not stored, and tell everybody who is to know at once."""
+        if self.state.fold_in_rooms(what):
+            self.changed()
+        if isinstance(what, Aloud):
+            self.audience.broadcast(what.message, to_players=what.to_players)
 
     async def store_move(
         self, *entries: Entry, happened: Sequence[Event], recorded: int | None = None
@@ -241,7 +250,14 @@ class TableContext:
             await self._shorten_or_log()  # what somebody is no longer called at is not kept
 
     def moment(self) -> Moment:
-        return Moment(int(time.time()), self.policy.people_here, self.paused_for, self.clock_entries)
+        return Moment(
+            int(time.time()),
+            self.audience.seated.keys(),
+            self.policy.people_here,
+            self.audience.spectators.values(),
+            self.paused_for,
+            self.clock_entries,
+        )
 
     def set_deadlines(self) -> None:
         """Set the deadlines that the state calls for, and cancel the others."""
@@ -277,7 +293,7 @@ class TableContext:
             shown,
             None if turn is None else state.planned(turn),
             {
-                (session, kind): room.told(seat, newcomer=False)
+                (session, kind): room.told(seat, "changed")
                 for kind, room in state.rooms.items()
                 for seat, session in self.audience.seated.items()
             },
@@ -401,8 +417,6 @@ class TableContext:
             seats=[self._seat_now(Seat(seat), each) for seat, each in enumerate(state.seats)],
             spectators=len(self.audience.spectators),
             watching=list(self.audience.spectators.values()),
-            shown=self.audience.shown,
-            studied=self.audience.studied,
         )
 
     def _seat_now(self, seat: Seat, stored: SeatSummary) -> SeatSummary:
@@ -442,21 +456,11 @@ class TableContext:
             left = self.policy.time_left()
             catch_up(session, self.state.game, after, left, self.state.stood_in, moves=self.may_move)
 
-    def synchronize(self, session: Session, after: int) -> None:
-        """Send the session the game's events since `after`, and what its player is told alone."""
+    def synchronize(self, session: Session, after: int, why: Occasion) -> None:
+        """Send the session the game's events since `after`, and what is told to it alone."""
         self.catch_up(session, after)
-        if session.seat is not None:
-            for room in self.state.rooms.values():
-                self.tell_alone(session, room.told(session.seat, newcomer=True))
-
-    def welcome(self, session: Session, after: int, remarks_known: int | None = None) -> None:
-        """Send a session that has come to the table all events since `after`, and the chat.
-
-        A player who comes back knew so many remarks when leaving.
-        """
-        self.synchronize(session, after)
-        if remarks := self.talk.read_by(player=session.seat is not None, left_at=remarks_known):
-            session.send(SaidBefore(remarks))
+        for room in self.state.rooms.values():
+            self.tell_alone(session, room.told(session.seat, why))
 
     @property
     def may_move(self) -> bool:

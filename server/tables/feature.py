@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from engine.board import Field
 from engine.events import Place
 from engine.pieces import Seat
 from protocol.absence import Absence
-from protocol.messages import BesideMoves, ServerMessage, Stage
-from protocol.settings import Setting
+from protocol.messages import BesideMoves, ServerMessage, SpectatorSummary, Stage
+from protocol.settings import Setting, Switches
 from server.storage.entries import Clocked, Entry, TookBack
 from server.tables.clocks import Clocks
 
@@ -36,6 +36,14 @@ class Facts(Protocol):
     @property
     def programs(self) -> set[Seat]:
         """Return the seats that programs hold, not people."""
+
+    @property
+    def names(self) -> list[str]:
+        """Return the players' names by seat, empty ones for free seats."""
+
+    @property
+    def switches(self) -> Switches:
+        """Return what the host has switched on or off."""
 
     @property
     def absence(self) -> Absence:
@@ -70,11 +78,75 @@ class Facts(Protocol):
     def check_running(self) -> None:
         """Raise Refusal before the game, IllegalCommand after it."""
 
+    def check_finished(self) -> None:
+        """Raise Refusal unless the game has been played to its end: looking back would reveal its pieces."""
+
     def check_place(self, place: Place) -> None:
         """Raise IllegalCommand if the player could not place this if it were their turn."""
 
     def owner_of(self, field: Field) -> Seat:
         """Return who has placed the piece there."""
+
+
+class Fleeting:
+    """Something that happens at a table and is not stored: a restart forgets it."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Aloud(Fleeting):
+    """A message to everybody who is at the table, or only to its spectators."""
+
+    message: ServerMessage
+    to_players: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Came(Fleeting):
+    """A player has come to the seat, somebody new or the same one `again`."""
+
+    seat: Seat
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Went(Fleeting):
+    """The player of the seat is no longer here."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Deserted(Fleeting):
+    """Nobody is here."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOpened(Fleeting):
+    """The seat's player has opened a table where the finished game goes on from a step of it."""
+
+    table: str
+    step: int
+    seat: Seat
+
+
+Happening: TypeAlias = Entry | Fleeting
+# Why a reader is told something: has just come, asks for all once more, or something may have changed.
+Occasion: TypeAlias = Literal["came", "asks", "changed"]
+
+
+class Access(NamedTuple):
+    """Who may make a request, and when; what counts as a remark may be made as often as remarks.
+
+    At a table of an evening, which decides what its host would, some may not be made.
+    """
+
+    of_host: bool = False
+    of_spectators: bool = False  # too
+    before_game: bool = False
+    at_evening: bool = True
+    is_remark: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +157,9 @@ class Moment:
     """
 
     now: int = 0
+    seated: Set[Seat] = frozenset()  # whose players are here
     people_here: Set[Seat] = frozenset()
+    spectators: Collection[SpectatorSummary] = ()
     paused_for: float = 0.0
     clocks: Callable[[], Sequence[Clocked]] = list  # the entry for the clocks as they stand in a turn
 
@@ -97,17 +171,20 @@ class Feature:
     their fold changes the slice, now as after a restart. What stops or starts clocks is stored behind these.
     """
 
-    requests: ClassVar[tuple[type[BesideMoves], ...]] = ()  # of players, which it decides on
-    entries: ClassVar[tuple[type[Entry], ...]] = ()  # of its own, which it decides on and folds
-    folds_too: ClassVar[tuple[type[Entry], ...]] = ()  # entries that are not its own
+    requests: ClassVar[tuple[tuple[type[BesideMoves], Access], ...]] = ()  # which it decides on
+    entries: ClassVar[tuple[type[Happening], ...]] = ()  # of its own, which it decides on and folds
+    folds_too: ClassVar[tuple[type[Happening], ...]] = ()  # what is not its own
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
 
     # -- decide: only reads -------------------------------------------------------------------------
 
-    def decide(self, seat: Seat, request: Any, moment: Moment) -> Sequence[Entry]:
-        """Return what the request of the seat's player makes happen; raises Refusal or IllegalCommand."""
+    def decide(self, by: Any, request: Any, moment: Moment) -> Sequence[Happening]:
+        """Return what the request makes happen; raises Refusal or IllegalCommand.
+
+        It is made `by` the player of a seat, or by a SpectatorSummary if these may make it.
+        """
         raise NotImplementedError
 
     def on_move(self, seat: Seat, now: int) -> Sequence[Entry]:
@@ -120,7 +197,7 @@ class Feature:
 
     # -- fold: writes its own slice, and cannot fail ------------------------------------------------
 
-    def fold(self, entry: Entry) -> bool:
+    def fold(self, entry: Happening) -> bool:
         """Take in one of `entries` or `folds_too`; return whether others see a change.
 
         The facts are those before it.
@@ -133,7 +210,7 @@ class Feature:
 
         They are given with those that it folds, too, in order.
         """
-        raise NotImplementedError
+        return ()
 
     def kept_of(self, seat: Seat) -> Sequence[Entry]:
         """Return the entries that make what the seat's player has of the slice once more."""
@@ -172,6 +249,10 @@ class Feature:
         """Return its fields of what the table's state says of a player in a running game."""
         return {}
 
-    def told(self, seat: Seat, *, newcomer: bool) -> Sequence[ServerMessage]:
-        """Return what the seat's player alone is told of the slice; a newcomer, only what there is."""
+    def told(self, seat: Seat | None, why: Occasion) -> Sequence[ServerMessage]:
+        """Return what the seat's player alone is told of the slice, or a spectator.
+
+        Whoever comes or asks is told what there is; what players are told after a change is compared with
+        what they were told before it, and sent if it differs.
+        """
         return ()

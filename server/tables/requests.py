@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from engine.errors import IllegalCommand
-from engine.game import Game
 from engine.pieces import People, Seat
 from engine.record import recorded
 from protocol import messages
@@ -16,25 +15,18 @@ from server.refusal import Refusal
 from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
 from server.tables import host_powers, notices
 from server.tables.context import TableContext
-from server.tables.feature import Feature
+from server.tables.feature import Access, Feature, StudyOpened
 from server.tables.game import game_start, moves
-from server.tables.names import check_text
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
 from server.tables.state.answers import Answer, digest
 
 
 class Handling(NamedTuple):
-    """Which function carries a request out, and who may make it when.
-
-    `of_host` requests are the host's, `before_game` only until that begins. At a table of an evening, which
-    decides what its host would, some are refused.
-    """
+    """Which function carries a request out, and who may make it when."""
 
     by: Callable[..., Awaitable[None]]
-    of_host: bool = False
-    before_game: bool = False
-    at_evening: bool = True
+    access: Access = Access(of_spectators=True)
 
 
 async def answer(context: TableContext, session: Session, message: messages.AtTable) -> None:
@@ -99,18 +91,10 @@ async def play_again(context: TableContext, session: Session, message: messages.
 async def send_record(context: TableContext, session: Session, message: messages.GetRecord) -> None:
     """Send the session the record of the finished game."""
     _check_here(context, session)
-    game = _finished_game(context)
-    if context.record is None:
+    context.state.check_finished()
+    if context.record is None and (game := context.state.game) is not None:
         context.record = recorded(game.events, context.state.names).splitlines()
-    session.send(messages.Record(message.id, context.record))
-
-
-def _finished_game(context: TableContext) -> Game:
-    """Return the game once it is over; until then, looking back would reveal the hidden pieces."""
-    game = context.state.game
-    if game is None or not game.over:
-        raise Refusal(Code.NOT_OVER)
-    return game
+    session.send(messages.Record(message.id, context.record or []))
 
 
 def _check_here(context: TableContext, session: Session) -> None:
@@ -121,23 +105,35 @@ def _check_here(context: TableContext, session: Session) -> None:
 async def _do(context: TableContext, session: Session, message: messages.BesideMoves) -> None:
     """Carry out a request, if its sender may make it now."""
     state = context.state
-    if (kind := DECIDING.get(type(message))) is None:
-        handling = HANDLERS[type(message)]
-        if state.of_evening and not handling.at_evening:
-            raise Refusal(Code.OF_THE_EVENING)
-        if handling.of_host and session.player_seat() != state.host:
-            raise Refusal(Code.NOT_THE_HOST)
-        if handling.before_game:
-            session.player_seat()
-            state.check_gathering()
-        await handling.by(context, session, message)
+    if (deciding := DECIDING.get(type(message))) is None:
+        by, access = HANDLERS[type(message)]
+        _check_access(context, session, access)
+        await by(context, session, message)
         return
-    room, seat = state.rooms[kind], session.player_seat()
-    known = room.told(seat, newcomer=False)
-    if entries := room.decide(seat, message, context.moment()):
-        await context.store(*entries)
-    if room.told(seat, newcomer=False) == known:  # or else it has been told already
+    kind, access = deciding
+    _check_access(context, session, access)
+    room, seat = state.rooms[kind], session.seat
+    known = room.told(seat, "changed")
+    asker = context.audience.spectators[session] if seat is None else seat
+    if happens := room.decide(asker, message, context.moment()):
+        if access.is_remark:
+            context.lobby.rates.count_remark(session, context.code)
+        await context.store(*happens)
+    if room.told(seat, "changed") == known:  # or else it has been told already
         context.tell_alone(session, known)
+
+
+def _check_access(context: TableContext, session: Session, access: Access) -> None:
+    """Raise Refusal unless the session may make such a request now."""
+    state = context.state
+    if state.of_evening and not access.at_evening:
+        raise Refusal(Code.OF_THE_EVENING)
+    if not access.of_spectators:
+        session.player_seat()
+    if access.of_host and session.seat != state.host:
+        raise Refusal(Code.NOT_THE_HOST)
+    if access.before_game:
+        state.check_gathering()
 
 
 async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> None:
@@ -150,43 +146,16 @@ async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> 
 
 
 async def _synchronize(context: TableContext, session: Session, message: messages.Sync) -> None:
-    context.synchronize(session, message.after)
-
-
-async def _show(context: TableContext, session: Session, message: messages.Show) -> None:
-    """Let the session lead the others through the finished game, or stop leading."""
-    _finished_game(context)
-    audience = context.audience
-    if audience.leading is not None and audience.shown is not None and audience.leading[0] is not session:
-        raise Refusal(Code.LED_ALREADY)
-    audience.leading = None if message.step is None else (session, message.step)
-    context.changed(session)
+    context.synchronize(session, message.after, "asks")
 
 
 async def _study(context: TableContext, session: Session, message: messages.Study) -> None:
     """Open a table where the finished game goes on from this step, and tell everybody here."""
     seat = session.player_seat()
-    _finished_game(context)
+    context.state.check_finished()
     table = await context.open_study(session, message.step)
-    context.audience.studied = messages.Studied(table, message.step, seat)
+    context.happen(StudyOpened(table, message.step, seat))
     context.changed(session)
-
-
-async def _say(context: TableContext, session: Session, message: messages.Say) -> None:
-    """Send what the session says to everybody, or a spectator's tips to no player."""
-    check_text(message.text)
-    context.lobby.rates.count_remark(session, context.code)
-    state, text = context.state, message.text
-    spectator = context.audience.spectators.get(session)
-    name: str | None
-    if spectator is None:
-        said, name = messages.Said(text, session.seat), state.names[session.player_seat()]
-    else:
-        said, name = messages.Said(text, spectator=spectator.number), spectator.name
-    to_players = spectator is None or not (state.switches.quiet and state.stage == "playing")
-    to_spectators = state.switches.spectators
-    said = context.talk.add(said, name, to_players=to_players, to_spectators=to_spectators)
-    context.audience.broadcast(said, to_players=to_players)
 
 
 async def _say_ready(context: TableContext, session: Session, message: messages.SayReady) -> None:
@@ -224,28 +193,27 @@ async def _choose_people(context: TableContext, session: Session, message: messa
         await context.store(PeopleChosen(own, wanted))
 
 
+_OF_HOST: Final = Access(of_host=True, at_evening=False)
 # At an evening nobody chooses a people either: somebody may have heard from another table how the tiles of
 # their round lie.
 HANDLERS: Final[dict[type, Handling]] = {
-    messages.AddShare: Handling(game_start.add_share),
-    messages.Arrange: Handling(host_powers.arrange, of_host=True, at_evening=False),
-    messages.CallMe: Handling(notices.ask),
-    messages.ChangeSeat: Handling(_change_seat, before_game=True, at_evening=False),
-    messages.ChangeSetting: Handling(host_powers.change_setting, of_host=True, at_evening=False),
-    messages.ChoosePeople: Handling(_choose_people, before_game=True, at_evening=False),
-    messages.ConfirmCall: Handling(notices.confirm),
-    messages.Dismiss: Handling(host_powers.dismiss, of_host=True),
-    messages.EndGame: Handling(host_powers.end_game, of_host=True, at_evening=False),
-    messages.HandOver: Handling(host_powers.hand_over, of_host=True, at_evening=False),
+    messages.AddShare: Handling(game_start.add_share, Access()),
+    messages.Arrange: Handling(host_powers.arrange, _OF_HOST),
+    messages.CallMe: Handling(notices.ask, Access()),
+    messages.ChangeSeat: Handling(_change_seat, Access(before_game=True, at_evening=False)),
+    messages.ChangeSetting: Handling(host_powers.change_setting, _OF_HOST),
+    messages.ChoosePeople: Handling(_choose_people, Access(before_game=True, at_evening=False)),
+    messages.ConfirmCall: Handling(notices.confirm, Access()),
+    messages.Dismiss: Handling(host_powers.dismiss, Access(of_host=True)),
+    messages.EndGame: Handling(host_powers.end_game, _OF_HOST),
+    messages.HandOver: Handling(host_powers.hand_over, _OF_HOST),
     messages.Leave: Handling(seat_admission.leave),
-    messages.Remove: Handling(host_powers.remove, of_host=True, at_evening=False),
-    messages.Say: Handling(_say),
-    messages.SayReady: Handling(_say_ready, before_game=True),
-    messages.SeatBot: Handling(seat_admission.seat_bot, of_host=True, at_evening=False),
-    messages.Show: Handling(_show),
-    messages.StartGame: Handling(game_start.start, at_evening=False),
-    messages.Study: Handling(_study, at_evening=False),
-    messages.SubstituteNow: Handling(host_powers.substitute, of_host=True),
+    messages.Remove: Handling(host_powers.remove, _OF_HOST),
+    messages.SayReady: Handling(_say_ready, Access(before_game=True)),
+    messages.SeatBot: Handling(seat_admission.seat_bot, _OF_HOST),
+    messages.StartGame: Handling(game_start.start, Access(at_evening=False)),
+    messages.Study: Handling(_study, Access(at_evening=False)),
+    messages.SubstituteNow: Handling(host_powers.substitute, Access(of_host=True)),
     messages.Sync: Handling(_synchronize),
-    messages.Vote: Handling(moves.vote),
+    messages.Vote: Handling(moves.vote, Access()),
 }

@@ -27,7 +27,7 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.consequences import AWAITS, settle
 from server.tables.context import TableContext
-from server.tables.feature import Moment
+from server.tables.feature import Deserted, Moment
 from server.tables.game import game_start, moves
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats import seat_admission
@@ -347,8 +347,7 @@ class Table:
             return
         self.state.pack()
         self._context.record = None  # nobody is here who could ask for it
-        if self.state.stage == "over":
-            self._context.talk.clear()
+        self._context.happen(Deserted())
         self._await_return(self.state.stage)
 
     def _await_return(self, stage: Stage | None) -> None:

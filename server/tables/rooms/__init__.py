@@ -4,20 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from server.storage.entries import Entry
-from server.tables.feature import Feature
+from server.tables.feature import Access, Feature, Happening
+from server.tables.rooms.chat import Chat
 from server.tables.rooms.consent import Consent
 from server.tables.rooms.holidays import Holidays
+from server.tables.rooms.looking_back import LookingBack
 from server.tables.rooms.plans import Plans
 
 ROOMS: Final[tuple[type[Feature], ...]] = (
+    Chat,
     Consent,
     Holidays,
+    LookingBack,
     Plans,
 )
 
 # The rooms that decide on a request, and those that fold an entry, by their types.
-DECIDING: Final[Mapping[type, type[Feature]]] = {kind: room for room in ROOMS for kind in room.requests}
-FOLDING: Final[Mapping[type[Entry], tuple[type[Feature], ...]]] = {
+DECIDING: Final[Mapping[type, tuple[type[Feature], Access]]] = {
+    kind: (room, access) for room in ROOMS for kind, access in room.requests
+}
+FOLDING: Final[Mapping[type[Happening], tuple[type[Feature], ...]]] = {
     kind: tuple(room for room in ROOMS if kind in {*room.entries, *room.folds_too})
     for kind in {kind for room in ROOMS for kind in {*room.entries, *room.folds_too}}
 }

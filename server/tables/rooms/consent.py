@@ -31,7 +31,7 @@ from server.storage.entries import (
     Unpaused,
     Wished,
 )
-from server.tables.feature import Facts, Feature, Moment
+from server.tables.feature import Access, Facts, Feature, Happening, Moment
 
 PAUSES: Final = 3  # that each player gets in a game
 PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
@@ -42,7 +42,7 @@ TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer
 class Consent(Feature):
     """What a player asks the others for, and how many pauses players have had."""
 
-    requests = Ask, AskPause
+    requests = (Ask, Access()), (AskPause, Access())
     entries = (Wished,)
     folds_too = Taken, Played, StoodIn, TookBack, Paused, Unpaused, EndedByHost
 
@@ -142,7 +142,7 @@ class Consent(Feature):
         probe("a request is granted when somebody leaves")
         return self._granted(asked, moment)
 
-    def fold(self, entry: Entry) -> bool:
+    def fold(self, entry: Happening) -> bool:
         before = self.asked
         match entry:
             case Wished(asked):

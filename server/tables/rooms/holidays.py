@@ -16,7 +16,7 @@ from protocol.messages import TakeHoliday
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import BotSeated, Entry, Freed, Kept, OnHoliday, Taken
-from server.tables.feature import Facts, Feature, Moment
+from server.tables.feature import Access, Facts, Feature, Happening, Moment
 
 _DAY: Final = 86_400
 _DAYS: Final = 7  # of each player in a game by letters, unless the host says otherwise
@@ -25,7 +25,7 @@ _DAYS: Final = 7  # of each player in a game by letters, unless the host says ot
 class Holidays(Feature):
     """Who is on holiday since when, and how many days players have had."""
 
-    requests = (TakeHoliday,)
+    requests = ((TakeHoliday, Access()),)
     entries = (OnHoliday,)
     folds_too = Taken, Kept, BotSeated, Freed
 
@@ -49,7 +49,7 @@ class Holidays(Feature):
         probe("a holiday ends with a move")
         return [OnHoliday(seat, now, on=False)]
 
-    def fold(self, entry: Entry) -> bool:
+    def fold(self, entry: Happening) -> bool:
         match entry:
             case OnHoliday(seat, at, on=True):
                 self.since[Seat(seat)] = at

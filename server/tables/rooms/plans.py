@@ -23,13 +23,13 @@ from server.storage.entries import (
     TookBack,
     whole_events,
 )
-from server.tables.feature import Facts, Feature, Moment
+from server.tables.feature import Access, Facts, Feature, Happening, Moment, Occasion
 
 
 class Plans(Feature):
     """What players have planned: each their secret."""
 
-    requests = (Plan,)
+    requests = ((Plan, Access()),)
     entries = (PlanMade,)
     folds_too = TookBack, Taken, Kept, BotSeated, Freed, TokenRevoked, Played, StoodIn
 
@@ -45,7 +45,7 @@ class Plans(Feature):
             return [PlanMade(seat, request.piece, request.field)]
         return [PlanMade(seat)] if seat in self.plans else []
 
-    def fold(self, entry: Entry) -> bool:
+    def fold(self, entry: Happening) -> bool:
         match entry:
             case PlanMade(seat, str(piece), str(field)):
                 self.plans[Seat(seat)] = Place(Seat(seat), Piece(piece), Field(field))
@@ -77,13 +77,15 @@ class Plans(Feature):
     def planned(self, seat: Seat) -> Place | None:
         return self.plans.get(seat)
 
-    def told(self, seat: Seat, *, newcomer: bool) -> Sequence[ServerMessage]:
+    def told(self, seat: Seat | None, why: Occasion) -> Sequence[ServerMessage]:
+        if seat is None:
+            return ()
         if (plan := self.plans.get(seat)) is not None:
             return [Planned(plan.piece, plan.field)]
-        return () if newcomer else [Planned()]
+        return [Planned()] if why == "changed" else ()
 
 
-def _ended(entry: Entry) -> int | None:
+def _ended(entry: Happening) -> int | None:
     """Return the seat whose plan ends: its player moves, forgets it, or is no longer who has the seat."""
     match entry:
         case (

@@ -31,6 +31,7 @@ from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
+from server.tables.feature import Came, Went
 from server.tables.names import alike, check_name
 from server.tables.state.persistent_state import Player
 
@@ -53,8 +54,9 @@ async def join(context: TableContext, session: Session, message: JoinTable) -> N
     taken_over = gone.name if gone is not None and gone.vacant else None
     if player is not None:
         player.took_over = taken_over
+    context.happen(Came(seat, again=False))
     sit(context, session, seat, Seated(message.id, context.code, seat, token, taken_over))
-    context.welcome(session, after=0)
+    context.synchronize(session, 0, "came")
 
 
 async def return_to_seat(context: TableContext, session: Session, message: JoinTable | OpenTable) -> bool:
@@ -122,7 +124,7 @@ async def watch(context: TableContext, session: Session, message: Watch) -> None
     session.sit(context.table, None)
     session.send(Watching(message.id, context.code))
     context.broadcast_state(session)
-    context.welcome(session, message.after)
+    context.synchronize(session, message.after, "came")
 
 
 def sit(context: TableContext, session: Session, seat: Seat, answer: Seated) -> None:
@@ -371,10 +373,11 @@ async def _come_back(context: TableContext, session: Session, seat: Seat, answer
         earlier.sit(None, None)
         earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
     events = 0 if context.state.game is None else len(context.state.game.events)
-    left_at, remarks = context.left_at.pop(seat, (events, None))
+    left_at = context.left_at.pop(seat, events)
+    context.happen(Came(seat, again=True))
     session.missed = range(left_at + 1, events + 1)
     sit(context, session, seat, structs.replace(answer, left_at=left_at if session.missed else None))
-    context.welcome(session, after, remarks)
+    context.synchronize(session, after, "came")
 
 
 def _remove(context: TableContext, session: Session) -> None:
@@ -382,7 +385,8 @@ def _remove(context: TableContext, session: Session) -> None:
     context.audience.remove(session)
     if seat is not None:
         if context.state.game is not None:
-            context.left_at[seat] = len(context.state.game.events), context.talk.count
+            context.left_at[seat] = len(context.state.game.events)
+            context.happen(Went(seat))
         if context.state.stage == "playing":
             context.hands_known[session] = seat
         context.policy.player_went(seat)

@@ -31,12 +31,12 @@ from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.clocks import Clocks
-from server.tables.feature import Feature, Moment
+from server.tables.feature import Feature, Happening, Moment
 from server.tables.rooms import FOLDING, OWN, ROOMS
 from server.tables.state.answers import Answers, digest
 
 # What others are told in the game's own messages, or not at all; and what the rooms say that others see.
-_UNSEEN: Final = frozenset[type[Entry]](
+_UNSEEN: Final = frozenset[type[Happening]](
     {
         stored.Played,
         stored.StoodIn,
@@ -170,6 +170,11 @@ class PersistentState:
     def check_running(self) -> None:
         """Raise Refusal before the game, IllegalCommand after it."""
         self.running_game()
+
+    def check_finished(self) -> None:
+        """Raise Refusal unless the game has been played to its end: looking back would reveal its pieces."""
+        if (game := self.game) is None or not game.over:
+            raise Refusal(Code.NOT_OVER)
 
     def check_place(self, place: Place) -> None:
         """Raise IllegalCommand if the player could not place this if it were their turn."""
@@ -364,7 +369,7 @@ class PersistentState:
         if isinstance(entry, stored.Played | stored.StoodIn):
             return self.fold_move(entry, stored.whole_events(entry.events))
         self.entry_count += 1
-        seen = self._fold_in_rooms(entry)
+        seen = self.fold_in_rooms(entry)
         self._fold(entry)
         return seen or type(entry) not in _UNSEEN
 
@@ -440,7 +445,8 @@ class PersistentState:
             case stored.Forgotten():
                 self.forgotten = True
 
-    def _fold_in_rooms(self, entry: Entry) -> bool:
+    def fold_in_rooms(self, entry: Happening) -> bool:
+        """Have the rooms take in what concerns them; return whether others see a change."""
         seen = False
         for room in FOLDING.get(type(entry), ()):
             seen |= self.rooms[room].fold(entry)
@@ -453,7 +459,7 @@ class PersistentState:
     def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> bool:
         """Take in a move, as `fold` does, whose events are at hand already."""
         self.entry_count += 1
-        seen = self._fold_in_rooms(entry)
+        seen = self.fold_in_rooms(entry)
         seat, game = Seat(entry.seat), self.game
         if game is None:
             happened = tuple(happened)

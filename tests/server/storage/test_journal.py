@@ -21,7 +21,17 @@ from engine.pieces import Seat
 from engine.record import replayed
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
+from protocol.messages import (
+    Done,
+    EventMap,
+    JoinTable,
+    Leave,
+    OpenTable,
+    Resume,
+    SayReady,
+    StartGame,
+    TableState,
+)
 from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Durable
@@ -76,7 +86,11 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],
         "ready": state.ready,
         "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause),
-        "rooms": [vars(room) | {"facts": None} for room in state.rooms.values()],
+        "rooms": [
+            vars(room) | {"facts": None}
+            for room in state.rooms.values()
+            if any(issubclass(kind, Entry) for kind in room.entries)  # else it forgets all
+        ],
         "moved": (state.stood_in, state._movers),
         "answered": [player and player.answers.stored for player in state.players],
         "entries": state.entry_count,
@@ -126,7 +140,7 @@ async def test_answers_survive_a_restart(tmp_path: Path) -> None:
     async with running(Config(data=tmp_path)) as server, resumed(server.port, *peers) as again:
         entries = table_of(server, again).state.entry_count
         assert await again[0].ask(move) == Done(move.id)
-        assert (await again[0].refused(Say(move.id, "hm"))).code == Code.ID_REUSED
+        assert (await again[0].refused(SayReady(move.id, on=True))).code == Code.ID_REUSED
         assert table_of(server, again).state.entry_count == entries
         check_views(table_of(server, again), again)
 

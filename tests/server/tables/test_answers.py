@@ -122,7 +122,7 @@ async def test_a_request_that_was_not_stored_can_be_repeated(tmp_path: Path) -> 
         setting = messages.ChangeSetting(anna.next_id(), title)
         await anna.done(setting)
         await bruno.done(say_ready)
-        await carla.done(messages.Say, "hello")
+        await carla.done(messages.Sync, 0)
         await disconnect(carla, anna)
         time.advance(Limits().waiting_seat_seconds)
         await state_where(anna, lambda state: state.seats[2].name is None)

@@ -9,13 +9,12 @@ from client.bots.brains import at_random
 from protocol import messages
 from protocol.absence import ByBot
 from protocol.codes import CloseReason, Code
-from protocol.limits import ARRAY_LENGTH, REMARKS_REPEATED
+from protocol.limits import ARRAY_LENGTH
 from protocol.settings import (
     AbsenceSetting,
     ChosenSwitches,
     Hints,
     Private,
-    Spectators,
     Starting,
     Switches,
     Title,
@@ -26,7 +25,7 @@ from server.limits.rate_limits import PerMinuteLimit
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, full_table, game, memory_server, table_of, timed_server
-from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.storage.test_journal import table_facts
 from tests.server.tables.hosted import changed, disconnect, served
 
 
@@ -225,59 +224,10 @@ async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
             assert (await stranger.until(messages.TableState)).spectators == 1
             await stranger.done(messages.Leave)
         await stranger.watch(anna.code)
-        await anna.done(messages.Say, "still here")
+        await anna.ask(messages.Ping)
         assert sum(isinstance(message, messages.TableState) for message in anna.received) <= 20
         clock.advance(1)
         assert (await anna.until(messages.TableState)).spectators == 1
-
-
-async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
-    async with (
-        memory_server(chat_per_table=100) as server,
-        full_table(server.port, 2) as peers,
-        connected(server.port) as late,
-    ):
-        host, player = peers
-        await changed(host, Spectators(on=False))
-        await host.done(messages.Say, "among us")
-        await changed(host, Spectators(on=True))
-        await player.done(messages.Say, "hello")
-        async with connected(server.port) as again:
-            await again.watch(host.code)
-            for number in range(REMARKS_REPEATED + 1):
-                await again.done(messages.Say, str(number))
-        await late.watch(host.code)
-        told = await late.until(messages.SaidBefore)
-        assert [(each.text, each.name) for each in told.remarks[:2]] == [("hello", "Player 1"), ("1", None)]
-        assert [each.text for each in told.remarks[1:]] == [str(1 + n) for n in range(REMARKS_REPEATED)]
-        await host.ask(messages.Ping)
-        heard = {said.text: said.number for said in host.received if isinstance(said, messages.Said)}
-        async with resumed(server.port, player) as (back,):
-            told = await back.until(messages.SaidBefore)
-            assert [each.text for each in told.remarks[:3]] == ["among us", "hello", "1"]
-            assert [each.number for each in told.remarks[:2]] == [heard["among us"], heard["hello"]]
-
-
-async def test_chat_is_limited_by_table_and_by_address() -> None:
-    """Players and spectators apart, so that no spectator silences players; a minute later all may go on."""
-    clock = ManualClock()
-    async with (
-        timed_server(clock, chat_per_table=2, chat_per_address=5) as server,
-        full_table(server.port, 2, watched=True) as (anna, bruno, spectator),
-        full_table(server.port, 2) as (carla, _),
-    ):
-
-        async def says(peer: Peer) -> str:
-            answer = await peer.ask(messages.Say, "hello")
-            return answer.code if isinstance(answer, messages.Refused) else "said"
-
-        for one, other in ((spectator, spectator), (anna, bruno)):
-            assert [await says(peer) for peer in (one, other, other)] == ["said", "said", "too-much-chat"]
-        refused = bruno.told(messages.Refused)[-1]
-        assert refused.about == {"seconds": "60"}
-        assert [await says(peer) for peer in (carla, carla)] == ["said", "too-much-chat"]
-        clock.advance(60)
-        assert [await says(peer) for peer in (bruno, spectator, carla)] == ["said", "said", "said"]
 
 
 async def test_a_host_is_told_who_comes_to_a_table_and_who_leaves_it() -> None:

@@ -313,7 +313,7 @@ async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
         called.clock.advance(GRACE)
         await called.receiver.next()
         archiving = asyncio.create_task(server.lobby.tables[away.code].archive(attended=True))
-        await here.done(messages.Say, "still here")
+        await here.done(messages.Sync, 0)
         called.receiver.may_answer.set()
         assert await archiving
 

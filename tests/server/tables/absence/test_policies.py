@@ -30,7 +30,6 @@ from protocol.messages import (
     Pong,
     Refused,
     Remove,
-    Say,
     SeatSummary,
     Snapshot,
     StartGame,
@@ -315,14 +314,14 @@ async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
     ):
         async with thinking_for(peers, thinks, may_move):
             time.advance(4.0)  # as long as it may take at most
-            await peers[1].done(Say, "Are you still there?")
+            await peers[1].done(Sync, 0)
             policy = policy_of(server, peers)
             move = policy._substitute_move
             assert move is not None
         await eventually(move.command.done)
-        await peers[1].done(Say, "It has chosen.")
+        await peers[1].done(Sync, 0)  # it has chosen
         time.advance(1.4)
-        await peers[1].done(Say, "Nothing to be seen.")
+        await peers[1].done(Sync, 0)  # nothing to be seen
         assert policy._substitute_move is move
         time.advance(4.0)
         assert (await peers[1].until(Events)).by == "bot"
@@ -337,7 +336,7 @@ async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -
     ):
         async with thinking_for(peers, thinks, may_move):
             time.advance(1.0)
-            await peers[1].done(Say, "Are you still there?")
+            await peers[1].done(Sync, 0)
             async with resumed(server.port, peers[0]) as (again,):
                 await again.done(again.random_move(random.Random(1)))
                 assert (await peers[1].until(Events)).by is None

@@ -10,7 +10,6 @@ from engine.board import Field
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, MoveClock
 from protocol.messages import (
-    Ask,
     BesideMoves,
     Events,
     PlacePiece,
@@ -111,26 +110,6 @@ async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
         time.advance(10)
         await peers[1].nothing_but_pong()
         assert game_of(server, peers).view.turn == 1
-
-
-async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
-    """Otherwise it would be made in place of that move; nobody else's plan is touched."""
-    time = ManualClock()
-    async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
-        hands = game_of(server, peers).view.hands
-        await peers[0].done(place(peers[0], on="A1"))
-        await plan(peers[0], str(next(iter(hands[Seat(0)]))), "D2")
-        await plan(peers[1], str(next(iter(hands[Seat(1)]))), "D4")
-        for peer in peers:
-            await peer.done(Ask, "take-back", on=True)
-        assert await peers[0].until(Planned) == Planned()
-        state = table_of(server, peers).state
-        assert state.planned(Seat(0)) is None
-        assert state.planned(Seat(1)) is not None
-        time.advance(10)
-        await peers[0].caught_up(peers[1].seq)
-        assert Planned() in peers[0].received
-        assert game_of(server, peers).view.turn == 0
 
 
 async def test_a_plan_stays_when_its_player_gets_a_new_token() -> None:
