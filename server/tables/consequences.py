@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
+from server.probes import probe
+from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import TableContext
-from server.tables.game import game_start, moves
+from server.tables.game import game_start
 from server.tables.seats import seat_admission
 
 AWAITS: Final[tuple[Callable[[TableContext], None], ...]] = (seat_admission.watch_host,)
@@ -14,10 +16,10 @@ async def settle(context: TableContext) -> None:
     """Carry out what the change has made due, and tell everybody what differs from before."""
     if not context.is_settled:
         context.is_settled = True
-        await moves.give_seats_to_bots(context)
         for room in context.state.rooms.values():
-            if follows := room.follow(context.moment()):
-                await context.store_or_log(*follows)
+            if (follows := room.follow(context.moment())) and not await context.store_or_log(*follows):
+                probe("what follows from a change is stored later")
+                context.deadlines.set(Due.FOLLOW, RETRY_SECONDS)
     if context.draw is not None:
         await game_start.begin_if_complete(context)
     context.tell()

@@ -255,6 +255,7 @@ class TableContext:
             self.audience.seated.keys(),
             self.policy.people_here,
             self.audience.spectators.values(),
+            self.policy.absent,
             self.paused_for,
             self.clock_entries,
         )
@@ -345,13 +346,22 @@ class TableContext:
             probe("an address that is no longer used cannot be dropped")
             self.lobby.counts.journal_failed(error)
 
-    async def store_or_log(self, *entries: Entry) -> None:
-        """Store entries that no client asked for: there is no request to refuse, so a failure is logged."""
+    async def store_or_log(self, *entries: Entry) -> bool:
+        """Store entries that no client asked for: there is no request to refuse, so a failure is logged.
+
+        Return whether they are stored.
+        """
         try:
             await self._store(*entries)
         except JournalError as error:
             probe("what no client asked for cannot be stored")
             self.lobby.counts.journal_failed(error)
+            return False
+        return True
+
+    async def follow_again(self) -> None:
+        """Have what follows from an earlier change carried out, which could not be stored."""
+        self.is_settled = False
 
     def changed(self, by: Session | None = None, *, at_once: bool = False) -> None:
         """Have everybody told the table's state when all is done; what is stored is noticed without this.

@@ -1,7 +1,7 @@
 """The seam between a table and what can be done at it: each feature is a room of its own in `rooms/`."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from engine.board import Field
@@ -36,6 +36,10 @@ class Facts(Protocol):
     @property
     def programs(self) -> set[Seat]:
         """Return the seats that programs hold, not people."""
+
+    @property
+    def bot_seats(self) -> set[Seat]:
+        """Return the seats of players who are away, or were, for which the stand-in plays."""
 
     @property
     def names(self) -> list[str]:
@@ -160,6 +164,8 @@ class Moment:
     seated: Set[Seat] = frozenset()  # whose players are here
     people_here: Set[Seat] = frozenset()
     spectators: Collection[SpectatorSummary] = ()
+    # The seats of absent people for whom the table waits only so long, with the seconds that are left.
+    absent: Mapping[Seat, int] = field(default_factory=dict)
     paused_for: float = 0.0
     clocks: Callable[[], Sequence[Clocked]] = list  # the entry for the clocks as they stand in a turn
 
@@ -245,7 +251,7 @@ class Feature:
         """Return its fields of the table's state; those that the list has, too, are shown there as well."""
         return {}
 
-    def shown_of(self, seat: Seat) -> Mapping[str, Any]:
+    def shown_of(self, seat: Seat, moment: Moment) -> Mapping[str, Any]:
         """Return its fields of what the table's state says of a player in a running game."""
         return {}
 

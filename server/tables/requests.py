@@ -215,5 +215,4 @@ HANDLERS: Final[dict[type, Handling]] = {
     messages.Study: Handling(_study, Access(at_evening=False)),
     messages.SubstituteNow: Handling(host_powers.substitute, Access(of_host=True)),
     messages.Sync: Handling(_synchronize),
-    messages.Vote: Handling(moves.vote, Access()),
 }

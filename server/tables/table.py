@@ -51,6 +51,7 @@ WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.CLOCK: moves.save_clock,
     Due.MOVE: moves.stand_in,
     Due.SHARES: game_start.begin_without,
+    Due.FOLLOW: TableContext.follow_again,
     Due.STATE: TableContext.send_state_late,
     Due.NOTICE_SENT: notices.note_outcome,
     Due.CODE_REFUSED: notices.tell_player,

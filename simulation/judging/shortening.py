@@ -69,7 +69,6 @@ def _facts_of(state: PersistentState) -> list[Any]:
         (
             state.ready,
             state.bot_seats,
-            state.votes,
             state.agreed_pause,
             state.stood_in,
             state.scores,

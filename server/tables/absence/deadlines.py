@@ -25,6 +25,7 @@ class Due(enum.Enum):
     MOVE = enum.auto()  # the stand-in moves
     SHARES = enum.auto()  # the clients had their time to show their shares in a draw
     UNATTENDED = enum.auto()  # nobody was here for so long that the table is archived or forgotten
+    FOLLOW = enum.auto()  # what follows from a change could not be stored
     STATE = enum.auto()  # so much has changed that not everybody was sent it yet
     NOTICE_SENT = enum.auto()  # a notice was delivered, or was not
     CODE_REFUSED = enum.auto()  # no code could be sent to the address that a player has left

@@ -26,11 +26,6 @@ from server.tables.state.persistent_state import PersistentState
 _SAVED_EVERY: Final = 3600.0  # seconds, which is what a restart may give to who is on turn
 
 
-def votes_needed(voters: int) -> int:
-    """Return how many of the people who are here must agree that a bot plays for a seat: more than half."""
-    return voters // 2 + 1
-
-
 @dataclass(frozen=True, slots=True)
 class SubstituteMove:
     """The stand-in's move for the turn after this many events, and why; or a player's planned one."""
@@ -162,16 +157,10 @@ class AbsencePolicy:
 
     # -- what the table asks ------------------------------------------------------------------------
 
-    def seats_for_bots(self) -> list[Seat]:
-        """Return the seats that bots take over now."""
-        free = sorted(self._overdue - self.state.bot_seats)
-        if isinstance(self.state.absence, ByBot):
-            return free
-        return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self.people_here))]
-
-    def is_decided_by(self, voter: Seat, seat: Seat) -> bool:
-        """Return whether enough of those here agree that a bot plays for the seat once this voter does."""
-        return len(self._votes(seat) | {voter}) >= votes_needed(len(self.people_here))
+    @property
+    def absent(self) -> dict[Seat, int]:
+        """Return for how many seconds the policy still waits for people who are away; 0: no longer."""
+        return {seat: 0 if seat in self._overdue else max(1, self._seconds_left(seat)) for seat in self._away}
 
     def plays_for(self, seat: Seat) -> bool:
         """Return whether the stand-in plays for the seat while its player is away."""
@@ -213,19 +202,6 @@ class AbsencePolicy:
         if self._game is not None and self._game.view.turn == seat and self.time_left() == 0:
             raise Refusal(Code.TIME_UP)
 
-    def check_vote(self, voter: Seat, seat: Seat) -> None:
-        """Raise Refusal unless the voter may have a say on the seat."""
-        if self._game is None or not isinstance(self.state.absence, ByVote):
-            raise Refusal(Code.NO_VOTE)
-        if voter in self.state.programs:
-            raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
-        if self.plays_for(seat):
-            return
-        if seat not in self._away:
-            raise Refusal(Code.NOT_AWAY, seat=seat)
-        if seat not in self._overdue:
-            raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
-
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
         state = self.state
         if state.game is None or state.stage != "playing" or summary.level is not None:
@@ -237,14 +213,7 @@ class AbsencePolicy:
             return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clock)
         if reserve := clocks.reserve(seat):
             summary = replace(summary, clock=reserve)
-        if self.plays_for(seat):
-            return replace(summary, bot=True)
-        if seat not in self._away:
-            return summary
-        if seat not in self._overdue or isinstance(state.absence, ByBot):
-            return replace(summary, seconds_left=self._seconds_left(seat))
-        needed = votes_needed(len(self.people_here))
-        return replace(summary, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
+        return replace(summary, bot=True) if self.plays_for(seat) else summary
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -374,10 +343,6 @@ class AbsencePolicy:
 
     def _seconds_left(self, seat: Seat) -> int:
         return max(0, math.ceil(self._away[seat] - self.deadlines.time()))
-
-    def _votes(self, seat: Seat) -> set[Seat]:
-        """Return which of those here agree that a bot plays for the seat."""
-        return self.state.votes.get(seat, set()) & self.people_here
 
 
 def _on_turn(game: Game) -> Seat:

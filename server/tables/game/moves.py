@@ -1,4 +1,4 @@
-"""A table's game: the moves of players and of the stand-in, and the votes on absent players.
+"""A table's game: the moves of players and of the stand-in.
 
 Decide, store, fold, broadcast: what a client receives has been committed to the journal.
 """
@@ -11,15 +11,14 @@ from engine.game import Game
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import command_of, event_map, move_message
-from protocol.messages import NEW, Lay, PlacePiece, Substitute, Vote
+from protocol.messages import NEW, Lay, PlacePiece, Substitute
 from server.errors import JournalError
 from server.monitoring.logs import about
 from server.monitoring.tracing import move_span, span
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import Entry, GivenToBot, Played, StoodIn, Voted
-from server.tables.absence.deadlines import RETRY_SECONDS, Due
+from server.storage.entries import Entry, Played, StoodIn
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
 
@@ -40,35 +39,9 @@ async def play(context: TableContext, session: Session, move: Lay | PlacePiece) 
     await accept(context, Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
 
-async def vote(context: TableContext, session: Session, vote: Vote) -> None:
-    """Count a vote for a bot to play for a seat."""
-    voter, seat = session.player_seat(), Seat(vote.seat)
-    context.policy.check_vote(voter, seat)
-    if context.policy.plays_for(seat):
-        if not vote.agree:
-            probe("somebody votes against a bot that plays already")
-            raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
-    elif vote.agree != (voter in context.state.votes.get(seat, ())):
-        entries: list[Entry] = [Voted(seat, voter, vote.agree)]
-        if vote.agree and context.policy.is_decided_by(voter, seat):
-            entries.append(GivenToBot(seat))
-        await context.store(*entries)
-
-
 async def away_too_long(context: TableContext, seat: Seat) -> None:
-    """Give the seat to a bot if the absence policy wants that, or let others vote on it."""
     context.policy.mark_overdue(seat)
     context.changed()
-
-
-async def give_seats_to_bots(context: TableContext) -> None:
-    """Give the seats to bots that are due to them."""
-    if not (seats := context.policy.seats_for_bots()):
-        return
-    await context.store_or_log(*map(GivenToBot, seats))
-    if left := context.policy.seats_for_bots():  # the journal could not be written
-        probe("a bot gets its seat later because nothing can be stored")
-        context.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, left[0])
 
 
 async def end_turn(context: TableContext, since: float) -> None:

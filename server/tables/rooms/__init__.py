@@ -5,6 +5,7 @@ from typing import Final
 
 from server.storage.entries import Entry
 from server.tables.feature import Access, Feature, Happening
+from server.tables.rooms.absent_players import AbsentPlayers
 from server.tables.rooms.chat import Chat
 from server.tables.rooms.consent import Consent
 from server.tables.rooms.holidays import Holidays
@@ -12,6 +13,7 @@ from server.tables.rooms.looking_back import LookingBack
 from server.tables.rooms.plans import Plans
 
 ROOMS: Final[tuple[type[Feature], ...]] = (
+    AbsentPlayers,
     Chat,
     Consent,
     Holidays,

@@ -99,7 +99,7 @@ class Holidays(Feature):
     def shown(self, _: Moment) -> Mapping[str, Any]:
         return {"holidays": self.days}
 
-    def shown_of(self, seat: Seat) -> Mapping[str, Any]:
+    def shown_of(self, seat: Seat, _: Moment) -> Mapping[str, Any]:
         left = 0 if seat in self.facts.programs else self.days_left(seat)
         return {"holidays": left, "holiday_until": self._until(seat) if seat in self.since else None}
 

@@ -320,7 +320,7 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
     check_name(newcomer.name)
     _check_free(context, newcomer.name, seat)
     entries = [*newcomer.entries(seat), *context.unready_entries()]
-    if seat in state.bot_seats or seat in state.votes:
+    if seat in state.bot_seats:
         entries.append(stored.Returned(Seat(seat)))
     await context.store(*entries)
     return Seat(seat)
@@ -364,7 +364,7 @@ async def _come_back(context: TableContext, session: Session, seat: Seat, answer
     player = context.state.players[seat]
     if player is not None and player.kept:
         await context.store(*replace(player, kept=False).entries(seat))
-    if seat in context.state.bot_seats or seat in context.state.votes:
+    if seat in context.state.bot_seats:
         await context.store_or_log(stored.Returned(seat))
         context.check_lease()  # it may have failed for that, and another server may have the table by now
     earlier = context.audience.seated.pop(seat, None)

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from engine.components import PEOPLES
 from protocol.settings import AbsenceSetting
 from server.storage import entries as stored
 from server.storage.entries import Entry
@@ -14,8 +13,8 @@ from server.tables.state.answers import remember_latest
 def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
-    Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
-    is ready until that is over, settings until they are changed, and all else for good. An absence policy
+    Players and the peoples that they have chosen count until their seats are free again, bots and who is
+    ready until that is over, settings until they are changed, and all else for good. An absence policy
     counts unless it is changed in the same turn, because a clock begins and ends with a round. Of the
     requests of a seat's player that were answered, the latest count. The rooms say which of their own do.
     """
@@ -55,14 +54,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 end(seat, type(entry))
                 if says:
                     live[type(entry), seat] = number
-            case stored.Voted(seat, by, agree):
-                live.pop((stored.Voted, seat, by), None)
-                if agree:
-                    live[stored.Voted, seat, by] = number
             case stored.GivenToBot(seat) | stored.Returned(seat):
                 end(seat, stored.GivenToBot)
-                for by in range(len(PEOPLES)):
-                    live.pop((stored.Voted, seat, by), None)
                 if isinstance(entry, stored.GivenToBot):
                     live[stored.GivenToBot, seat] = number
             case stored.Changed(setting):

@@ -113,7 +113,6 @@ class PersistentState:
     switches: Switches = USUAL
     clocks: Clocks = field(default_factory=lambda: Clocks(WAIT, 0))
     bot_seats: set[Seat] = field(default_factory=set)  # for which the stand-in plays
-    votes: dict[Seat, set[Seat]] = field(default_factory=dict)  # by the seat a bot would play for
     players: list[Player | None] = field(default_factory=list)
     stood_in: list[int] = field(default_factory=list)  # events: the stand-in's moves for players
     _game: Game | None = None
@@ -322,9 +321,11 @@ class PersistentState:
         """Return the rooms' fields of the table's state."""
         return {name: shown for room in self.rooms.values() for name, shown in room.shown(moment).items()}
 
-    def _shown_of(self, seat: Seat) -> dict[str, Any]:
+    def _shown_of(self, seat: Seat, moment: Moment) -> dict[str, Any]:
         """Return the rooms' fields of what is said of a player in a running game."""
-        return {name: shown for room in self.rooms.values() for name, shown in room.shown_of(seat).items()}
+        return {
+            name: shown for room in self.rooms.values() for name, shown in room.shown_of(seat, moment).items()
+        }
 
     def table_state(self, code: str, moment: Moment) -> messages.TableState:
         """Return who sits where at the table, as far as it is stored."""
@@ -342,7 +343,7 @@ class PersistentState:
                 level=player.level,
                 people=people,
                 chosen=gathering and player.people is not None,
-                **(self._shown_of(Seat(seat)) if playing else {}),
+                **(self._shown_of(Seat(seat), moment) if playing else {}),
             )
             for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
         ]
@@ -420,16 +421,10 @@ class PersistentState:
                 self.paused = self.paused_until = None
             case stored.Continued(code):
                 self.next_table = code
-            case stored.Voted(seat, by, agree):
-                voters = self.votes.pop(Seat(seat), set()) - {by} | ({Seat(by)} if agree else set())
-                if voters:
-                    self.votes[Seat(seat)] = voters
             case stored.GivenToBot(seat):
                 self.bot_seats.add(Seat(seat))
-                self.votes.pop(Seat(seat), None)
             case stored.Returned(seat):
                 self.bot_seats.discard(Seat(seat))
-                self.votes.pop(Seat(seat), None)
             case stored.PeopleChosen(seat, people):
                 self._holder(seat).people = people
             case stored.NoticesTo(seat, address):

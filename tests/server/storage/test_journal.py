@@ -82,7 +82,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "options": (state.options, state.absence, state.title),
         "settings": state.switches,
         "seats": [player and OF_PLAYERS(player) for player in state.players],
-        "held": (state.bot_seats, state.votes),
+        "held": state.bot_seats,
         "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],
         "ready": state.ready,
         "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause),

@@ -8,7 +8,6 @@ import re
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import cast
 from unittest.mock import AsyncMock
 
 import pytest
@@ -41,11 +40,12 @@ from server.config import Choose, Config
 from server.errors import JournalError
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
-from server.net.session import Session
 from server.storage.entries import Entry, GivenToBot, Opened, Played, Returned, StoodIn, Taken, Voted
 from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
+from server.tables.feature import Moment
+from server.tables.rooms.absent_players import AbsentPlayers
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 from tests.games import begun, examples, played
@@ -372,7 +372,7 @@ async def test_more_than_half_of_the_others_replace_an_absent_player(tmp_path: P
             await again.resume(dario.code, dario.token)
             state = await next_state_where(viewer, lambda state: state.seats[3].here)
             assert state.seats[3] == SeatSummary("Player 3", here=True)
-            assert table_of(server, peers).state.votes == {}
+            assert votes_at(table_of(server, peers).state).votes == {}
 
 
 async def test_a_stopping_server_gives_no_seat_to_bots(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ async def test_a_stopping_server_gives_no_seat_to_bots(tmp_path: Path) -> None:
             assert (await peer.closed())[0] == CloseCode.GOING_AWAY
     async with served(tmp_path) as server:
         tables = server.lobby.tables
-        assert tables[peers[0].code].state.votes == {3: {2}}
+        assert votes_at(tables[peers[0].code].state).votes == {3: {2}}
         assert tables[peers[0].code].state.bot_seats == tables[others[0].code].state.bot_seats == set()
 
 
@@ -423,7 +423,7 @@ async def test_an_invalid_vote_is_refused() -> None:
         assert await peers[3].refusal(vote(peers[3], 2)) == Code.NOT_A_PLAYER
         for peer in (waiting[0], others[0], without_policy[0]):
             assert await peer.refusal(vote(peer, 1)) == Code.NO_VOTE
-        assert not table_of(server, peers).state.votes
+        assert not votes_at(table_of(server, peers).state).votes
 
 
 async def test_nothing_is_due_once_a_game_is_over() -> None:
@@ -443,6 +443,12 @@ async def test_nothing_is_due_once_a_game_is_over() -> None:
         stand_in.close()
 
 
+def votes_at(state: PersistentState) -> AbsentPlayers:
+    room = state.rooms[AbsentPlayers]
+    assert isinstance(room, AbsentPlayers)
+    return room
+
+
 visits = st.tuples(st.sampled_from(["comes", "goes", "is overdue"]), seat_numbers)
 votes = st.tuples(st.sampled_from(["agrees on", "no longer agrees on"]), seat_numbers, seat_numbers)
 steps = st.lists(visits | votes, max_size=30)
@@ -458,41 +464,34 @@ def test_any_sequence_of_absences_and_votes(
     Programs neither vote nor are voted on.
     """
 
-    async def check() -> None:
-        entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
-        entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
-        state = PersistentState(entries, RandomChance(random.Random(1)))
-        state.fold_move(Played(0, StartGame(1), []), begun(state.options, 1).events)
-        here: dict[Seat, Session] = {}
-        tasks = Tasks()
-        stand_in = StandIn(Config(stand_in=at_random), tasks)
-        deadlines = Deadlines(asyncio.get_running_loop(), tasks, Counts(), AsyncMock(side_effect=pytest.fail))
-        policy = AbsencePolicy(state, here, stand_in, deadlines)
-        overdue: set[int] = set()
-        for what, number, *on in steps:
-            seat = Seat(number)
-            match what:
-                case "comes":
-                    here[seat] = cast("Session", object())
-                    overdue.discard(seat)
-                    state.fold(Returned(seat))
-                    policy.player_came(seat)
-                case "goes":
-                    here.pop(seat, None)
-                    policy.player_went(seat)
-                case "is overdue":
-                    policy.mark_overdue(seat)
-                    overdue |= {seat} - here.keys() - programs
-                case _:
-                    state.fold(Voted(on[0], seat, what == "agrees on"))
-            people = here.keys() - programs
-            agreed = {seat: state.votes.get(Seat(seat), set()) & people for seat in overdue - state.bot_seats}
-            due = sorted(seat for seat, voters in agreed.items() if 2 * len(voters) > len(people))
-            assert policy.seats_for_bots() == due
-            for each in due:
-                state.fold(GivenToBot(each))
-            assert not policy.seats_for_bots()
-        policy.stop()
-        stand_in.close()
-
-    asyncio.run(check())
+    entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
+    entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
+    state = PersistentState(entries, RandomChance(random.Random(1)))
+    state.fold_move(Played(0, StartGame(1), []), begun(state.options, 1).events)
+    room = votes_at(state)
+    seated, absent = set[Seat](), {Seat(seat): 600 for seat in range(4) if seat not in programs}
+    for what, number, *on in steps:
+        seat = Seat(number)
+        match what:
+            case "comes":
+                seated.add(seat)
+                absent.pop(seat, None)
+                state.fold(Returned(seat))
+            case "goes" if seat in seated:
+                seated.remove(seat)
+                if seat not in programs:
+                    absent[seat] = 600
+            case "is overdue" if seat in absent:
+                absent[seat] = 0
+            case "agrees on" | "no longer agrees on":
+                state.fold(Voted(on[0], seat, what == "agrees on"))
+        moment = Moment(seated=seated, people_here=seated - programs, absent=absent)
+        overdue = {seat for seat, left in absent.items() if not left} - state.bot_seats
+        agreed = {seat: room.votes.get(seat, set()) & moment.people_here for seat in overdue}
+        due = sorted(seat for seat, voters in agreed.items() if 2 * len(voters) > len(moment.people_here))
+        follows = room.follow(moment)
+        assert [each.seat for each in follows if isinstance(each, GivenToBot)] == due
+        for each in follows:
+            assert isinstance(each, GivenToBot | Returned)
+            state.fold(each)
+        assert not room.follow(moment)
