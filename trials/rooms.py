@@ -5,14 +5,17 @@ request of the protocol. With names of rooms, only these are taken out.
 """
 
 import argparse
+import ast
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from server.tables.feature import Feature
 from server.tables.rooms import ROOMS
 
 _ROOT: Final = Path(__file__).parents[1]
@@ -34,16 +37,47 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [room.__module__.rpartition(".")[2] for room in ROOMS]
+    names = [_name(room) for room in ROOMS]
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"of {', '.join(names)}; none: all")
+    parser.add_argument("--named", action="store_true", help="print which files name each room instead")
+    options = parser.parse_args()
+    if options.named:
+        print("\n".join(_table()))
+        return 0
     wrong = 0
-    for name in parser.parse_args().rooms or names:
+    for name in options.rooms or names:
         others = _failing_without(name)
         print(f"{name}: {'only its own tests fail' if not others else 'these fail, too:'}")
         for test in others:
             print(f"  {test}")
         wrong += bool(others)
     return min(wrong, 1)
+
+
+def _name(room: type[Feature]) -> str:
+    return room.__module__.rpartition(".")[2]
+
+
+def _table() -> Iterator[str]:
+    """Yield the lines of a table: which other files of the server name a room, its requests and entries."""
+    yield "| room | named by |"
+    yield "|---|---|"
+    names = {path: _names(path) for path in sorted((_ROOT / "server").rglob("*.py"))}
+    for room in ROOMS:
+        kinds = {kind.__name__ for kind in (room, *(request for request, _ in room.requests), *room.entries)}
+        named = [path for path in names if path.stem != _name(room) and kinds & names[path]]
+        where = (f"`{path.relative_to(_ROOT / 'server')}`" for path in named)
+        yield f"| `{_name(room)}` | {', '.join(where)} |"
+
+
+def _names(path: Path) -> set[str]:
+    """Return the names that the code in a file defines or uses."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Name(name) | ast.Attribute(_, name) | ast.alias(name) | ast.ClassDef(name):
+                names.add(name)
+    return names
 
 
 def _failing_without(name: str) -> list[str]:

@@ -18,7 +18,6 @@ from client.network.connection import open_connection as client_at
 from client.network.transport import RequestRefused, ServerAccess, ServerAddress, Timeouts, elsewhere
 from engine.pieces import Seat
 from protocol import messages
-from protocol.absence import ByBot
 from protocol.codes import Code
 from server.app import running
 from server.config import Config
@@ -187,10 +186,12 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Though nobody asked for what could not be stored: that no bot has the seat any more."""
-    async with running(Config()) as server, game(server.port, 2, absence=ByBot(0)) as (_, gone):
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2) as (host, gone):
         await gone.done(messages.Leave(gone.next_id()))
         table = table_of(server, [gone])
-        await eventually(lambda: Seat(1) in table.state.bot_seats)
+        time.advance(60)
+        await host.done(messages.SubstituteNow(host.next_id(), 1))
         journal = table._context.lobby.journal
 
         async def run_out(*_: object) -> None:
@@ -207,11 +208,11 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
 async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the lease could run out between the two, and the newcomer would see a table that may be lost."""
     time = ManualClock()
-    async with served(time=time) as server, game(server.port, 2, absence=ByBot(0)) as (host, gone):
+    async with served(time=time) as server, game(server.port, 2) as (host, gone):
         await gone.done(messages.Leave(gone.next_id()))
         table = table_of(server, [gone])
         time.advance(60)
-        await eventually(lambda: Seat(1) in table.state.bot_seats)
+        await host.done(messages.SubstituteNow(host.next_id(), 1))
         await host.done(messages.Remove(host.next_id(), 1))
         journal = table._context.lobby.journal
         append = journal.append

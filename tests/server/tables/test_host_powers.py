@@ -91,13 +91,6 @@ async def test_a_table_closed_to_spectators_sends_them_away() -> None:
         await peers[2].watch(peers[0].code)
 
 
-async def test_the_policy_changes_in_a_running_game() -> None:
-    async with served() as server, game(server.port, 2) as peers:
-        await disconnect(peers[1], peers[0])
-        await changed(peers[0], AbsenceSetting(ByBot(0)))
-        await play_to_the_end(peers[:1])
-
-
 async def test_a_clock_comes_and_goes_with_a_round() -> None:
     """It is the same for everybody: no host has only the others play against it."""
     time = ManualClock()
@@ -472,9 +465,7 @@ async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
             assert (await other.join(peers[0].code, "Other")).seat == 1
 
 
-@pytest.mark.parametrize(
-    ("absence", "gone"), [(Wait(), False), (Wait(), True), (ByVote(0), False), (GameClock(600), False)]
-)
+@pytest.mark.parametrize(("absence", "gone"), [(Wait(), False), (Wait(), True), (GameClock(600), False)])
 async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Absence, gone: bool) -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2, absence=absence) as peers:
         if gone:
@@ -487,8 +478,6 @@ async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Absen
         moved = await peers[1].until(messages.Events)
         assert moved.by == "bot"
         assert await peers[0].refusal(messages.Resume, peers[0].code, peers[0].token) == Code.BAD_TOKEN
-        if isinstance(absence, ByVote):
-            assert await peers[1].refusal(messages.Vote, 0, agree=False) == Code.BOT_PLAYS_ALREADY
 
 
 async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) -> None:

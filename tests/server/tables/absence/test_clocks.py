@@ -20,7 +20,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, View
 from protocol import messages
-from protocol.absence import WAIT, Absence, ByBot, GameClock, LongClock, MoveClock
+from protocol.absence import WAIT, Absence, GameClock, LongClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
 from server.app import Running, running
@@ -79,14 +79,14 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
 
 
 async def test_timers_are_handled_before_queued_requests() -> None:
-    """A spectator who syncs when an absent player's time is up does not delay the bot."""
+    """A spectator who syncs when the host has been away for too long does not delay the next one."""
     time = ManualClock()
     async with (
-        served(pause=LONG_PAUSE, time=time) as server,
-        game(server.port, 2, watched=True, absence=ByBot(60)) as (_, absent, spectator),
+        served(time=time) as server,
+        game(server.port, 2, watched=True) as (host, _, spectator),
     ):
         table = table_of(server, [spectator])
-        await disconnect(absent, spectator)
+        await disconnect(host, spectator)
         await table._lock.acquire()
         await spectator.send(Sync(spectator.next_id(), 0))
         await eventually(lambda: queued_requests(table) == 1)
@@ -94,7 +94,7 @@ async def test_timers_are_handled_before_queued_requests() -> None:
         await eventually(lambda: queued_requests(table) > 1)
         table._lock.release()
         state = await spectator.until(TableState)
-        while not state.seats[1].bot:
+        while state.host != 1:
             assert not spectator.told(Done), "a request was handled first"
             state = await spectator.until(TableState)
         await spectator.until(Done)

@@ -35,7 +35,9 @@ from protocol.messages import (
     Study,
     Sync,
     TableState,
+    Vote,
 )
+from protocol.settings import AbsenceSetting
 from server.config import Choose, Config
 from server.errors import JournalError
 from server.monitoring.counts import Counts
@@ -51,9 +53,10 @@ from server.tables.table import Table
 from tests.games import begun, examples, played
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where, state_where
-from tests.server.playing import check_views, full_table, game, play_on, table_of
+from tests.server.playing import check_views, full_table, game, memory_server, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
+    changed,
     disconnect,
     game_of,
     held_by_bot,
@@ -495,3 +498,17 @@ def test_any_sequence_of_absences_and_votes(
             assert isinstance(each, GivenToBot | Returned)
             state.fold(each)
         assert not room.follow(moment)
+
+
+async def test_the_policy_changes_in_a_running_game() -> None:
+    async with served() as server, game(server.port, 2) as peers:
+        await disconnect(peers[1], peers[0])
+        await changed(peers[0], AbsenceSetting(ByBot(0)))
+        await play_to_the_end(peers[:1])
+
+
+async def test_nobody_votes_on_a_bot_that_plays_for_a_removed_player() -> None:
+    async with memory_server(stand_in_seconds=0) as server, game(server.port, 2, absence=ByVote(0)) as peers:
+        assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
+        assert (await peers[1].until(Events)).by == "bot"
+        assert await peers[1].refusal(Vote, 0, agree=False) == Code.BOT_PLAYS_ALREADY
