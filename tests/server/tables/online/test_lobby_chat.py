@@ -15,8 +15,8 @@ from protocol.messages import (
     Online,
     PersonOnline,
     SaidInLobby,
-    Say,
     SayInLobby,
+    SayReady,
     Welcome,
 )
 from protocol.settings import ChosenSwitches, Private
@@ -113,14 +113,14 @@ async def test_a_private_table_shows_nowhere() -> None:
 
 
 async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None:
-    """A game with chat, settings and strangers to the lobby: not one frame, and no name is taken by it."""
+    """A game with settings and strangers to the lobby: not one frame, and no name is taken by it."""
     async with in_lobby("Anna") as (server, stack, (anna,)):
         await sees(anna, PersonOnline("Anna"))
         await anna.nothing_but_pong()
         host, guest = [await stack.enter_async_context(connected(server.port)) for _ in range(2)]
         code = (await host.open(2, "Bruno", switches=ChosenSwitches(private=True))).table
         await guest.join(code, "Carla")
-        await guest.done(Say, "hello")
+        await guest.done(SayReady, on=True)
         await guest.done(Leave)
         await host.done(ChangeSetting, Private(on=True))
         frames = len(anna.frames)
