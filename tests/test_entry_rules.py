@@ -14,10 +14,9 @@ from protocol.settings import Starting, Title
 if sys.platform != "linux":
     pytest.skip("the simulation needs Linux", allow_module_level=True)
 
-from server.tables.state.clocks import Clocks
-
 from server.storage import entries as e
 from server.storage.entries import Entry
+from server.tables.clocks import Clocks
 from simulation.judging.entry_rules import check_entries
 from simulation.judging.table_model import TableModel
 from simulation.verdict import Verdict

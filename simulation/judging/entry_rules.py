@@ -17,7 +17,7 @@ from protocol.absence import ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import Asked, StartGame, Wish
 from server.storage import entries as e
 from server.storage.entries import Entry
-from server.tables.game import consent  # for its limits, which seeds move
+from server.tables.rooms import consent  # for its limits, which seeds move
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.table_model import TableModel, allowance, differences
 from simulation.verdict import Finding, Verdict

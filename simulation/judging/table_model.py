@@ -17,6 +17,7 @@ from protocol.messages import Asked, Standing, TableState
 from protocol.settings import Setting
 from server.storage import entries as e
 from server.storage.entries import Entry
+from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 
 _DAY: Final = 86_400
@@ -264,21 +265,22 @@ class TableModel:
 
 def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
     """Yield what the server's fold of the same entries has otherwise."""
-    told = state.table_state("")
+    told = state.table_state("", Moment())
+    consent, absent = _slice(state, "Consent"), _slice(state, "AbsentPlayers")
     gathering, playing = model.stage == "gathering", model.stage == "playing"
     same: list[tuple[str, object, object]] = [
         ("stage", model.stage, told.stage),
         ("host", model.host or 0, told.host),
         ("starting", model.starting, told.starting),
-        ("asked", model.asked, told.asked),
+        ("asked", model.asked if playing else None, consent.get("asked") if playing else None),
         ("paused", model.paused if playing else None, told.paused and told.paused.seat),
         ("paused until", model.until if playing else None, told.paused and told.paused.until),
         ("next", model.next_table, told.next),
         ("ended", model.ended, told.ended),
         ("holidays", model.holidays, told.holidays),
-        ("pauses", +model.pauses, +state.pauses),
+        ("pauses", +model.pauses, +consent.get("pauses", Counter())),
         ("bots", model.bots_hold, state.bot_seats),
-        ("votes", {seat: by for seat, by in model.votes.items() if by}, state.votes),
+        ("votes", {seat: by for seat, by in model.votes.items() if by}, absent.get("votes", {})),
         ("movers", [seat for seat, _, _ in state.scores], _movers(model)),
         ("time for the turn", allowance(model), _allowance(model, state)),
         *_settings(model, told),
@@ -309,6 +311,11 @@ def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
     for what, here, there in same:
         if here != there:
             yield f"{what} is {there}, and should be {here}"
+
+
+def _slice(state: PersistentState, room: str) -> dict[str, Any]:
+    """Return what a room of the table has folded."""
+    return next((vars(each) for kind, each in state.rooms.items() if kind.__name__ == room), {})
 
 
 def _planned(state: PersistentState) -> Iterator[tuple[Seat, tuple[str, str]]]:
