@@ -61,7 +61,11 @@ def _facts_of(state: PersistentState) -> list[Any]:
             (each.token_hash, each.notices, each.noticed, each.resumed, each.answers.stored)
             for _, each in state.held
         ],
-        [vars(room) | {"facts": None} for room in state.rooms.values()],
+        [
+            vars(room) | {"facts": None}
+            for room in state.rooms.values()
+            if any(issubclass(kind, Entry) for kind in room.entries)  # else it forgets all
+        ],
         [
             (clocks.left(seat), clocks.allowance(seat), clocks.reserve(seat))
             for seat in map(Seat, range(len(state.players)))
