@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.codec import encode
@@ -55,7 +57,7 @@ def _facts_of(state: PersistentState) -> list[Any]:
     """Return all that lasts of a table."""
     clocks = state.clocks
     return [
-        encode(state.table_state("", Moment())),
+        encode(structs.replace(state.table_state("", Moment()), studied=None)),
         [] if state.game is None else state.game.events,
         [
             (each.token_hash, each.notices, each.noticed, each.resumed, each.answers.stored)
