@@ -5,28 +5,22 @@ import contextlib
 import gc
 import random
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
-from engine.events import GameStarted, lasting, stops
 from engine.game import Game
-from engine.pieces import Seat
-from engine.redaction import redacted
-from engine.view import SPECTATOR, eyes_of
 from protocol import messages
 from protocol.codes import CloseCode, Code
-from protocol.events import event_map
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
-from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
+from tests.server.peer import Peer, connected, eventually, next_state_where
 from tests.server.playing import all_caught_up, check_views, game, memory_server, play_on, rematch, table_of
 from tests.server.storage.test_journal import journal_of
-from tests.server.tables.hosted import game_of, play_to_the_end, queued_requests, served
+from tests.server.tables.hosted import queued_requests
 
 
 @contextlib.asynccontextmanager
@@ -253,79 +247,3 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
     async with running(Config(data=tmp_path)) as server, connected(server.port) as back:
         await back.resume(code, peers[0].token)
         assert standings(await back.until(messages.TableState)) == expected
-
-
-async def _study(asker: Peer, step: int) -> str:
-    await asker.done(messages.Study, step)
-    state = asker.told(messages.TableState)[-1]  # before the answer
-    assert state.studied is not None
-    assert (state.studied.step, state.studied.seat) == (step, asker.seat)
-    return state.studied.table
-
-
-def _until(server: Running, code: str, step: int) -> list[messages.EventMap]:
-    """Return what a spectator and then each seat may see of the game at a table up to this step."""
-    found = server.lobby.tables[code].state.game
-    assert found is not None
-    events = lasting(found.events)
-    begun, *others = events[: stops(events)[step]]
-    assert isinstance(begun, GameStarted)
-    return [
-        event_map(redacted(event, eyes))
-        for eyes in (SPECTATOR, *(eyes_of(Seat(seat)) for seat in range(found.view.seats)))
-        for event in (replace(begun, draws=None), *others)
-    ]
-
-
-async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_path: Path) -> None:
-    records, step = tmp_path / "records", 30
-    config = Config(data=tmp_path / "data", records=records)
-    async with running(config) as server, finished_game(server, 3, watched=True) as peers:
-        code = await _study(peers[1], step)
-        for other in (peers[0], peers[3]):
-            await next_state_where(other, lambda state: state.studied == messages.Studied(code, step, 1))
-        tables = await peers[0].answer(messages.Tables, messages.ListTables)
-        shown = {each.table: (each.study, each.vacant) for each in tables.tables}
-        assert shown == {code: (True, 3), peers[0].code: (False, 0)}
-        assert await peers[3].refusal(messages.Study, 3) == Code.NOT_A_PLAYER
-        last = await peers[0].refused(messages.Study, 255)
-        assert last.code == Code.NO_SUCH_STEP
-        assert last.about == {"last": str(len(stops(lasting(game_of(server, peers).events))) - 3)}
-        seen = _until(server, code, step)
-        assert seen == _until(server, peers[0].code, step)
-        await eventually(lambda: len(list(records.iterdir())) == 1)
-    async with running(config) as server, all_connected(server.port, 3) as players:
-        assert _until(server, code, step) == seen
-        for seat in (2, 0, 1):
-            assert (await players[seat].join(code, f"Player {seat}")).seat == seat
-            await players[seat].news()
-        check_views(table := table_of(server, players), players)
-        await play_on(players, random.Random(2))
-        state = await next_state_where(players[0], lambda state: state.stage == "over")
-        assert state.study
-        assert [seat.standing for seat in state.seats] == [messages.NEWCOMER] * 3
-        assert (table.state.played, server.lobby.counts.games) == (False, 0)
-        assert await server.lobby.journal.records_due() == []
-        assert len(list(records.iterdir())) == 1
-        again = (await rematch(players[0])).table
-        assert not server.lobby.tables[again].state.study
-
-
-async def test_a_bot_plays_at_once_for_a_seat_of_a_study_that_nobody_has_taken() -> None:
-    async with served() as server, finished_game(server, 2) as peers:
-        code = await _study(peers[0], 12)
-        async with connected(server.port) as alone:
-            await alone.join(code, "Player 0")
-            await alone.done(messages.SubstituteNow, 1)
-            await play_to_the_end([alone])
-            assert table_of(server, [alone]).state.stage == "over"
-
-
-async def test_a_study_costs_what_another_table_does(tmp_path: Path) -> None:
-    """One that nobody joins is forgotten."""
-    config = Config(data=tmp_path, limits=Limits(tables_per_connection=2, over_seconds=0.01))
-    async with running(config) as server, finished_game(server, 2) as peers:
-        code = await _study(peers[0], 0)
-        await eventually(lambda: code not in server.lobby.tables)
-        assert code not in server.lobby.journal.archived
-        assert await peers[0].refusal(messages.Study, 0) == Code.TOO_SOON

@@ -376,7 +376,7 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
 async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() -> None:
     """As a terminal does: nothing can be touched in the past, and the present is one step away.
 
-    After the game, the steps are those of the whole record, through which somebody may lead.
+    After the game, the steps are those of the whole record.
     """
     async with seated_in_browser(starting=1) as (host, page):
         await host.send(messages.StartGame(host.next_id()))
@@ -401,20 +401,6 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
         assert page.parts["result"] == ""
         await page.socket.send('{"moment": 999}')
         await page.until_shown(lambda parts: "<table>" in parts["result"])
-        await host.done(messages.Show, 5)
-        await page.until_shown(lambda parts: "Host leads" in parts["look"])
-        assert "<table>" in page.parts["result"]
-        await page.socket.send('{"follow": true}')
-        await page.until_shown(lambda parts: ">6/" in parts["look"] and "Looking back" in parts["now"])
-        await host.done(messages.Show, 255)
-        await page.until_shown(lambda parts: "<table>" in parts["result"])
-        await host.done(messages.Show, 36)
-        await page.until_shown(lambda parts: ">37/" in parts["look"])
-        assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
-        await page.socket.send('{"follow": false, "moment": 3}')
-        await page.until_shown(lambda parts: ">3/" in parts["look"])
-        await host.done(messages.Show)
-        await page.until_shown(lambda parts: "leads" not in parts["look"])
 
 
 async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
