@@ -19,7 +19,7 @@ from tests.server.peer import Peer, all_connected, connected, eventually, next_s
 from tests.server.playing import check_views, memory_server, play_on, rematch, table_of
 from tests.server.tables.hosted import game_of, play_to_the_end, served
 from tests.server.tables.test_rematch import finished_game
-from tests.server.web.test_site import seated_in_browser
+from tests.server.web.viewer import seated_in_browser
 
 
 async def _see(peers: list[Peer], shown: Shown | None) -> None:
@@ -147,6 +147,8 @@ async def test_a_page_follows_who_leads_if_its_player_wants_that() -> None:
         await page.news()
         await host.news()
         await play_on((host, page), random.Random(1))
+        await page.until_shown(lambda parts: "rematch" in parts.get("ask", ""))
+        await page.socket.send('{"moment": 999}')
         await page.until_shown(lambda parts: "<table>" in parts["result"])
         await host.done(Show, 5)
         await page.until_shown(lambda parts: "Host leads" in parts["look"])
