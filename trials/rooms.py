@@ -64,7 +64,7 @@ def _table() -> Iterator[str]:
     yield "|---|---|"
     names = {path: _names(path) for path in sorted((_ROOT / "server").rglob("*.py"))}
     for room in ROOMS:
-        kinds = {kind.__name__ for kind in (room, *(request for request, _ in room.requests), *room.entries)}
+        kinds = {kind.__name__ for kind in (room, *(request for request, _ in room.requests), *room.own)}
         named = [path for path in names if path.stem != _name(room) and kinds & names[path]]
         where = (f"`{path.relative_to(_ROOT / 'server')}`" for path in named)
         yield f"| `{_name(room)}` | {', '.join(where)} |"

@@ -45,6 +45,7 @@ from server.tables.audience import Audience, catch_up
 from server.tables.exclusions import Exclusions
 from server.tables.feature import Aloud, Feature, Fleeting, Happening, Moment, Occasion
 from server.tables.owner import TableOwner
+from server.tables.rooms import TELLING
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
@@ -198,13 +199,19 @@ class TableContext:
 
     async def store(self, *happens: Happening) -> None:
         """Commit what is stored of this, and take it in; raises JournalError and changes nothing."""
+        answered = [] if self.request is None else [self.request]
+        if await self._take_in(happens, answered):
+            self.request = None
+
+    async def _take_in(self, happens: Sequence[Happening], answered: Sequence[Answered] = ()) -> bool:
+        """Store what lasts, with what was `answered`, and fold everything; return whether anything lasts."""
         lasting = [each for each in happens if isinstance(each, Entry)]
         if lasting:
-            await self._store(*lasting, *([] if self.request is None else [self.request]))
-            self.request = None
+            await self._store(*lasting, *answered)
         for each in happens:
             if isinstance(each, Fleeting):
                 self.happen(each)
+        return bool(lasting)
 
     def happen(self, what: Fleeting) -> None:
         """Have the rooms take in what is not stored, and tell everybody who is to know at once."""
@@ -294,8 +301,8 @@ class TableContext:
             shown,
             None if turn is None else state.planned(turn),
             {
-                (session, kind): room.told(seat, "changed")
-                for kind, room in state.rooms.items()
+                (session, room): state.rooms[room].told(seat, "changed")
+                for room in TELLING
                 for seat, session in self.audience.seated.items()
             },
             state.addresses,
@@ -346,13 +353,13 @@ class TableContext:
             probe("an address that is no longer used cannot be dropped")
             self.lobby.counts.journal_failed(error)
 
-    async def store_or_log(self, *entries: Entry) -> bool:
-        """Store entries that no client asked for: there is no request to refuse, so a failure is logged.
+    async def store_or_log(self, *happens: Happening) -> bool:
+        """Do what no client asked for: there is no request to refuse, so a failure to store is logged.
 
-        Return whether they are stored.
+        Return whether it is done.
         """
         try:
-            await self._store(*entries)
+            await self._take_in(happens)
         except JournalError as error:
             probe("what no client asked for cannot be stored")
             self.lobby.counts.journal_failed(error)
@@ -469,8 +476,8 @@ class TableContext:
     def synchronize(self, session: Session, after: int, why: Occasion) -> None:
         """Send the session the game's events since `after`, and what is told to it alone."""
         self.catch_up(session, after)
-        for room in self.state.rooms.values():
-            self.tell_alone(session, room.told(session.seat, why))
+        for room in TELLING:
+            self.tell_alone(session, self.state.rooms[room].told(session.seat, why))
 
     @property
     def may_move(self) -> bool:

@@ -178,7 +178,7 @@ class Feature:
     """
 
     requests: ClassVar[tuple[tuple[type[BesideMoves], Access], ...]] = ()  # which it decides on
-    entries: ClassVar[tuple[type[Happening], ...]] = ()  # of its own, which it decides on and folds
+    own: ClassVar[tuple[type[Happening], ...]] = ()  # which it decides on and folds
     folds_too: ClassVar[tuple[type[Happening], ...]] = ()  # what is not its own
 
     def __init__(self, facts: Facts) -> None:
@@ -194,17 +194,17 @@ class Feature:
         raise NotImplementedError
 
     def on_move(self, seat: Seat, now: int) -> Sequence[Entry]:
-        """Return what happens with a move that the seat's player makes."""
+        """Return what is stored with a move that the seat's player makes; other reactions are folds of it."""
         return ()
 
-    def follow(self, moment: Moment) -> Sequence[Entry]:
+    def follow(self, moment: Moment) -> Sequence[Happening]:
         """Return what happens now that something else has: something was stored, or somebody came or went."""
         return ()
 
     # -- fold: writes its own slice, and cannot fail ------------------------------------------------
 
     def fold(self, entry: Happening) -> bool:
-        """Take in one of `entries` or `folds_too`; return whether others see a change.
+        """Take in one of `own` or `folds_too`; return whether others see a change, and so are told the state.
 
         The facts are those before it.
         """
@@ -225,11 +225,11 @@ class Feature:
     # -- derive: pure, asked after every change and after a restart ---------------------------------
 
     def due(self, moment: Moment) -> Mapping[Seat, float]:
-        """Return in how many seconds something may fall due, by the seats that it concerns."""
+        """Return in how many seconds something may fall due, by the seats that it concerns or that asked."""
         return {}
 
-    def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Entry]:
-        """Return what happens at the seat now that a moment has come; nothing if it has not."""
+    def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Happening]:
+        """Return what happens at the seat now that a moment may have come; asked again if it has not."""
         return ()
 
     @property

@@ -66,7 +66,7 @@ def _facts_of(state: PersistentState) -> list[Any]:
         [
             vars(room) | {"facts": None}
             for room in state.rooms.values()
-            if any(issubclass(kind, Entry) for kind in room.entries)  # else it forgets all
+            if any(issubclass(kind, Entry) for kind in room.own)  # else it forgets all
         ],
         [
             (clocks.left(seat), clocks.allowance(seat), clocks.reserve(seat))

@@ -21,6 +21,7 @@ from server.refusal import Refusal
 from server.storage.entries import Entry, Played, StoodIn
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
+from server.tables.rooms import MOVING
 
 log = logging.getLogger(__name__)
 
@@ -103,8 +104,8 @@ async def accept(
     ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
     entries: list[Entry] = [entry]
     if isinstance(entry, Played):
-        for room in state.rooms.values():
-            entries += room.on_move(seat, int(time.time()))
+        for room in MOVING:
+            entries += state.rooms[room].on_move(seat, int(time.time()))
     with span("store"):
         recorded = ended if context.lobby.config.records is not None and not state.study else None
         await context.store_move(*entries, happened=happened, recorded=recorded)

@@ -26,17 +26,28 @@ DECIDING: Final[Mapping[type, tuple[type[Feature], Access]]] = {
     kind: (room, access) for room in ROOMS for kind, access in room.requests
 }
 FOLDING: Final[Mapping[type[Happening], tuple[type[Feature], ...]]] = {
-    kind: tuple(room for room in ROOMS if kind in {*room.entries, *room.folds_too})
-    for kind in {kind for room in ROOMS for kind in {*room.entries, *room.folds_too}}
+    kind: tuple(room for room in ROOMS if kind in {*room.own, *room.folds_too})
+    for kind in {kind for room in ROOMS for kind in {*room.own, *room.folds_too}}
 }
-OWN: Final = frozenset(kind for room in ROOMS for kind in room.entries)
+OWN: Final = frozenset(kind for room in ROOMS for kind in room.own)
+
+
+def _with(hook: str) -> tuple[type[Feature], ...]:
+    """Return the rooms that have this hook: each move asks, and is to cost nothing for the others."""
+    return tuple(room for room in ROOMS if getattr(room, hook) is not getattr(Feature, hook))
+
+
+MOVING: Final = _with("on_move")
+PLANNING: Final = _with("planned")
+STOPPING: Final = _with("stopped")
+TELLING: Final = _with("told")
 
 
 def live_in_rooms(entries: Sequence[Entry]) -> dict[int, bool]:
     """Return which entries are the rooms' own, by their numbers, and whether they still count."""
     live = {number: False for number, entry in enumerate(entries) if type(entry) in OWN}
     for room in ROOMS:
-        folded = {*room.entries, *room.folds_too}
+        folded = {*room.own, *room.folds_too}
         known = ((number, entry) for number, entry in enumerate(entries) if type(entry) in folded)
         live |= dict.fromkeys(room.live(known), True)
     return live

@@ -20,7 +20,7 @@ class AbsentPlayers(Feature):
     """Who has voted for bots to play, by the seats they would play for."""
 
     requests = ((Vote, Access()),)
-    entries = (Voted,)
+    own = (Voted,)
     folds_too = GivenToBot, Returned
 
     def __init__(self, facts: Facts) -> None:

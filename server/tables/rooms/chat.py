@@ -47,7 +47,7 @@ class Chat(Feature):
     """
 
     requests = ((Say, Access(of_spectators=True, is_remark=True)),)
-    entries = (Remark,)
+    own = (Remark,)
     folds_too = Came, Went, Deserted
 
     def __init__(self, facts: Facts) -> None:

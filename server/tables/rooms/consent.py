@@ -43,7 +43,7 @@ class Consent(Feature):
     """What a player asks the others for, and how many pauses players have had."""
 
     requests = (Ask, Access()), (AskPause, Access())
-    entries = (Wished,)
+    own = (Wished,)
     folds_too = Taken, Played, StoodIn, TookBack, Paused, Unpaused, EndedByHost
 
     def __init__(self, facts: Facts) -> None:
@@ -144,15 +144,17 @@ class Consent(Feature):
 
     def fold(self, entry: Happening) -> bool:
         before = self.asked
+        if isinstance(entry, Played | StoodIn):  # most entries
+            if before is None or before.seats[0] != entry.seat:
+                return False
+            self.asked = None
+            return True
         match entry:
             case Wished(asked):
                 self.asked = asked
             case Paused(seat):
                 self.asked = None
                 self.pauses[Seat(seat)] += 1
-            case Played(seat) | StoodIn(seat):
-                if before is not None and before.seats[0] == seat:
-                    self.asked = None
             case _:  # it may have been somebody else in the seat who asked or agreed
                 self.asked = None
         return self.asked != before

@@ -26,7 +26,7 @@ class Holidays(Feature):
     """Who is on holiday since when, and how many days players have had."""
 
     requests = ((TakeHoliday, Access()),)
-    entries = (OnHoliday,)
+    own = (OnHoliday,)
     folds_too = Taken, Kept, BotSeated, Freed
 
     def __init__(self, facts: Facts) -> None:

@@ -23,7 +23,7 @@ class LookingBack(Feature):
     """Where somebody leads through the finished game, and the last study of it; nothing of it is stored."""
 
     requests = ((Show, Access(of_spectators=True)),)
-    entries = (Led,)
+    own = (Led,)
     folds_too = Came, Went, StudyOpened
 
     def __init__(self, facts: Facts) -> None:

@@ -30,7 +30,7 @@ class Plans(Feature):
     """What players have planned: each their secret."""
 
     requests = ((Plan, Access()),)
-    entries = (PlanMade,)
+    own = (PlanMade,)
     folds_too = TookBack, Taken, Kept, BotSeated, Freed, TokenRevoked, Played, StoodIn
 
     def __init__(self, facts: Facts) -> None:
@@ -46,6 +46,8 @@ class Plans(Feature):
         return [PlanMade(seat)] if seat in self.plans else []
 
     def fold(self, entry: Happening) -> bool:
+        if not self.plans and not isinstance(entry, PlanMade):
+            return False  # most entries
         match entry:
             case PlanMade(seat, str(piece), str(field)):
                 self.plans[Seat(seat)] = Place(Seat(seat), Piece(piece), Field(field))

@@ -32,7 +32,7 @@ from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.clocks import Clocks
 from server.tables.feature import Feature, Happening, Moment
-from server.tables.rooms import FOLDING, OWN, ROOMS
+from server.tables.rooms import FOLDING, OWN, PLANNING, ROOMS, STOPPING
 from server.tables.state.answers import Answers, digest
 
 # What others are told in the game's own messages, or not at all; and what the rooms say that others see.
@@ -200,9 +200,9 @@ class PersistentState:
     def stopped(self) -> tuple[Seat, ...]:
         """Return the seats whose clocks stand although the game goes on."""
         stopped: tuple[Seat, ...] = ()
-        for room in self.rooms.values():  # twice for each move
-            if room.stopped:
-                stopped += tuple(room.stopped)
+        for room in STOPPING:  # twice for each move
+            if seats := self.rooms[room].stopped:
+                stopped += tuple(seats)
         return stopped
 
     def pack(self) -> None:
@@ -276,7 +276,7 @@ class PersistentState:
 
     def planned(self, seat: Seat) -> Place | None:
         """Return what is placed for the player when their turn comes, which is their secret."""
-        planned = (room.planned(seat) for room in self.rooms.values())
+        planned = (self.rooms[room].planned(seat) for room in PLANNING)
         return next(filter(None, planned), None)
 
     @property

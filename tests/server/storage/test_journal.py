@@ -89,7 +89,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "rooms": [
             vars(room) | {"facts": None}
             for room in state.rooms.values()
-            if any(issubclass(kind, Entry) for kind in room.entries)  # else it forgets all
+            if any(issubclass(kind, Entry) for kind in room.own)  # else it forgets all
         ],
         "moved": (state.stood_in, state._movers),
         "answered": [player and player.answers.stored for player in state.players],
