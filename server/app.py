@@ -85,7 +85,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         tasks = await ends.enter_async_context(Tasks())
         server = Running(config, access, journal, tasks, fresh, port=port, ends=ends, stop=stop)
         await server.lobby.registry.restore(kept)
-        await server.lobby.restore_evening(evening)
+        await server.lobby.evenings.restore(evening)
         server.share_tables()
         if config.watched:
             _watch(server)

@@ -4,18 +4,18 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from websockets.exceptions import ConnectionClosed
 
 from protocol import messages
-from protocol.codec import BadMessage, decode_client, tables_frame
+from protocol.codec import BadMessage, decode_client
 from protocol.codes import REFUSAL_TEXTS, CloseCode, CloseReason, Code, sentence
 from protocol.limits import VERSIONS
 from protocol.text import printable
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
-from server.net.session import AttendedTable, Session, in_frame
+from server.net.session import AttendedTable, Session
 from server.net.tokens import password_fits
 from server.parts import Running
 from server.probes import probe
@@ -95,12 +95,11 @@ class Conversation:
                 max(common),
                 SERVER_NAME,
                 list(server.config.brains),
-                server.lobby.chat.is_open,
-                server.other_addresses(),
+                addresses=server.other_addresses(),
                 turns=True,
-                evening=server.lobby.has_evening,
                 notices=server.lobby.notice_kinds,
                 own_tokens=True,
+                **server.lobby.welcomed(),
             )
         )
         server.clients.add(self.session)
@@ -193,12 +192,6 @@ class Conversation:
                 raise Refusal(Code.HELLO_TWICE)
             case messages.Ping():
                 session.send(messages.Pong(message.id))
-            case messages.ListTables():
-                session.post(in_frame(tables_frame(message.id, lobby.public.encoded_list())))
-            case messages.EnterLobby() | messages.SayInLobby():
-                lobby.talk(session, message)
-            case messages.AskEvening() | messages.SignUp() | messages.TakePart():
-                await lobby.take_part(session, message)
             case messages.OpenTable():
                 self._check_in_lobby()
                 await lobby.open(session, message)
@@ -210,8 +203,10 @@ class Conversation:
                 await lobby.resume(session, message)
             case messages.AskTurn():
                 await lobby.tell_turn(session, message)
-            case _:
-                await self._table().handle(session, message)
+            case _ if (part := lobby.part_for(message)) is not None:
+                await part.answer(session, message)
+            case _:  # what no part answers is for a table
+                await self._table().handle(session, cast("messages.AtTable", message))
 
     def _check_in_lobby(self) -> None:
         if self.session.table is not None:

@@ -284,7 +284,7 @@ class SharedTables:
         """Go on with tables that are this server's now, as after a restart; an evening may be among them."""
         kept, evening = await kept_tables(self.journal, tables, self.server.fresh)
         await self.lobby.registry.restore(kept)
-        if evening and (taken_up := await self.lobby.take_up_evening(evening)) is not None:
+        if evening and (taken_up := await self.lobby.evenings.take_up(evening)) is not None:
             self.server.clients.broadcast(taken_up.message())
         if any(state.stage == "over" for state in kept.values()):
             self.server.write_missing_records()
@@ -306,7 +306,7 @@ class SharedTables:
         try:
             async with asyncio.timeout(_MOST_SECONDS):
                 self._departure = departure = await self.journal.leave()
-                where = await self.lobby.hand_over_evening(departure.give)
+                where = await self.lobby.evenings.hand_over(departure.give)
                 tried: set[Table] = set()
                 async with Tasks() as tasks:
                     for _ in range(_TABLES_AT_ONCE):

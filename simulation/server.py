@@ -279,7 +279,7 @@ def _tasks_of(process: Process) -> Counter[str]:
 def _of_evening(running: Running | None) -> Counter[str]:
     """Return the task of the evening, if the server has it, which may have come from another one."""
     return Counter(
-        {_keep_running.__qualname__: int(running is not None and running.lobby.evening is not None)}
+        {_keep_running.__qualname__: int(running is not None and running.lobby.evenings.running is not None)}
     )
 
 

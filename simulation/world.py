@@ -343,7 +343,7 @@ class World:
             for server in self.servers:
                 if server.running is None or server.process is None or server.process.paused:
                     continue
-                if (evening := server.running.lobby.evening) is None:
+                if (evening := server.running.lobby.evenings.running) is None:
                     continue
                 if planned.closed_after is not None and self._clock.now > began + planned.closed_after:
                     begin(server.process, _suppressing(evening.close()))

@@ -539,7 +539,7 @@ async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: st
     """It comes back as the same person, and sits down with one touch; no address has the token."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
     async with running(config) as server, connected(server.port) as peer, tab(chromium) as page:
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
         await sign_up(page, server.port, "<b>Bruno")
@@ -565,7 +565,7 @@ async def test_a_phone_whose_sign_up_was_not_answered_takes_part(chromium: str, 
     """It is the same person when it asks again, under a name that nobody has to wait for."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
     async with running(config) as server, connected(server.port) as peer, tab(chromium) as page:
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
         await page.go(f"http://127.0.0.1:{server.port}/play/EVENING")
@@ -587,7 +587,7 @@ async def test_a_phone_that_was_removed_from_an_evening_can_sign_up_as_somebody_
     """It says who did that, and shows the form again."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
     async with running(config) as server, tab(chromium) as page:
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         await sign_up(page, server.port, "Bruno")
         assert await evening.remove("Bruno")
@@ -605,7 +605,7 @@ async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> 
     chooser = random.Random(5)
     config = Config(pages=WebPages(1e6), evening=EveningPlan("Friday", rounds=2))
     async with running(config) as server, tab(chromium) as one, tab(chromium) as two:
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         pages = {"Anna": one, "Bruno": two}
         for name, page in pages.items():

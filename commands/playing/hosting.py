@@ -185,7 +185,7 @@ async def host_game(options: Options, preferences: Preferences, *, announced: bo
                     if address:
                         other_ways.append(_("in a browser: {address}").format(address=address))
                     news = options.news
-                    if evening and (held := server.lobby.evening) and held.plan.name != evening.name:
+                    if evening and (held := server.lobby.evenings.running) and held.plan.name != evening.name:
                         goes_on = Refusal(Code.EVENING_RUNS, name=held.plan.name)
                         news = (*news, describe_refusal(goes_on.message(None)))
                     there = replace(

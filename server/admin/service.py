@@ -72,7 +72,7 @@ class AdminService:
             case admin.ShowGame(code):
                 return await self._game(code), None
             case admin.ShowEvening():
-                return self._lobby.evening_here().message(), None
+                return self._lobby.evenings.here().message(), None
             case admin.AskNodes(asked, None):
                 report, _ = await self.do(asked)
                 return [admin.NodeAnswer("", "", report)], None
@@ -93,15 +93,15 @@ class AdminService:
             case admin.RestoreTable(code):
                 return await self._restore(code), None
             case admin.OpenEvening(plan):
-                await self._lobby.begin_evening(plan)
-                self.server.clients.broadcast(self._lobby.evening_here().message())
+                await self._lobby.evenings.begin(plan)
+                self.server.clients.broadcast(self._lobby.evenings.here().message())
             case admin.DrawRound():
-                self._lobby.evening_here().draw_now()
+                self._lobby.evenings.here().draw_now()
             case admin.RemovePerson(name):
-                if not await self._lobby.evening_here().remove(name):
+                if not await self._lobby.evenings.here().remove(name):
                     raise failure(FailureCode.NO_SUCH_PERSON, name=name)
             case admin.CloseEvening():
-                await self._lobby.evening_here().close()
+                await self._lobby.evenings.here().close()
             case admin.SetDrain(seconds):
                 if seconds is None:
                     self.server.drain.cancel()
@@ -225,7 +225,7 @@ class AdminService:
 
     async def _restore(self, code: str) -> admin.StoredReport:
         if code == EVENING:
-            if not await self._lobby.restore_evening_set_aside():
+            if not await self._lobby.evenings.restore_set_aside():
                 raise failure(FailureCode.NOTHING_LEFT, table=code)
             return (await self._journal.reports([code]))[0]
         table = await self._lobby.registry.restore_damaged(code)

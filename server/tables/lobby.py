@@ -5,10 +5,9 @@ import contextlib
 import dataclasses
 import logging
 import random
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -18,32 +17,30 @@ from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import WAIT
-from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.settings import AbsenceSetting, Hints, Holidays, Starting, unusual
-from server.cluster.messages import EveningHere
 from server.config import Config
 from server.errors import JournalError, NotStoredNow, TableLost
 from server.limits.networks import Networks
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
-from server.monitoring.logs import about
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.commit_queue import Part
-from server.storage.entries import EVENING, Entry, played_so_far
+from server.storage.entries import Entry, played_so_far
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
-from server.tables.evening.evening import RunningEvening, new_seed
-from server.tables.evening.state import EveningState, fold_as_far_as_possible
+from server.tables.attendance import Attendance
+from server.tables.evening.evenings import Evenings
 from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
 from server.tables.registry.table_registry import TableRegistry
+from server.tables.server_part import ServerPart
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
@@ -55,7 +52,6 @@ log = logging.getLogger(__name__)
 
 # Refusals that say whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
-_EVENING: Final = "evening"  # a key of what this server tells the others
 _NO_TOKEN: Final = token_hash("")
 _MOST_SECONDS_TO_REFUSE: Final = 0.05  # a code after too many wrong ones
 
@@ -86,15 +82,16 @@ class Lobby:
         self.registry = TableRegistry(self)
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
-        self.evening: RunningEvening | None = None
-        self._here: dict[str, frozenset[str]] = {}  # the players at each table, by its code, for `attendance`
         self._address_elsewhere: Callable[[], str | None] = lambda: None
-        self._channel: Channel | None = None
-        self._evening_elsewhere = False  # some server of the cluster has it, or had it
         self.stopped = False
         # By hashes of tokens: a request may come again while it is still being carried out.
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.chat = LobbyChat(self, self.public.place_of, self.public.name_held)
+        self.evenings = Evenings(self, self.registry)
+        self._parts: list[ServerPart] = [self.public, self.chat, self.evenings]
+        if config.attendance is not None:
+            self._parts.append(Attendance(self.tables, config.attendance))
+        self._answering = {request: part for part in self._parts for request in part.requests}
 
     def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
         """Share the lobby with the other servers of the database.
@@ -102,17 +99,13 @@ class Lobby:
         `address` returns where one of them takes newcomers, None if none does.
         """
         self._address_elsewhere = address
-        self._channel = channel
-        channel.on_change(EveningHere, self._hear_of_evening)
-        self._tell_of_evening()
-        self.public.share(channel)
-        self.chat.share(channel)
+        for part in self._parts:
+            part.share(channel)
 
     def give_up(self) -> None:
-        """End all tables, and the evening, without sending anything: another server may have them."""
-        if (evening := self.evening) is not None:
-            self._set_evening(None)
-            evening.give_up()
+        """End all tables without sending anything: another server may have them."""
+        for part in self._parts:
+            part.give_up()
         for table in list(self.tables.values()):
             table.give_up()
 
@@ -136,9 +129,8 @@ class Lobby:
     def stop(self) -> None:
         """Cancel everything that would fall due at any table, even at those still being opened."""
         self.stopped = True
-        self.chat.close()
-        if self.evening is not None:
-            self.evening.stop()
+        for part in self._parts:
+            part.stop()
         for table in self.tables.values():
             table.stop()
 
@@ -148,9 +140,17 @@ class Lobby:
 
     # -- what conversations ask ---------------------------------------------------------------------
 
+    def welcomed(self) -> Mapping[str, Any]:
+        """Return the parts' fields of what a client is welcomed with."""
+        return {name: shown for part in self._parts for name, shown in part.welcomed().items()}
+
+    def part_for(self, request: messages.ClientMessage) -> ServerPart | None:
+        """Return which part answers such a request, None if none does."""
+        return self._answering.get(type(request))
+
     async def open(self, session: Session, message: messages.OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
-        self._check_lease()
+        self.check_lease()
         if message.starting is not None and message.starting >= message.players:
             raise Refusal(Code.NO_SUCH_SEAT, seat=message.starting, last_seat=message.players - 1)
         check_name(message.name)
@@ -211,175 +211,33 @@ class Lobby:
         if not self.public.is_listed(code):
             self.rates.count_wrong_code(address)
 
-    def talk(self, session: Session, message: messages.InLobby) -> None:
-        """List the session as online, or send its chat message to the lobby; raises Refusal."""
-        if not self.chat.is_open:
-            raise Refusal(Code.NO_LOBBY_CHAT)
-        match message:
-            case messages.EnterLobby(_, str(name), tokens):
-                self.chat.enter(session, name, tokens)
-            case messages.EnterLobby():
-                self.chat.leave(session)
-            case messages.SayInLobby(_, text):
-                self.chat.say(session, text)
-        session.send(messages.Done(message.id))
-
-    async def take_part(self, session: Session, message: messages.InEvening) -> None:
-        """Do what a session asks in the evening, and answer it; raises Refusal or JournalError."""
-        self._check_lease()
-        await self.evening_here().answer(session, message)
-
     def disconnect(self, session: Session) -> None:
-        self.chat.leave(session)
-        if self.evening is not None:
-            self.evening.disconnect(session)
-
-    # -- what the host of the server asks -----------------------------------------------------------
-
-    async def restore_evening(self, entries: Sequence[Entry]) -> None:
-        """Resume an evening of an earlier process, and begin the configured one.
-
-        Raises JournalError.
-        """
-        if entries:
-            await self.take_up_evening(entries)
-        plan, earlier = self.config.evening, self.evening
-        if plan is None or (earlier and earlier.plan.name == plan.name and not earlier.is_long_over):
-            return
-        try:
-            await self.begin_evening(plan)
-        except Refusal as refusal:  # its earlier one goes on
-            log.warning("the evening is not begun", extra=about(reason=refusal.code))
-
-    async def take_up_evening(self, entries: Sequence[Entry]) -> RunningEvening | None:
-        """Go on with an evening of another process, and return it; None if it is damaged, and was set aside.
-
-        Raises JournalError.
-        """
-        state, whole = fold_as_far_as_possible(entries, self.timers.time())
-        if state is None or whole < len(entries):
-            probe("an evening is set aside")
-            await self.journal.set_aside(EVENING, whole, f"entry {whole} does not fit the evening")
-            return None
-        evening = RunningEvening(self, self.registry, state)
-        self._set_evening(evening)
-        return evening
-
-    async def restore_evening_set_aside(self) -> bool:
-        """Go on with a damaged evening after its last intact entry; return False if nothing of it is left.
-
-        Raises Refusal if none is damaged, or JournalError, and changes nothing.
-        """
-        stored_evening = await self.journal.tables_set_aside([EVENING])
-        if not stored_evening:
-            raise Refusal(Code.NO_SUCH_TABLE, table=EVENING)
-        if self.evening is not None:
-            raise Refusal(Code.EVENING_RUNS, name=self.evening.plan.name)
-        state, whole = fold_as_far_as_possible(stored_evening[0].entries, self.timers.time())
-        if state is None:
-            return False
-        await self.journal.restore(EVENING, whole)
-        probe("an evening that was set aside is restored")
-        log.warning("damaged table restored by the host", extra=about(table=EVENING, entries=whole))
-        self._set_evening(RunningEvening(self, self.registry, state))
-        return True
-
-    async def hand_over_evening(self, give: Callable[[str], Awaitable[str | None]]) -> str | None:
-        """Hand the evening to another server with `give`; return the address, None if it is at none."""
-        if self.evening is None:
-            return None
-        try:
-            address = await self.evening.hand_over(give)
-        except BaseException as error:  # even if it is cancelled: another server may have it, or will
-            self._set_evening(None)
-            if isinstance(error, TableLost):
-                return None
-            raise
-        if address is not None:
-            self._set_evening(None)
-        return address
-
-    async def begin_evening(self, plan: EveningPlan) -> None:
-        """Begin an evening in place of the one before, whose tables must be over.
-
-        Raises Refusal or JournalError and changes nothing.
-        """
-        check_name(plan.name)
-        if plan.bots is not None and plan.bots not in self.stand_in.levels:
-            raise Refusal(Code.NO_SUCH_LEVEL, level=plan.bots, levels=", ".join(self.stand_in.levels))
-        if self.config.database is not None:
-            raise Refusal(Code.EVENING_IN_CLUSTER)
-        begun = stored.EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
-        if self.evening is not None:
-            await self.evening.give_way(begun)
-        elif EVENING in self.journal.codes_set_aside:  # which would be lost if it was restored later
-            raise Refusal(Code.TABLE_DAMAGED, table=EVENING)
-        else:
-            await self.journal.append(EVENING, 0, [begun])
-        self._set_evening(RunningEvening(self, self.registry, EveningState(begun)))
-
-    def _set_evening(self, evening: RunningEvening | None) -> None:
-        self.evening = evening
-        self._tell_of_evening()
-
-    def _tell_of_evening(self) -> None:
-        if self._channel is not None:
-            self._channel.keep(_EVENING, None if self.evening is None else EveningHere())
-
-    def _hear_of_evening(self) -> None:
-        self._evening_elsewhere = self._evening_elsewhere or self._evening_address() is not None
-
-    def _evening_address(self) -> str | None:
-        """Return where the evening is, if another server of the cluster has it."""
-        held = () if self._channel is None else self._channel.holding(EveningHere)
-        return next((node.address for node, _ in held if node.address), None)
-
-    @property
-    def has_evening(self) -> bool:
-        """Return whether there is an evening, here or at another server, to which it leads."""
-        return self.evening is not None or self._evening_elsewhere
-
-    def evening_here(self) -> RunningEvening:
-        """Return the evening; raises Refusal or JournalError if it is not this server's."""
-        if self.evening is not None:
-            return self.evening
-        if (address := self._evening_address()) is not None:
-            probe("an evening is asked for at another server")
-            raise Refusal(Code.TABLE_ELSEWHERE, table=EVENING, address=address)
-        if self._evening_elsewhere:
-            probe("an evening is asked for while nobody has it")
-            raise NotStoredNow("another server is taking the evening up")
-        raise Refusal(Code.NO_EVENING)
+        for part in self._parts:
+            part.session_gone(session)
 
     def games_run(self) -> bool:
         return any(table.state.stage == "playing" and table.audience.seated for table in self.tables.values())
 
     # -- what tables ask ----------------------------------------------------------------------------
 
+    def check_lease(self) -> None:
+        """Raise NotStored if this server's tables may be out of date, with the address of another server."""
+        if self.journal.lapsed:
+            probe("the lease has run out when somebody in the lobby asks for something")
+            address = self._address_elsewhere()
+            raise NotStoredNow("the lease has run out", **({} if address is None else {"address": address}))
+
     def table_changed(self, code: str) -> None:
-        self.public.update(code)
-        if self.evening is not None and (table := self.tables.get(code)) and table.state.of_evening:
-            self.evening.look()
-        if (tell := self.config.attendance) is None:
-            return
-        table = self.tables.get(code)
-        here = frozenset[str]()
-        if table is not None:
-            seated, held = table.audience.seated, table.state.held
-            here = frozenset(player.name for seat, player in held if seat in seated and not player.program)
-        before = self._here.pop(code, frozenset())
-        if here:
-            self._here[code] = here
-        for name in sorted(here ^ before):
-            tell(name, code, name in here)
+        for part in self._parts:
+            part.table_changed(code)
 
     def privacy_changed(self) -> None:
         self.chat.hide()
 
     def table_ended(self, code: str, *, failed: bool) -> None:
         self.registry.remove(code, failed=failed)
-        if self.evening is not None:
-            self.evening.look()
+        for part in self._parts:
+            part.table_ended(code)
 
     @property
     def notice_kinds(self) -> list[messages.NoticeKind]:
@@ -431,13 +289,6 @@ class Lobby:
             return table is not None and await table.return_opener(session, message)
         return False
 
-    def _check_lease(self) -> None:
-        """Raise NotStored if this server's tables may be out of date, with the address of another server."""
-        if self.journal.lapsed:
-            probe("the lease has run out when somebody in the lobby asks for something")
-            address = self._address_elsewhere()
-            raise NotStoredNow("the lease has run out", **({} if address is None else {"address": address}))
-
     @contextlib.contextmanager
     def _counting_guesses(self, session: Session, code: str) -> Iterator[None]:
         """Count a code that is refused to somebody who has no seat there."""
@@ -455,7 +306,7 @@ class Lobby:
         private ones are not to be found by trying codes. So the archive is not searched before, which takes
         longer, and the refusal is delayed at random, because a table that is here takes microseconds longer.
         """
-        self._check_lease()
+        self.check_lease()
         if not self.public.is_listed(code):
             try:
                 self.rates.check_codes(session.address)

@@ -43,6 +43,9 @@ class TableOwner(Protocol):
     def stopping(self) -> Mapping[str, object] | None:
         """Return the facts of the refusal if the server takes no more tables, else None."""
 
+    def check_lease(self) -> None:
+        """Raise NotStored if this server's tables may be out of date."""
+
     def table_changed(self, code: str) -> None:
         """Record that a table's entry in the list has changed."""
 

@@ -96,7 +96,7 @@ class Site:
             return await absent(NoPage.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == routes.FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
-            evening = self.lobby.has_evening
+            evening = self.lobby.evenings.is_known
             return await show(partial(pages.front, language, address, parts, evening=evening))
         if pages.plays and seat_of is not None:
             return await show(partial(pages.play, language, seat_of, locked=locked))

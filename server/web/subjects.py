@@ -163,7 +163,7 @@ class PlayedTable(WatchedTable):
         self._session, self._server, self._address = session, server, address
 
     def sight(self) -> Sight:
-        sight, held, at = self._at_table(), self._server.lobby.evening, self._session.table
+        sight, held, at = self._at_table(), self._server.lobby.evenings.running, self._session.table
         if held is None or (person := held.person_of(self._session)) is None:
             return sight
         evening = held.message()

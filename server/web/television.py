@@ -98,7 +98,7 @@ class Television:
         self._ends_until = 0  # when something else may be shown than how it ended
 
     def sight(self) -> Sight:
-        public, held = self.lobby.public, self.lobby.evening
+        public, held = self.lobby.public, self.lobby.evenings.running
         evening = None if held is None else held.shown()
         tables = {table.code: table for table in public.watchable()}
         states: dict[str, TableState] = {}

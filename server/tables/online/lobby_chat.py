@@ -6,13 +6,13 @@ round pauses to let other work run, and the more people listen, the longer the w
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol.codes import Code
-from protocol.messages import Online
+from protocol.messages import Done, EnterLobby, InLobby, Online, SayInLobby
 from server.cluster.messages import PersonElsewhere
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
@@ -22,6 +22,7 @@ from server.tables.names import alike, check_name, check_text
 from server.tables.online.people import PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
 from server.tables.owner import TableOwner
+from server.tables.server_part import ServerPart
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -33,7 +34,7 @@ _GROUP: Final = 16  # listeners who are served between two pauses of a round
 
 
 @dataclass(eq=False, repr=False)
-class LobbyChat:
+class LobbyChat(ServerPart):
     """The people who are online, and the chat of those in the lobby.
 
     `place_of` returns where a session is, as far as everybody may know. `name_held` says whether a name looks
@@ -56,7 +57,25 @@ class LobbyChat:
         self._not_before = 0.0
         self._rounds = self.lobby.tasks.keep(self._run, "telling the lobby")
 
+    requests = EnterLobby, SayInLobby
+
     # -- what sessions ask --------------------------------------------------------------------------
+
+    async def answer(self, session: Session, request: InLobby) -> None:
+        """List the session as online, or send its chat message to the lobby; raises Refusal."""
+        if not self.is_open:
+            raise Refusal(Code.NO_LOBBY_CHAT)
+        match request:
+            case EnterLobby(_, str(name), tokens):
+                self.enter(session, name, tokens)
+            case EnterLobby():
+                self.session_gone(session)
+            case SayInLobby(_, text):
+                self.say(session, text)
+        session.send(Done(request.id))
+
+    def welcomed(self) -> Mapping[str, Any]:
+        return {"lobby": self.is_open}
 
     def enter(self, session: Session, name: str, tokens: Sequence[str]) -> None:
         """List the session under the name; raises Refusal and changes nothing."""
@@ -71,7 +90,7 @@ class LobbyChat:
             raise Refusal(Code.NAME_IN_USE)
         for holder in holders:
             probe("somebody enters the lobby again on another connection")
-            self.leave(holder.session)
+            self.session_gone(holder.session)
         if person is None:
             heard = self._remarks.count - self._remarks.recent_count()
             person = Person(session, name, heard, proofs, time.time())
@@ -85,7 +104,7 @@ class LobbyChat:
         if self._not_before > self.timers.time():  # else the round begins immediately
             self._tell(person)
 
-    def leave(self, session: Session) -> None:
+    def session_gone(self, session: Session) -> None:
         if self._people.remove(session) is not None:
             session.on_move = None
             self._begin_soon(session)
@@ -94,7 +113,7 @@ class LobbyChat:
         """End the presence of everybody under this name, or one that looks like it."""
         for person in self._people:
             if alike(person.name, name):
-                self.leave(person.session)
+                self.session_gone(person.session)
 
     def say(self, session: Session, text: str) -> None:
         """Send the session's chat message to everybody in the lobby; raises Refusal."""
@@ -122,7 +141,7 @@ class LobbyChat:
         self._list_outdated = True
         self._begin_soon(*(person.session for person in self._people))
 
-    def close(self) -> None:
+    def stop(self) -> None:
         self._rounds.cancel()
 
     # -- rounds -------------------------------------------------------------------------------------
@@ -215,7 +234,7 @@ class LobbyChat:
                 is_own = not person.proofs.isdisjoint(other.proofs)
                 if person.since < other.since if is_own else person.since > other.since:
                     probe("somebody in the lobby gives way to another server's")
-                    self.leave(person.session)
+                    self.session_gone(person.session)
                     break
         self._list_outdated = True
         self._begin_soon()

@@ -9,14 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.pieces import Seat
-from protocol.codec import encoded_summaries
+from protocol.codec import encoded_summaries, tables_frame
 from protocol.limits import ARRAY_LENGTH
-from protocol.messages import TableSummary
+from protocol.messages import ListTables, TableSummary
 from server.cluster.messages import Holder, PublicTable
-from server.net.session import Session
+from server.net.session import Session, in_frame
 from server.net.tokens import hash_fits
 from server.tables.names import NamesInUse, alike, looks
 from server.tables.online.people import Place
+from server.tables.server_part import ServerPart
 from server.tables.state.persistent_state import Player
 from server.tables.table import Table
 
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 _MOST_TIMES: Final = 5000  # of closed tables
 
 
-class PublicTables:
+class PublicTables(ServerPart):
     """The list of tables, and where somebody is; nothing in it depends on private tables but `version`.
 
     `version` changes when any table does. If servers share a database, the list includes the tables of all of
     them.
     """
+
+    requests = (ListTables,)
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self._tables = tables
@@ -46,6 +49,9 @@ class PublicTables:
         self._listed: list[TableSummary] | None = None  # until a table changes
         self._encoded: msgspec.Raw | None = None
 
+    async def answer(self, session: Session, request: ListTables) -> None:
+        session.post(in_frame(tables_frame(request.id, self.encoded_list())))
+
     @property
     def shared(self) -> bool:
         return self._channel is not None
@@ -55,9 +61,9 @@ class PublicTables:
         self._channel = channel
         channel.on_change(PublicTable, lambda: self._learn(channel))
         for code in self._tables:
-            self.update(code)
+            self.table_changed(code)
 
-    def update(self, code: str) -> None:
+    def table_changed(self, code: str) -> None:
         self._outdate()
         self._note_names(code)
         if self._channel is not None:

@@ -45,21 +45,23 @@ async def test_an_evening_goes_to_the_server_that_takes_over(tmp_path: Path, dat
     await copied(tmp_path, database)
     options = {"timers": FastClock, "limits": LIMITS}
     async with cluster(database, "two", **options) as (two,):
-        assert two.lobby.evening is not None
-        scores = [(each.name, each.games, each.points) for each in two.lobby.evening.message().people]
+        assert two.lobby.evenings.running is not None
+        scores = [
+            (each.name, each.games, each.points) for each in two.lobby.evenings.running.message().people
+        ]
         async with cluster(database, "three", **options) as (three,):
-            assert three.lobby.evening is None
-            await eventually(lambda: three.lobby.has_evening)
+            assert three.lobby.evenings.running is None
+            await eventually(lambda: three.lobby.evenings.is_known)
             assert EVENING not in {table.table for table in await listed(three.port)}
             async with connected(three.port) as peer:
                 refused = await peer.refused(messages.AskEvening)
                 assert (refused.code, (refused.about or {})["table"]) == (Code.TABLE_ELSEWHERE, EVENING)
                 assert str(two.port) in (refused.about or {})["address"]
             two.stop.set()
-            await eventually(lambda: three.lobby.evening is not None)
+            await eventually(lambda: three.lobby.evenings.running is not None)
             assert EVENING not in three.lobby.tables
             assert EVENING not in {table.table for table in await listed(three.port)}
-            evening = three.lobby.evening
+            evening = three.lobby.evenings.running
             assert evening is not None
             assert [(each.name, each.games, each.points) for each in evening.message().people] == scores
             async with signed_up(three, guests):
@@ -83,14 +85,14 @@ async def test_the_tables_of_an_evening_go_where_it_goes(tmp_path: Path, databas
     async with cluster(database, "two", **options) as (two,):
         await eventually(lambda: two.lobby.tables.keys() == tables)
         async with cluster(database, "three", "four", **options) as others:
-            await eventually(lambda: all(each.lobby.has_evening for each in others))
+            await eventually(lambda: all(each.lobby.evenings.is_known for each in others))
             async with signed_up(two, guests[:4]):
                 for guest in guests[:4]:
                     await guest.go(await guest.called(1))
                 two.stop.set()
                 moved = await guests[0].peer.until(messages.Moved)
-                await eventually(lambda: any(each.lobby.evening is not None for each in others))
-            (holder,) = (each for each in others if each.lobby.evening is not None)
+                await eventually(lambda: any(each.lobby.evenings.running is not None for each in others))
+            (holder,) = (each for each in others if each.lobby.evenings.running is not None)
             assert moved.address.endswith(str(holder.port))
             await eventually(lambda: holder.lobby.tables.keys() == tables)
             async with signed_up(holder, guests):

@@ -84,5 +84,5 @@ async def play_round(guests: Sequence[Guest], number: int, rng: random.Random) -
 
 
 def draw(server: Running) -> None:
-    assert server.lobby.evening is not None
-    server.lobby.evening.draw_now()
+    assert server.lobby.evenings.running is not None
+    server.lobby.evenings.running.draw_now()

@@ -99,7 +99,7 @@ async def test_what_a_room_is_shown_of_an_evening() -> None:
     guests, rng = [Guest(f"Guest {number}") for number in range(3)], random.Random(1)
     config = Config(evening=EveningPlan("Friday", rounds=2), limits=LIMITS)
     async with running(config) as server, signed_up(server, guests):
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         await eventually(lambda: evening.shown().awaited == "draw")
         draw(server)
@@ -175,17 +175,17 @@ async def test_connections_that_come_and_go_are_no_news() -> None:
 async def test_an_evening_gives_way_in_one_step(tmp_path: Path) -> None:
     """Nothing is lost between the two; what is being stored comes first, and the first stores no more."""
     async with running(config(ROUNDS, tmp_path)) as server, connected(server.port) as peer:
-        guest, first = Guest("Anna"), server.lobby.evening
+        guest, first = Guest("Anna"), server.lobby.evenings.running
         assert first is not None
         await guest.sign_up(peer)
         with full_disk(server), pytest.raises(JournalError):
-            await server.lobby.begin_evening(EveningPlan("Saturday"))
+            await server.lobby.evenings.begin(EveningPlan("Saturday"))
         await guest.peer.done(messages.TakePart, "pause")  # the first one goes on
         before = sum(server.lobby.journal.commits.counts)
-        await asyncio.gather(first.close(), server.lobby.begin_evening(EveningPlan("Saturday")))
-        second = server.lobby.evening
+        await asyncio.gather(first.close(), server.lobby.evenings.begin(EveningPlan("Saturday")))
+        second = server.lobby.evenings.running
         assert second is not None
-        sunday = server.lobby.begin_evening(EveningPlan("Sunday"))
+        sunday = server.lobby.evenings.begin(EveningPlan("Sunday"))
         _, refusal = await asyncio.gather(sunday, second.close(), return_exceptions=True)
         assert isinstance(refusal, Refusal)
         assert sum(server.lobby.journal.commits.counts) == before + 3
@@ -214,20 +214,20 @@ async def test_an_evening_that_makes_no_sense_is_set_aside(tmp_path: Path, odd: 
     for _ in range(2):  # it is set aside once, and stays so
         async with running(config(FRIDAY, tmp_path)) as server:
             assert server.lobby.tables.keys() == {code}
-            assert server.lobby.evening is None
+            assert server.lobby.evenings.running is None
             assert server.lobby.journal.codes_set_aside == {EVENING}
             with pytest.raises(Refusal) as refused:
-                await server.lobby.begin_evening(FRIDAY)
+                await server.lobby.evenings.begin(FRIDAY)
             assert refused.value.code == Code.TABLE_DAMAGED
     async with running(config(FRIDAY, tmp_path)) as server:
         (report,) = await server.lobby.journal.reports([EVENING])
-        restored = await server.lobby.restore_evening_set_aside()
+        restored = await server.lobby.evenings.restore_set_aside()
         assert restored is (len(odd) > 1)  # then its first entry makes sense
         assert (report.damaged, report.lost) == (True, not restored)
         if not restored:
             await server.lobby.registry.close(EVENING, None)
     async with running(config(FRIDAY, tmp_path)) as server:
-        assert server.lobby.evening is not None
+        assert server.lobby.evenings.running is not None
         assert not server.lobby.journal.codes_set_aside
 
 
@@ -255,7 +255,7 @@ async def test_who_may_not_know_or_do_what() -> None:
             await guest.go(await guest.called(1))
         await peer.done(messages.Leave)
         assert all(table.state.game is None for table in server.lobby.tables.values())
-        seed = server.lobby.evening.state.seeds[0] if server.lobby.evening else ""
+        seed = server.lobby.evenings.running.state.seeds[0] if server.lobby.evenings.running else ""
         await mine[0].peer.resume(tables[0].table, mine[0].token)
         await others[0].go(await others[0].called(1))
         await begun(*(guest.peer for guest in guests))
@@ -272,7 +272,7 @@ async def test_refusals() -> None:
             messages.SignUp(peer.next_id(), "Anna", Guest("").token),
         ):
             assert await peer.refusal(message) == Code.NO_EVENING
-        await server.lobby.begin_evening(EveningPlan("Friday"))
+        await server.lobby.evenings.begin(EveningPlan("Friday"))
         assert await peer.refusal(messages.TakePart, "pause") == Code.NOT_SIGNED_UP
         one, other = Guest("Anna"), Guest("anna")
         await one.sign_up(peer)

@@ -54,8 +54,8 @@ async def refusal(server: Running, address: str, guest: Guest, **more: bool) -> 
 
 def listed(server: Running) -> dict[str, str]:
     """Return how the people in the list take part."""
-    assert server.lobby.evening is not None
-    return {each.name: each.takes_part for each in server.lobby.evening.message().people}
+    assert server.lobby.evenings.running is not None
+    return {each.name: each.takes_part for each in server.lobby.evenings.running.message().people}
 
 
 async def sent_away(peer: Peer) -> str:
@@ -229,9 +229,9 @@ async def test_whoever_was_removed_is_told_and_cannot_come_back(tmp_path: Path) 
         running(behind_proxy(tmp_path)) as server,
         signed_up_from(server, HERE, names) as (anna, ben, _),
     ):
-        assert server.lobby.evening is not None
-        assert not await server.lobby.evening.remove("Nobody")
-        assert await server.lobby.evening.remove("anna")  # names that look alike are one
+        assert server.lobby.evenings.running is not None
+        assert not await server.lobby.evenings.running.remove("Nobody")
+        assert await server.lobby.evenings.running.remove("anna")  # names that look alike are one
         assert await sent_away(anna.peer) == Code.REMOVED_FROM_EVENING
         assert listed(server).keys() == {"Ben", "Cid"}
         for back in (True, False):
@@ -252,8 +252,8 @@ async def test_whoever_was_removed_ends_the_game_that_they_play(monkeypatch: pyt
         table = await guests[0].called(1)
         for guest in guests[1:]:
             await guest.go(table)
-        assert server.lobby.evening is not None
-        assert await server.lobby.evening.remove("Guest 0")
+        assert server.lobby.evenings.running is not None
+        assert await server.lobby.evenings.running.remove("Guest 0")
         await guests[0].go(table)
         told = await guests[1].evening(lambda evening: any(p.takes_part == "leave" for p in evening.people))
         assert [each.name for each in told.people if each.takes_part == "leave"] == ["Guest 0"]

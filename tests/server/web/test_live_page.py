@@ -386,8 +386,8 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
             await peer.ask(SignUp, name, secrets.token_urlsafe(32))
         await page.until("waiting", "Carla")
         assert "<h2>Signed up</h2>" in page.parts["waiting"]
-        assert server.lobby.evening is not None
-        server.lobby.evening.draw_now()
+        assert server.lobby.evenings.running is not None
+        server.lobby.evenings.running.draw_now()
         await page.until("waiting", "To your tables!")
         told, strip = page.parts["waiting"], page.parts["strip"]
         assert "✓ 0/3" in told
@@ -410,7 +410,7 @@ async def test_a_call_and_the_end_of_an_evening_interrupt_a_scoring() -> None:
         all_connected(server.port, 3) as guests,
         viewer(server.port, "/tv") as page,
     ):
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         for guest, name in zip(guests, ("Anna", "Bruno", "Carla"), strict=True):
             await guest.ask(SignUp, name, secrets.token_urlsafe(32))

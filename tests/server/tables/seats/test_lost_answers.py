@@ -269,8 +269,8 @@ async def test_nobody_sits_down_at_a_table_of_an_evening_like_this() -> None:
     async with running(config) as server, connected(server.port) as one, connected(server.port) as two:
         for peer, token in ((one, OWN), (two, OTHER)):
             await peer.answer(messages.SignedUp, messages.SignUp, token[:5], token)
-        assert server.lobby.evening is not None
-        server.lobby.evening.draw_now()
+        assert server.lobby.evenings.running is not None
+        server.lobby.evenings.running.draw_now()
         await eventually(lambda: bool(server.lobby.tables))
         (code,) = server.lobby.tables
         assert await one.refusal(JoinTable, code, "Bruno", token=OWN) == Code.OF_THE_EVENING
