@@ -225,14 +225,12 @@ class Games:
         here = party.players[0].connection.model.state if party.players else None
         if here is None or here.stage != "gathering" or newcomer.rng.random() >= _TRIES_A_NAME:
             return
-        thief = Visitor(self._way, newcomer.rng, self._counts)
-        await thief.connect()
-        with contextlib.suppress(ConnectFailed, RequestRefused):
-            name = next((str(each.name) for each in here.seats if each.here and each.level is None), "Bot 0")
-            await thief.connection.ask(JoinTable(NEW, party.tables[-1], name))
-            self._counts["names taken from others"] += 1
-            await thief.connection.ask(Leave(NEW))
-        await thief.disconnect()
+        name = next((str(each.name) for each in here.seats if each.here and each.level is None), "Bot 0")
+        async with Visitor(self._way, newcomer.rng, self._counts).visiting() as thief:
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                await thief.ask(JoinTable(NEW, party.tables[-1], name))
+                self._counts["names taken from others"] += 1
+                await thief.ask(Leave(NEW))
 
     def _player(
         self, seed: str, name: str, game: PlannedGame, company: Company | None, *, program: bool = False

@@ -310,13 +310,11 @@ class SimulatedPlayer(Visitor):
             return False
         seated = False
         for _ in range(_RETURNS):
-            visitor = Visitor(self.way, self.rng, self.counts)
-            await visitor.connect()
-            with contextlib.suppress(ConnectFailed, RequestRefused):
-                await visitor.connection.ask(JoinTable(NEW, self.table, str(self.name), 0))
-                seated = True
-            self.counts["times somebody came back who was removed"] += 1
-            await visitor.disconnect()
+            async with Visitor(self.way, self.rng, self.counts).visiting() as connection:
+                with contextlib.suppress(ConnectFailed, RequestRefused):
+                    await connection.ask(JoinTable(NEW, self.table, str(self.name), 0))
+                    seated = True
+                self.counts["times somebody came back who was removed"] += 1
         return seated
 
     async def _try_kept_seat(self) -> None:
@@ -329,16 +327,13 @@ class SimulatedPlayer(Visitor):
         if not kept or state is None:
             return
         seat, name = self.rng.choice(kept)
-        thief = Visitor(self.way, self.rng, self.counts)
-        await thief.connect()
-        try:
-            await thief.connection.ask(JoinTable(NEW, state.table, str(name), seat))
-        except (ConnectFailed, RequestRefused):
-            self.counts["kept seats refused to others"] += 1
-        else:
-            raise Stolen(f"seat {seat} was given to somebody else than {name}")
-        finally:
-            await thief.disconnect()
+        async with Visitor(self.way, self.rng, self.counts).visiting() as thief:
+            try:
+                await thief.ask(JoinTable(NEW, state.table, str(name), seat))
+            except (ConnectFailed, RequestRefused):
+                self.counts["kept seats refused to others"] += 1
+            else:
+                raise Stolen(f"seat {seat} was given to somebody else than {name}")
 
     async def _try_another_seat(self, connection: Connection) -> bool:
         """Leave for a vacant seat of the same game, if there is one; return whether that was tried.

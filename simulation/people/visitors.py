@@ -5,7 +5,7 @@ import contextlib
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
@@ -173,6 +173,15 @@ class Visitor:
 
     async def disconnect(self) -> None:
         await self._open.aclose()
+
+    @contextlib.asynccontextmanager
+    async def visiting(self) -> AsyncIterator[Connection]:
+        """Be connected for the length of the context, even if it is cancelled because a table is given up."""
+        try:
+            await self.connect()
+            yield self.connection
+        finally:
+            await self.disconnect()
 
     async def insist(self, what: Callable[[], Awaitable[object]]) -> None:
         """Ask for something until there is an answer, on new connections if need be.
