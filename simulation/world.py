@@ -507,12 +507,19 @@ class World:
         verdict.different += [Finding(f"a client failed: {error}", at=at) for at, error in errors]
 
     def _judge_strangers(self, tables: set[str], tokens: set[str]) -> None:
-        """Who has not come to a table is told nothing of it, and nobody's token."""
+        """Who has not come to a table is told nothing of it, and nobody's token.
+
+        A table of their own, where strangers have a seat, may by chance have the code of one of these.
+        """
         self.outcome.verdict.leaked += [
             tap.finding(f"a stranger was told {heard.message}", heard)
             for tap in self._strangers_taps
             for heard in tap.heard
-            if (isinstance(heard.message, TableState) and heard.message.table in tables)
+            if (
+                isinstance(heard.message, TableState)
+                and heard.message.table in tables
+                and (heard.seat is None or heard.table != heard.message.table)
+            )
             or any(token.encode() in heard.frame for token in tokens)
         ]
 
