@@ -21,7 +21,7 @@ from server.storage.entries import Entry, EveningClosed, PersonEntered, RoundDra
 from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
 from simulation.verdict import Finding, Outcome, Verdict
 
-_LONGEST: Final = 3600.0  # simulated seconds, far more than two rounds take
+_LONGEST: Final = 1800.0  # simulated seconds, far more than two rounds take
 _SHARE: Final = 0.25  # of the simulations
 _IN_FREE_ORDER: Final = 0.3  # of the evenings
 _CLOSED: Final = 0.3  # ... of the others, before their last round
