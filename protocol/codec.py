@@ -5,6 +5,7 @@ from typing import Any, Final, get_args
 
 import msgpack
 import msgspec
+import msgspec.json
 import msgspec.msgpack
 from msgspec import ValidationError, convert
 
@@ -95,6 +96,31 @@ def decode_client(frame: bytes) -> ClientMessage:
             pass
     message: ClientMessage = _decode(frame, CLIENT_FRAME_BYTES, _FROM_CLIENT)
     return message
+
+
+def decode_json(text: str) -> dict[str, Any]:
+    """Return the JSON object in a text frame, which may be a message; raises BadMessage whatever the text."""
+    try:
+        content = msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"the text is not JSON: {readable(error)}") from error
+    if not isinstance(content, dict):
+        raise BadMessage("the text is not one JSON object")
+    return content
+
+
+def client_message(content: dict[str, Any]) -> ClientMessage:
+    """Return the client's message that has come as a JSON object; raises BadMessage."""
+    try:
+        frame = _ENCODER.encode(content)
+    except (ValueError, OverflowError) as error:
+        raise BadMessage(readable(error), id_in(content)) from error
+    return decode_client(frame)  # with the same limits
+
+
+def as_json(payload: bytes) -> bytes:
+    """Return the encoded message as JSON, for pages."""
+    return msgspec.json.encode(msgspec.msgpack.decode(payload))
 
 
 def decode_server(frame: bytes) -> ServerMessage:

@@ -15,7 +15,7 @@ from protocol.limits import VERSIONS
 from protocol.text import printable
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
-from server.net.session import AttendedTable, Session
+from server.net.session import AttendedTable, Session, UnreadText
 from server.net.tokens import password_fits
 from server.parts import Running
 from server.probes import probe
@@ -177,8 +177,12 @@ class Conversation:
                     raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None
             if not isinstance(frame, str):
                 return decode_client(frame)
-            if not session.choose(frame):
-                raise CloseConnection(CloseCode.UNSUPPORTED_DATA, CloseReason.TEXT_FRAME)
+            try:
+                message = session.read_text(frame)
+            except UnreadText:
+                raise CloseConnection(CloseCode.UNSUPPORTED_DATA, CloseReason.TEXT_FRAME) from None
+            if message is not None:
+                return message
 
     async def _answer(self, message: messages.ClientMessage) -> None:
         session, lobby = self.session, self.server.lobby

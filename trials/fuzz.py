@@ -39,7 +39,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from engine.pieces import Seat
     from engine.redaction import redacted, redacted_legal, snapshot
     from engine.view import eyes_of
-    from protocol.codec import BadMessage, decode_client, decode_server, encode
+    from protocol.codec import BadMessage, client_message, decode_client, decode_json, decode_server, encode
     from protocol.events import event_map, legal_message, snapshot_message
     from protocol.messages import (
         ClientMessage,
@@ -116,8 +116,12 @@ def read_by_screen(data: bytes) -> None:
 def read_by_page(text: bytes) -> None:
     """Read a text frame as the server does, and draw the page of the player who has chosen that."""
     try:
-        choice = msgspec.json.decode(text.decode(), type=MoveChoice)
-    except (UnicodeDecodeError, msgspec.DecodeError):
+        content = decode_json(text.decode())
+        if "t" in content:
+            client_message(content)
+            return
+        choice = msgspec.convert(content, MoveChoice)
+    except (UnicodeDecodeError, BadMessage, msgspec.ValidationError):
         return
     seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
     for game in _games():
@@ -256,7 +260,12 @@ def mutated_sequence(data: bytes, longest: int, seed: int) -> bytes:
 
 def choices() -> Iterator[bytes]:
     """Yield text frames of a page to start from."""
-    yield from (b'{"piece":"Em","field":"A1"}', b'{"position":3,"orientation":2}', b'{"piece":"Ss*"}', b"{}")
+    yield from (
+        b'{"piece":"Em","field":"A1"}',
+        b'{"position":3,"orientation":2}',
+        b'{"piece":"Ss*"}',
+        b'{"t":"say","id":1,"text":"a"}',
+    )
 
 
 def mutated_choice(text: bytes, longest: int, seed: int) -> bytes:

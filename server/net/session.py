@@ -11,7 +11,7 @@ from websockets.frames import Frame, Opcode
 from engine.pieces import Seat
 from protocol.codec import encode
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import AtTable, GetRecord, Moved, Refused, Rematch, ServerMessage
+from protocol.messages import AtTable, ClientMessage, GetRecord, Moved, Refused, Rematch, ServerMessage
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _BINARY_FRAME: Final = 0x80 | Opcode.BINARY  # whole, not a fragment (RFC 6455, 5.2)
 _SHORT: Final = 125
+_SIZE_IN_TWO_BYTES: Final = 126  # in place of the size
 _SHORT_HEADS: Final = [bytes((_BINARY_FRAME, size)) for size in range(_SHORT + 1)]
 _IDS: Final = itertools.count()
 
@@ -37,6 +38,16 @@ def build_frame(message: ServerMessage) -> bytes:
 
 def in_frame(payload: bytes) -> bytes:
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
+
+
+def payload_of(frame: bytes) -> bytes:
+    """Return what is in a frame that was built here."""
+    length = frame[1]
+    return frame[2 if length <= _SHORT else 4 if length == _SIZE_IN_TWO_BYTES else 10 :]
+
+
+class UnreadText(Exception):
+    """A client that is no page has sent a text frame."""
 
 
 class AttendedTable(Protocol):
@@ -113,10 +124,12 @@ class Session:
         if self.connection.is_open and not transport.is_closing():
             transport.write(frame)
 
-    def choose(self, text: str) -> bool:
-        """Take in a text frame, and return whether it makes sense: only a page has anything to say in one."""
-        del text
-        return False
+    def read_text(self, text: str) -> ClientMessage | None:
+        """Return the message in a text frame, None if it asks for nothing; raises BadMessage.
+
+        Raises UnreadText unless the client is a page, which speaks JSON.
+        """
+        raise UnreadText(text)
 
     def move(self, address: str) -> None:
         """Send the client to another server at once: what it has asked for and was not answered is undone."""

@@ -14,11 +14,12 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
 from protocol import codes
-from protocol.messages import Moved, Notices, Refused, ServerMessage
+from protocol.codec import BadMessage, as_json, client_message, decode_json, readable
+from protocol.messages import ClientMessage, Moved, Notices, Refused, ServerMessage
 from protocol.pages import MoveChoice
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.session import Session
+from server.net.session import Session, payload_of
 from server.probes import probe
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,11 @@ _SECONDS_OF_SILENCE: Final = 10.0  # after which browsers are sent something, or
 
 def page_frame(parts: Parts) -> bytes:
     """Return a websocket frame for any number of readers."""
-    return Frame(Opcode.TEXT, msgspec.json.encode(parts)).serialize(mask=False)
+    return _text_frame(msgspec.json.encode(parts))
+
+
+def _text_frame(content: bytes) -> bytes:
+    return Frame(Opcode.TEXT, content).serialize(mask=False)
 
 
 _NO_NEWS: Final = page_frame(_NOTHING)
@@ -105,22 +110,25 @@ class PlayerSession(PageSession):
             self.notices = message
         Session.send(self, message)
         if isinstance(message, Refused) and message.code is not codes.Code.NOT_SIGNED_UP:  # the page tries
-            self.post(page_frame({"refusal": self._refusal(message)}))
+            Session.post(self, page_frame({"refusal": self._refusal(message)}))
 
     def post(self, frame: bytes) -> None:
-        Session.post(self, frame)
+        Session.post(self, _text_frame(as_json(payload_of(frame))))
         self.changed()
 
-    def choose(self, text: str) -> bool:
+    def read_text(self, text: str) -> ClientMessage | None:
+        content = decode_json(text)
+        if "t" in content:
+            return client_message(content)
         try:
-            chosen = msgspec.json.decode(text, type=MoveChoice)
-        except msgspec.DecodeError:
-            return False
+            chosen = msgspec.convert(content, MoveChoice)
+        except msgspec.ValidationError as error:
+            raise BadMessage(readable(error)) from error
         news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
         self.choice = structs.replace(self.choice, **news)
         probe("a player at a page chooses")
         self.changed()
-        return True
+        return None
 
 
 @dataclass(frozen=True, slots=True)

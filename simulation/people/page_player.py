@@ -15,7 +15,7 @@ from websockets.typing import Origin
 
 from client.bots.brains import at_random
 from client.tables.table import TableModel
-from protocol.codec import decode_server, encode
+from protocol.codec import as_json, decode_server, encode
 from protocol.events import move_message
 from protocol.limits import VERSIONS
 from protocol.messages import ClientMessage, Events, Hello, OpenTable, Rematch, SeatBot, Seated, StartGame
@@ -55,7 +55,7 @@ async def _play(
     model, ids, moved_at, since = TableModel(), itertools.count(1), -1, 0.0
 
     async def ask(message: ClientMessage) -> None:
-        await page.send(encode(message))
+        await page.send(as_json(encode(message)).decode())
 
     await ask(Hello(list(VERSIONS), "page", password))
     token = f"{rng.getrandbits(120):043d}"
@@ -63,12 +63,13 @@ async def _play(
         OpenTable(next(ids), 2, "Page", token=token, switches=ChosenSwitches(private=rng.random() < 0.5))
     )
     async for frame in page:
-        if isinstance(frame, str):
+        content = msgspec.json.decode(frame)
+        if "t" not in content:
             counts["pages of players drawn"] += 1
-            if asyncio.get_running_loop().time() > since + _LATE and _shows_a_secret(model, frame):
+            if asyncio.get_running_loop().time() > since + _LATE and _shows_a_secret(model, str(content)):
                 yield f"{model.table}: a player's page shows the kind of another's wolf: {frame!r}"
             continue
-        message = decode_server(frame)
+        message = decode_server(msgspec.msgpack.encode(content))
         model.take(message)
         if isinstance(message, Seated):
             moved_at, since = -1, asyncio.get_running_loop().time()

@@ -137,7 +137,7 @@ def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) ->
         if cell in touch:
             over = {"points": _points(_corners(*_middle(cell), _SIZE)), "data-choose": touch[cell]}
             name = {"aria-label": board.name_of(cell, position)}
-            look = {"class": "touch", "role": "button", "tabindex": "0"}
+            look = {"class": "touch", "role": "button", "tabindex": "-1"}
             ET.SubElement(parts[-1], "polygon", over | name | look)
     return [_contents(part) for part in parts]
 

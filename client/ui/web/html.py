@@ -10,12 +10,19 @@ from markupsafe import Markup, escape
 
 _VOID: Final = frozenset({"input", "link", "meta"})
 EMPTY: Final = Markup()
+_COMMENTS: Final = ("//", "/*", "*")
 
 
 @functools.cache
 def template(name: str) -> Markup:
     """Return the HTML in a file beside this one; `format` escapes what it puts there, unless it is HTML."""
-    return Markup(Path(__file__).with_name(name).read_text(encoding="utf-8"))  # noqa: S704 - our own
+    return Markup((Path(__file__).parent / name).read_text(encoding="utf-8"))  # noqa: S704 - our own
+
+
+def script(*names: str) -> Markup:
+    """Return the scripts of these names as one, without the lines that only their readers need."""
+    lines = (line.strip() for name in names for line in template(f"scripts/{name}.js").splitlines())
+    return Markup("\n".join(line for line in lines if line and not line.startswith(_COMMENTS)))  # noqa: S704
 
 
 def element(name: str, /, *content: str, **attributes: str) -> Markup:

@@ -25,7 +25,7 @@ from client.ui.texts.tables import (
     names_of,
 )
 from client.ui.web.evening_parts import call
-from client.ui.web.html import EMPTY, element, join, qr_code, template, with_attributes
+from client.ui.web.html import EMPTY, element, join, qr_code, script, template, with_attributes
 from client.ui.web.rules_sheet import rules_sheet, sheet
 from client.ui.web.seat_parts import to_copy
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
@@ -43,8 +43,8 @@ from protocol.text import printable
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
 _WAYS_IN: Final = ("way-in", "watching", "play")  # which a television has in a code
-_SCRIPT: Final = template("page.js")
-_PLAYER_SCRIPT: Final = template("play.js")
+_SCRIPT: Final = script("line", "parts", "watching", "links")
+_PLAYER_SCRIPT: Final = script("session", "seat", "draws", "talk", "calls", "touch", "play")
 _PEOPLES: Final = "".join(
     f".people-{people.value}, #called.people-{people.value} "
     f"{{ background: {pair.background}; color: {pair.foreground}; }}\n"

@@ -418,7 +418,7 @@ async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
             assert token not in "".join(again.shown)
 
 
-async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> None:
+async def test_what_a_page_says_is_a_choice_a_message_or_refused() -> None:
     async with seated_in_browser(starting=1, random_layout=True) as (host, page):
         await page.socket.send('{"field": "A1", "piece": "As"}')  # there is no game
         await host.send(messages.StartGame(host.next_id()))
@@ -427,12 +427,14 @@ async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> 
         await page.socket.send(json.dumps(own))
         await page.until_shown(lambda parts: f"Place {own['piece']} on A1" in parts["ask"])
         assert " influence on " in page.parts["ask"]
-        for said, code in (('{"field": "H9"}', 1003), ("[" * 8000, 1003), (" " * 70_000, 1009)):
-            async with player_page(page.port, page.code) as other:
+        async with player_page(page.port, page.code) as other:
+            for said in ('{"field": "H9"}', "[" * 8000, "[1]", '{"t": 1}', f'{{"t": "ping", "id": {2**70}}}'):
                 await other.socket.send(said)
-                with pytest.raises(ConnectionClosed):
-                    await other.until_shown(lambda _parts: False)
-                assert other.socket.close_code == code
+                assert (await other.until(messages.Refused)).code == "bad-message"
+            await other.socket.send(" " * 70_000)
+            with pytest.raises(ConnectionClosed):
+                await other.until_shown(lambda _parts: False)
+            assert other.socket.close_code == 1009
 
 
 async def test_a_refusal_is_told_in_the_readers_language() -> None:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import msgpack
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from client.ui.web.pages import WebPages
-from protocol.messages import ServerMessage
+from protocol.codec import as_json, encode
+from protocol.messages import ClientMessage, ServerMessage
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.peer import TIMEOUT, Peer, connected, exchange, waiting
@@ -140,11 +142,17 @@ class PagePeer(Peer):
     async def _next(self, wanted: str) -> ServerMessage | None:
         async with waiting(lambda: f"a {wanted} after {self.received[-3:]} and {self.shown[-1:]}"):
             frame = await self.socket.recv()
-        if isinstance(frame, bytes):
-            return self.take(frame)
+        assert isinstance(frame, str)
+        content = json.loads(frame)
+        if "t" in content:
+            return self.take(msgpack.packb(content))
         self.shown.append(frame)
-        self.parts |= json.loads(frame)
+        self.parts |= content
         return None
+
+    async def send(self, *sent: ClientMessage) -> None:
+        for message in sent:
+            await self.socket.send(as_json(encode(message)).decode())
 
 
 @contextlib.asynccontextmanager

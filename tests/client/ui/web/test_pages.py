@@ -106,6 +106,18 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
             assert ":" not in href or (tag == "link" and href.startswith("data:image/svg+xml,"))
 
 
+def test_pages_are_small() -> None:
+    """All of them together: what they share, the rules in short among it, is counted once."""
+    pages = [
+        PAGES.front("en", "http://attic:7733/", PAGES.tables("en", [])),
+        PAGES.watch("en", "http://attic:7733/", "KRTV"),
+        PAGES.play("en", "KRTV", locked=True),
+        PAGES.tv("en", "http://attic:7733/"),
+    ]
+    lines = {line for page in pages for line in page.splitlines()}
+    assert sum(len(line.encode()) + 1 for line in lines) <= 70_000
+
+
 def test_a_long_list_is_cut() -> None:
     tables = PAGES.tables("en", [summary(number) for number in range(65)])["tables"]
     assert tables.count("<a ") == 60

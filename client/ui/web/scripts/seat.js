@@ -1,0 +1,163 @@
+"use strict";
+// The seat that this browser holds, or asks for, and the tokens that hold it.
+const evening = "EVENING"; // in place of a table's code
+const dismissed = ["evening-full", "not-signed-up", "removed-from-evening"]; // from the evening
+const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
+const passing = ["not-stored", "server-stopping", "too-many-guesses", "too-many-tables", "too-soon"];
+let table = texts.play;
+let token = null; // is the seat: it goes nowhere but to the server, in a message
+let made = null; // a token of this browser's own, which is to hold the seat that is asked for
+let link = null; // the token of a seat that somebody has sent, who still knows it
+let owns = false; // whether the server takes tokens of this browser's own
+let ticket = localStorage.getItem("evening"); // which is the token of each seat in the evening
+let seat = null;
+let seats = [];
+let joining = null; // the message that asks for a seat
+
+function welcomed(message) {
+  owns = message.own_tokens;
+  seek();
+  if (ticket && message.evening && joining?.t !== "sign-up") {
+    ask({ t: "sign-up", name: localStorage.getItem("name") || "-", token: ticket, back: true });
+  }
+}
+
+function seek() {
+  // Sent again after a lost connection, it gets the seat that it has taken.
+  const own = (owns && made) || undefined;
+  if (token) ask({ t: "resume", table, token, new_token: own });
+  else if (joining) {
+    // Kept before they can be needed: the answer may never come.
+    if (own && joining.t === "join") localStorage.setItem(`seat ${table}`, own);
+    if (joining.t === "sign-up") localStorage.setItem("evening", ticket);
+    ask({ token: own, ...joining });
+  }
+}
+
+function seated(message) {
+  seat = message.seat;
+  joining = null;
+  localStorage.removeItem(`new ${message.table}`);
+  keep(message.table, message.token ?? made ?? token); // which is good for the next game too
+  made = link = null;
+  part("game").hidden = false;
+}
+
+function cleanAddress() {
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+function keep(code, secret) {
+  const heading = document.querySelector("h1");
+  heading.textContent = texts.table.replace("{code}", code);
+  document.title = `${heading.textContent} - Palatinus`;
+  table = code;
+  token = secret;
+  localStorage.setItem(`seat ${code}`, secret);
+  history.replaceState(null, "", code + location.search);
+  part("join").hidden = part("link").hidden = true;
+}
+
+function forget() {
+  localStorage.removeItem(`seat ${table}`);
+  localStorage.removeItem(`new ${table}`);
+  if (token === link) link = null;
+  token = seat = made = null;
+  unanswered.clear();
+  part("game").hidden = true;
+  offer();
+}
+
+/** Ask whether to take the seat that a link holds, if there is one, or else for a name. */
+function offer() {
+  part("link").hidden = !link;
+  part("join").hidden = Boolean(link);
+  if (!link) cleanAddress();
+}
+
+/** Go on with the seat, if nothing else has to be known. */
+function enter() {
+  if (password === undefined && part("join").elements.password) part("join").hidden = false;
+  else if (socket?.readyState === WebSocket.OPEN) seek();
+  else play();
+}
+
+function go(address) {
+  // A websocket's address of another server of the cluster, which may be at another computer.
+  const there = new URL(address.replace(/^ws/, "http"));
+  const safe = there.protocol === location.protocol || there.protocol === "https:";
+  const known = there.hostname === location.hostname;
+  if (!safe || !(known || confirm(texts.moves.replace("{address}", there.host)))) return;
+  there.pathname = `${there.pathname.replace(/\/$/, "")}/play/${table}`;
+  there.search = location.search;
+  if (token) there.hash = token; // which no browser sends; the page there asks, and replaces it
+  location.replace(there);
+}
+
+function refused({ id: answered, code, text, about }) {
+  const asked = unanswered.get(answered);
+  settle(answered);
+  if (asked?.back && code !== "table-elsewhere" && code !== "not-stored") { // that was another evening
+    ticket = null;
+    localStorage.removeItem("evening");
+    part("join").hidden &&= table !== evening;
+    return;
+  }
+  if (answered === undefined && dismissed.includes(code)) {
+    if (code !== "not-signed-up") tell(texts.server, text); // otherwise they had left before
+    part("join").hidden &&= table !== evening;
+    return;
+  }
+  joining = null;
+  if (seating.includes(asked?.t) && code !== "not-stored") { // which an earlier attempt may have been
+    if (asked.t === "join") localStorage.removeItem(`seat ${table}`);
+    if (asked.t === "sign-up") {
+      localStorage.removeItem("evening");
+      ticket = null;
+    }
+    made = null;
+  }
+  const useless = asked?.t === "resume" && token === link && !passing.includes(code);
+  if (about?.address) go(about.address);
+  else if (code === "bad-token" || useless || (answered === undefined && away.includes(code))) forget();
+  else if (code === "bad-password" || code === "password-needed") {
+    sessionStorage.removeItem("password");
+    part("join").hidden = false;
+  } else if (seating.includes(asked?.t)) part("join").hidden = false;
+  else if (asked?.t === "resume") setTimeout(() => socket.close(), 1000 * (about?.seconds ?? 5));
+}
+
+part("join").onsubmit = (event) => {
+  event.preventDefault();
+  const { name: field, password: typed, players, sound } = event.target.elements;
+  if (sound.checked) localStorage.removeItem("silent");
+  else localStorage.setItem("silent", "yes");
+  const name = field.value.trim().normalize("NFC");
+  joining = { t: "join", table, name };
+  if (table === evening) joining = { t: "sign-up", name, token: (ticket = newToken()) };
+  else if (!token) made ??= newToken();
+  if (players) { // for a new table
+    const random_layout = event.target.elements.layout.checked;
+    const chosen = [...event.target.querySelectorAll(".switch:checked")];
+    const switches = Object.fromEntries(chosen.map((box) => [box.name, box.value === "true"]));
+    joining = { t: "open", players: Number(players.value), name, random_layout, switches };
+  }
+  localStorage.setItem("name", name);
+  if (typed) sessionStorage.setItem("password", (password = typed.value));
+  part("join").hidden = true;
+  part("refusal").textContent = "";
+  enter();
+};
+const [, takes, declines] = part("link").children;
+takes.onclick = () => {
+  // Kept until the server has answered: this page may be loaded again before that.
+  made = localStorage.getItem(`new ${table}`) ?? newToken();
+  localStorage.setItem(`new ${table}`, made);
+  token = link;
+  part("link").hidden = true;
+  enter();
+};
+declines.onclick = () => {
+  link = null;
+  offer();
+};

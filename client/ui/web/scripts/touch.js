@@ -1,0 +1,93 @@
+"use strict";
+// What players touch: pieces and fields to choose from, and buttons that ask for something; by keys too.
+
+/** Show at once what has been chosen; the server's answer replaces it. */
+function mark(chosen) {
+  for (const each of document.querySelectorAll(".tapped")) each.classList.remove("tapped");
+  if (chosen.classList.contains("touch")) chosen.classList.add("tapped");
+  if (!part("hand").contains(chosen)) return;
+  for (const each of part("hand").children) each.setAttribute("aria-pressed", String(each === chosen));
+}
+
+function press(button) {
+  const message = JSON.parse(button.dataset.do);
+  const typed = button.previousElementSibling;
+  if (typed?.tagName === "INPUT") {
+    if (!typed.reportValidity()) return;
+    message[typed.name] = typed.type === "datetime-local" ? Math.max(0, Date.parse(typed.value) / 1000) : typed.value.trim();
+  }
+  ask(message);
+  button.disabled = true;
+  pressed.set(message.id, button);
+}
+
+document.onclick = ({ target }) => {
+  audio ??= new AudioContext();
+  busy = performance.now();
+  const touched = target.closest("[data-choose], [data-do], [data-go]");
+  const code = touched?.dataset.go;
+  if (code) {
+    localStorage.setItem(`seat ${code}`, ticket);
+    location.href = code + location.search;
+  } else if (touched?.dataset.do) press(touched);
+  else if (touched && socket?.readyState === WebSocket.OPEN) {
+    mark(touched);
+    socket.send(touched.dataset.choose);
+  }
+};
+document.onkeydown = (event) => {
+  const { key, target } = event;
+  if (key === "Escape") for (const each of document.querySelectorAll(".sheet")) each.open = false;
+  if (!target.classList.contains("touch")) return;
+  if (key === "Enter" || key === " ") {
+    event.preventDefault(); // a space would scroll the page
+    target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  } else if (key in directions) {
+    event.preventDefault();
+    walk(target, directions[key]);
+  }
+};
+
+// The board is one stop of the Tab key; from there, arrows lead to the next field or hill that can be touched.
+const directions = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+let focused = null; // what had the focus last
+let standing = null; // the name of the field where the player was last
+
+function middleOf(field) {
+  const box = field.getBBox();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}
+
+function walk(from, [right, down]) {
+  const [x, y] = middleOf(from);
+  let nearest = null, least = Infinity;
+  for (const each of document.querySelectorAll(".touch")) {
+    const [dx, dy] = [middleOf(each)[0] - x, middleOf(each)[1] - y];
+    const ahead = dx * right + dy * down, aside = Math.abs(dx * down) + Math.abs(dy * right);
+    const length = ahead + 2 * aside;
+    if (ahead > 1 && length < least) [nearest, least] = [each, length];
+  }
+  if (nearest) stand(nearest);
+}
+
+function stand(field) {
+  standing = field.dataset.choose;
+  oneStop();
+  field.focus({ preventScroll: true });
+}
+
+/** Have one field, the last one the player was at, be where the Tab key leads. */
+function oneStop() {
+  const fields = [...document.querySelectorAll(".touch")];
+  const stop = fields.find((each) => each.dataset.choose === standing) ?? fields[0];
+  for (const each of fields) each.setAttribute("tabindex", each === stop ? "0" : "-1");
+}
+
+/** After the page has changed: let nobody who uses keys begin again at its top. */
+function refocus() {
+  oneStop();
+  if (!focused || document.activeElement !== document.body || (focused.isConnected && !focused.disabled)) return;
+  document.querySelector(".touch[tabindex='0'], #ask button, summary")?.focus({ preventScroll: true });
+}
+
+document.addEventListener("focusin", ({ target }) => { focused = target; });
