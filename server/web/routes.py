@@ -18,6 +18,7 @@ _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?")
 _LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")
 _AGAIN: Final = re.compile(r"(?:\A|&)again=1(?=&|\Z)")
+_GZIP: Final = re.compile(r"gzip(;q=(1(\.0*)?|0\.\d*[1-9]\d*))?")
 _WEIGHT: Final = re.compile(r"q=([01](?:\.\d{0,3})?)")
 _MOST_LANGUAGES: Final = 32
 # Nobody can register a name below these, so only the browser's own network says where it leads.
@@ -61,6 +62,12 @@ def asked_again(query: str) -> tuple[str, bool]:
 def way_home(path: str) -> str:
     """Return how the front page is reached from the page at `path`, wherever a proxy has put both."""
     return "../" * (path.count("/") - 1) or "./"
+
+
+def reads_gzip(headers: Headers) -> bool:
+    """Return whether the reader can decompress what it is sent (RFC 9110, 12.5.3)."""
+    codings = ",".join(headers.get_all("Accept-Encoding")).replace(" ", "").split(",")
+    return any(_GZIP.fullmatch(each) for each in codings)
 
 
 def languages(query: str, headers: Headers) -> list[str]:

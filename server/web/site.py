@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import http
 import logging
 import socket
@@ -64,6 +65,7 @@ class Site:
         self._name_of: dict[str, str] = {}  # by this machine's addresses, as DNS tells it
         self._headers = {
             "Content-Security-Policy": self.pages.security_policy,
+            "Vary": "Accept-Encoding",
             "X-Content-Type-Options": "nosniff",
             "X-Frame-Options": "DENY",
             "Referrer-Policy": "no-referrer",
@@ -87,7 +89,14 @@ class Site:
         code, seat_of = routes.table_asked(asked.path), routes.seat_asked(asked.path)
 
         async def show(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
-            return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
+            def compressed() -> tuple[str, bytes | None]:
+                text = draw()  # which holds no secret that its length could betray
+                return text, gzip.compress(text.encode(), mtime=0) if routes.reads_gzip(
+                    asked.headers
+                ) else None
+
+            text, short = await self._draw(compressed, asked.counted_as)
+            return Page(status, _HTML, text, self._headers, short)
 
         async def absent(why: NoPage, status: http.HTTPStatus) -> Page:
             return await show(partial(pages.absent, language, routes.way_home(asked.path), why), status)

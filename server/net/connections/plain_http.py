@@ -20,12 +20,13 @@ _FOR_BROWSERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is answered at a path."""
+    """What is answered at a path; if it is `compressed`, that is sent in place of the text."""
 
     status: http.HTTPStatus
     content_type: str
     text: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    compressed: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +91,9 @@ def page_response(connection: ServerConnection, page: Page) -> Response:
     response.headers["Content-Type"] = page.content_type
     response.headers["Cache-Control"] = "no-store"
     response.headers.update(page.headers)
+    if page.compressed is not None:
+        response.body = page.compressed
+        del response.headers["Content-Length"]
+        response.headers["Content-Length"] = str(len(page.compressed))
+        response.headers["Content-Encoding"] = "gzip"
     return response

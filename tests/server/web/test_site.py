@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import html
 import ipaddress
 import json
@@ -435,6 +436,21 @@ async def test_what_a_page_says_is_a_choice_a_message_or_refused() -> None:
             with pytest.raises(ConnectionClosed):
                 await other.until_shown(lambda _parts: False)
             assert other.socket.close_code == 1009
+
+
+@pytest.mark.parametrize(
+    ("codings", "short"),
+    [("gzip, br", True), ("br;q=1, gzip;q=0.5", True), ("gzip;q=0", False), ("br", False), ("", False)],
+)
+async def test_pages_are_compressed_for_those_who_can_read_that(codings: str, short: bool) -> None:
+    async with web_server() as server:
+        plain = await asked(server.port, "/play/")
+        answer = await asked(server.port, "/play/", headers={"Accept-Encoding": codings})
+        head = await asked(server.port, "/play/", "HEAD", headers={"Accept-Encoding": codings})
+    assert answer.headers.get("content-encoding") == ("gzip" if short else None)
+    assert (gzip.decompress(answer.body) if short else answer.body) == plain.body
+    assert head.headers["content-length"] == str(len(answer.body))
+    assert answer.headers["vary"] == "Accept-Encoding"
 
 
 async def test_a_refusal_is_told_in_the_readers_language() -> None:
