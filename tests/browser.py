@@ -30,6 +30,7 @@ _OPTIONS: Final = (
     "--disable-sync",
     "--remote-debugging-port=0",
 )
+_KEYS: Final = {"Enter": 13, " ": 32, "Tab": 9}
 PHONE: Final = (390, 844)
 
 
@@ -88,8 +89,7 @@ class Tab:
         await self._do("Log.enable")
         await self.resize(width, height)
         await self._do("Emulation.setScriptExecutionDisabled", value=not scripts)
-        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        await self._do("Emulation.setEmulatedMedia", features=features)
+        await self.prefer(dark=dark)
         agent = await self.value("navigator.userAgent")
         await self._do("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=language)
 
@@ -97,6 +97,27 @@ class Tab:
         await self._do(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=True
         )
+
+    async def prefer(self, *, dark: bool = False, still: bool = False) -> None:
+        """Have the reader prefer a dark theme, or that nothing moves."""
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
+        ]
+        await self._do("Emulation.setEmulatedMedia", features=features)
+
+    async def press(self, key: str) -> None:
+        """Press a key where the focus is, as a keyboard does."""
+        text = {"Enter": "\r", " ": " "}.get(key)
+        pressed = {
+            "key": key,
+            "code": "Space" if key == " " else key,
+            "windowsVirtualKeyCode": _KEYS.get(key, 0),
+        }
+        typed = {} if text is None else {"text": text}
+        await self._do("Page.bringToFront")
+        await self._do("Input.dispatchKeyEvent", type="keyDown", **pressed, **typed)
+        await self._do("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     async def slow_down(self) -> None:
         """Be as slow as an old phone on a bad network."""

@@ -413,7 +413,8 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
 LISTEN = (
     "lines = []; said = []; "
     "new MutationObserver(() => lines.push(line)).observe(document.body, {attributeFilter: ['data-line']}); "
-    "new MutationObserver(() => said.push(part('now').innerText)).observe(part('now'), {childList: true}); 0"
+    "new MutationObserver(() => said.push(part('now').innerText))"
+    ".observe(part('now'), {childList: true, characterData: true, subtree: true}); 0"
 )
 
 

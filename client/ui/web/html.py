@@ -37,6 +37,11 @@ def with_attributes(attributes: Mapping[str, str]) -> Markup:
     return Markup("".join(written))  # noqa: S704 - the values are escaped
 
 
+def scrolled(content: Markup, label: str) -> Markup:
+    """Return what may be wider than the page, which arrow keys scroll too."""
+    return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
 def join(*content: str) -> Markup:
     return Markup("".join(map(escape, content)))  # noqa: S704 - all of it is escaped
 

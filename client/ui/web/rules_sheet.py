@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from client.language import _
 from client.ui.screens.reading import HANDS, RULES, hands_rows
-from client.ui.web.html import element, join
+from client.ui.web.html import element, join, scrolled
 
 
 def rules_sheet() -> Markup:
@@ -23,7 +23,7 @@ def sheet(words: str, content: Markup, **attributes: str) -> Markup:
 def _rules() -> Iterator[Markup]:
     for part in RULES:
         if part == HANDS:
-            yield element("div", element("table", *map(_row, hands_rows())), class_="scroll")
+            yield scrolled(element("table", *map(_row, hands_rows())), _("Rules"))
         elif (paragraph := _(part)).isupper():
             yield element("h2", paragraph)
         else:

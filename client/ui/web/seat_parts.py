@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 from markupsafe import Markup
 
-from client.language import _, current_language
+from client.language import _, current_language, labelled
 from client.levels import usual_level
 from client.tables.table import TableModel, open_request
 from client.ui import at_table
@@ -24,7 +24,7 @@ from client.ui.screens.menu import (
 from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Capabilities, TypedLine, Ui
 from client.ui.texts.games import describe_forecast, turned
-from client.ui.texts.pieces import kind_words
+from client.ui.texts.pieces import kind_words, piece_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, join, qr_code
@@ -92,6 +92,7 @@ class SeatPage:
                 element("small", kind_words(each.piece)),
                 type="button",
                 data_choose=_choice(piece=str(each.piece)),
+                aria_label=f"{labelled(each.piece, piece_words(each.piece))} ×{each.count}",
                 aria_pressed="true" if each.piece == chosen else "false",
                 **({} if each.legal else {"disabled": ""}),
             )

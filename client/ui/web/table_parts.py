@@ -24,7 +24,7 @@ from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
 from client.ui.texts.times import universal_time
-from client.ui.web.html import EMPTY, element, join
+from client.ui.web.html import EMPTY, element, join, scrolled
 from client.ui.web.seat_parts import SeatPage, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
@@ -247,7 +247,7 @@ def _result(view: View | None, names: Sequence[str]) -> Markup:
         for seat in in_order(result)
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    return join(element("h2", _("The result")), element("div", table, class_="scroll"))
+    return join(element("h2", _("The result")), scrolled(table, _("The result")))
 
 
 def _points_first(columns: Sequence[T]) -> Sequence[T]:

@@ -26,8 +26,9 @@ function nameOf(node) {
   if (node.nodeType !== Node.ELEMENT_NODE) return node.nodeName;
   const names = ["id", "data-key", "href", "data-choose", "data-do", "data-go", "name", "points", "transform"];
   const name = names.map((each) => node.getAttribute(each)).find(Boolean);
-  const words = node.nodeName === "DETAILS" ? node.firstChild.textContent : "";
-  return `${node.nodeName} ${name || words}`;
+  const first = node.firstElementChild;
+  if (node.nodeName === "DETAILS") return `DETAILS ${first.textContent}`;
+  return `${node.nodeName} ${name || (node.nodeName === "LI" && first && nameOf(first)) || ""}`;
 }
 
 /**

@@ -8,7 +8,7 @@ function tell(who, text) {
   name.textContent = who;
   remark.append(name, " ", text);
   part("said").append(remark);
-  part("said").scrollTop = part("said").scrollHeight; // and never the page, under somebody's finger
+  part("chat").scrollTop = part("chat").scrollHeight; // and never the page, under somebody's finger
 }
 
 function hear({ number, seat: from, spectator, text, name, missed }) {

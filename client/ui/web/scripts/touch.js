@@ -87,7 +87,8 @@ function oneStop() {
 function refocus() {
   oneStop();
   if (!focused || document.activeElement !== document.body || (focused.isConnected && !focused.disabled)) return;
-  document.querySelector(".touch[tabindex='0'], #ask button, summary")?.focus({ preventScroll: true });
+  const heirs = [".touch[tabindex='0']", "#ask button", "#menu button"];
+  heirs.map((each) => document.querySelector(each)).find(Boolean)?.focus({ preventScroll: true });
 }
 
 document.addEventListener("focusin", ({ target }) => { focused = target; });
