@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from engine.events import Command, Place
 from engine.legal import Legal
 from engine.pieces import Seat
 from protocol import messages
@@ -29,7 +30,8 @@ class MoveChoice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
     It is no message, and asks for nothing: the page is shown what would come of it. `moment` is what the
     player looks at instead of the present (0): a running game after so many events; of a finished one a step,
-    the first is 1. Who wants to `follow` sees the step of whoever leads.
+    the first is 1. Who wants to `follow` sees the step of whoever leads. Who wants a `hint` has a move
+    suggested.
     """
 
     piece: messages.PieceName | None = None
@@ -38,6 +40,7 @@ class MoveChoice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     orientation: messages.OrientationNumber | None = None
     moment: Annotated[int, Meta(ge=0, le=MOST_MOMENTS)] | None = None
     follow: bool | None = None
+    hint: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class PlayerHand:
     `levels` are those of the server's bots. The `notices` while the player is away can go to addresses of
     these `kinds`. The player looks back if a `moment` of so many is not the last.
     Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
-    a player. After a game `of_evening` there is no rematch. The front page is at this `address`.
+    a player. After a game `of_evening` there is no rematch. The front page is at this `address`. A move is
+    `planned` for when it is the player's turn. If there are `hints`, one may be `suggested`.
     """
 
     seat: Seat
@@ -61,6 +65,9 @@ class PlayerHand:
     notices: messages.Notices = messages.Notices("none")  # noqa: RUF009 - it is frozen
     kinds: Sequence[messages.NoticeKind] = ()
     address: str = ""
+    planned: Place | None = None
+    hints: bool = False
+    suggested: Command | None = None
 
     @property
     def moment(self) -> int | None:

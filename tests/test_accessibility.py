@@ -39,7 +39,7 @@ async def faults(page: Tab) -> list[str]:
         await page.prefer(dark=dark)
         await page.value(
             "faults = null; axe.run(document, {resultTypes: ['violations']}).then(({violations}) => {"
-            "faults = violations.flatMap(({id, nodes}) => nodes.map(({html}) => id + html.slice(0, 99))); }); 0"
+            "faults = violations.flatMap(({id, nodes}) => nodes.map(({html}) => id + html)); }); 0"
         )
         await page.until("faults")
         found += await page.value("faults")

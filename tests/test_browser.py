@@ -409,6 +409,35 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
         assert page.complaints == []
 
 
+@pytest.mark.slow
+async def test_phones_give_signs_that_are_seen_at_the_seat_for_some_seconds(chromium: str) -> None:
+    """In the reader's words; what was said before somebody came is in the chat alone."""
+    async with (
+        web_server() as server,
+        connected(server.port) as host,
+        tab(chromium) as page,
+        tab(chromium, language="it") as other,
+    ):
+        code = (await host.open(3, "Anna")).table
+        await join(page, server.port, code, "Bruno")
+        await page.click("#signs button")
+        assert (await host.until(Said)).text == "👏"
+        await page.until("document.querySelector('.sign')")
+        middle = "((box) => box.left + box.width / 2)"
+        at, seat = [
+            await page.value(f"{middle}(document.querySelector('{each}').getBoundingClientRect())")
+            for each in (".sign", "#players li:nth-child(2)")
+        ]
+        assert at == pytest.approx(seat, abs=2)
+        await page.until("document.querySelector('.sign') === null")
+        assert "Bruno 👏 Well played!" in await page.text("#said")
+        await join(other, server.port, code, "Carla")
+        await host.done(Say(host.next_id(), "🎉"))
+        await other.until("document.querySelector('#said').innerText.includes('Anna 🎉 Evviva!')")
+        assert await other.value("document.querySelectorAll('.sign').length") == 1
+        assert page.complaints == []
+
+
 # What a page says of its line, and of the table, from now on.
 LISTEN = (
     "lines = []; said = []; "

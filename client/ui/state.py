@@ -13,6 +13,7 @@ from client.ui.frame import Line, ends, line
 from client.ui.keys import Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.signs import in_words
 from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
 from engine.events import LayTile, Place
 from engine.pieces import People
@@ -82,7 +83,7 @@ def with_remark(talk: TalkLog, said: HeardRemark, model: TableModel, name: str, 
         return talk
     own = said.seat == model.seat if said.seat is not None else model.seat is None and said.spectator == name
     unread = 0 if read or own else talk.unread + 1
-    remark = Remark(while_away(speaker) if said.missed else speaker, said.text, people, said.remark)
+    remark = Remark(while_away(speaker) if said.missed else speaker, in_words(said.text), people, said.remark)
     remarks = (*talk.remarks, remark)[-REMARKS_KEPT:]
     return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again)
 
@@ -91,7 +92,7 @@ def with_lobby_remarks(talk: TalkLog, said: Iterable[LobbyRemark], name: str, *,
     """Return `talk` with remarks from the lobby; the player `name` need not read their own."""
     known = {remark.number for remark in talk.remarks}
     new = [each for each in said if each.number not in known and talk.hears(each.name)]
-    remarks = (*talk.remarks, *(Remark(each.name, each.text, number=each.number) for each in new))
+    remarks = (*talk.remarks, *(Remark(each.name, in_words(each.text), number=each.number) for each in new))
     unread = 0 if read else talk.unread + sum(each.name != name for each in new)
     return replace(talk, remarks=remarks[-REMARKS_KEPT:], unread=min(unread, REMARKS_KEPT))
 

@@ -96,13 +96,14 @@ class PlayerSession(PageSession):
     """A player in a browser: a client like any other, whose page is also shown what its seat may see.
 
     `choice` is what the player has chosen for the next move, which the server draws and does not carry out,
-    and `notices` is where the player is called while away.
+    and `notices` is where the player is called while away. A player who `wants_hint` has just asked for one.
     """
 
     def __init__(self, *args: Any, refusal: Callable[[Refused], str], **options: Any) -> None:
         super().__init__(*args, **options)
         self._refusal = refusal
         self.choice = MoveChoice()
+        self.wants_hint = False
         self.notices = Notices("none")
 
     def send(self, message: ServerMessage) -> None:
@@ -125,6 +126,7 @@ class PlayerSession(PageSession):
         except msgspec.ValidationError as error:
             raise BadMessage(readable(error)) from error
         news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
+        self.wants_hint = bool(news.pop("hint", False))
         self.choice = structs.replace(self.choice, **news)
         probe("a player at a page chooses")
         self.changed()

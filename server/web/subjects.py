@@ -20,6 +20,7 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.tables.registry.public_tables import PublicTables
 from server.tables.table import Table
+from server.web.hints import Hints
 from server.web.live_page import MOVED, Drawn, PlayerSession, Sight
 
 _EVENTS: Final = 8  # the last ones are told
@@ -161,6 +162,7 @@ class PlayedTable(WatchedTable):
     def __init__(self, session: PlayerSession, server: Running, pages: Pages, address: str) -> None:
         super().__init__("", server.lobby.public, pages)
         self._session, self._server, self._address = session, server, address
+        self._hints = Hints(session, server)
 
     def sight(self) -> Sight:
         sight, held, at = self._at_table(), self._server.lobby.evenings.running, self._session.table
@@ -212,6 +214,12 @@ class PlayedTable(WatchedTable):
             for numbers in (self._session.missed, state.stood_in)
         )
         hand = replace(hand, missed=missed, by_bot=by_bot)
+        hand = replace(hand, planned=state.planned(seat))
         if state.paused is not None or hand.moment is not None:
             return hand
-        return replace(hand, legal=redacted_legal(state.game.legal(), eyes_of(seat)))
+        legal = redacted_legal(state.game.legal(), eyes_of(seat))
+        if legal is None or not state.switches.hints or not self._server.config.brains:
+            self._session.wants_hint = False
+            return replace(hand, legal=legal)
+        suggested = self._hints.suggested(table, state.game)
+        return replace(hand, legal=legal, hints=True, suggested=suggested, choice=self._session.choice)

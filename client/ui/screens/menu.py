@@ -19,6 +19,7 @@ from client.ui.requests import Request
 from client.ui.state import LinePrompt, Mute, Notice, Outcome, Overlay, Pane, TypedLine, Ui
 from client.ui.texts import tables
 from client.ui.texts.pieces import PEOPLES
+from client.ui.texts.signs import SIGNS
 from engine.pieces import People
 from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, letter_seconds
@@ -56,6 +57,7 @@ class MenuPage(enum.Enum):
     SUBSTITUTE = N_("Player a bot plays for")
     SPECTATORS = N_("Remove a spectator")
     MUTE = N_("Muted players")
+    SIGNS = N_("A sign for everybody")
     END = N_("End the game for everybody?")
 
 
@@ -191,6 +193,8 @@ def choices(page: MenuPage, ui: Ui, model: TableModel) -> Iterator[MenuLine]:
                 yield MenuLine(
                     tables.spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number)
                 )
+        case MenuPage.SIGNS:
+            yield from (MenuLine(_(words), messages.Say(NEW, sign)) for sign, words in SIGNS.items())
         case MenuPage.MUTE:
             yield from _mutes(ui, model, state)
         case MenuPage.END:
@@ -229,6 +233,7 @@ def _main(ui: Ui, model: TableModel, state: messages.TableState) -> Iterator[Men
             yield MenuLine(_("move to another seat"), MenuPage.SEAT)
         yield MenuLine(_("choose your people"), MenuPage.PEOPLE)
     yield from _wishes(model, state)
+    yield MenuLine(_("give a sign to everybody"), MenuPage.SIGNS)
     if state.watching or speakers(model, state):
         yield MenuLine(_("mute or unmute"), MenuPage.MUTE)
     if ui.capabilities.notices and model.seat is not None and state.stage != "over":

@@ -16,6 +16,7 @@ from client.tables.draws import Doubt, describe_fault
 from client.tables.table import safe_to_show
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
+from client.ui.texts.signs import SIGNS
 from client.ui.texts.tables import (
     WHEN_OPENED,
     describe_layout,
@@ -27,7 +28,7 @@ from client.ui.texts.tables import (
 from client.ui.web.evening_parts import call
 from client.ui.web.html import EMPTY, element, join, qr_code, script, template, with_attributes
 from client.ui.web.rules_sheet import rules_sheet, sheet
-from client.ui.web.seat_parts import to_copy
+from client.ui.web.seat_parts import sign_button, to_copy
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
 from engine.events import SeenEvent
@@ -139,7 +140,14 @@ class WebPages:
                 title = takes = _("Open a table")
                 fields += _new_table()
             fields.append(_checkbox("sound", _("ring when it is my turn, or when I am called"), checked=""))
-            chat = template("chat.html").format(chat=_("Chat"), most=CHAT_LENGTH, say=_("Say"))
+            signs = (sign_button(sign, _(words)) for sign, words in SIGNS.items())
+            chat = template("chat.html").format(
+                chat=_("Chat"),
+                sign=_("A sign for everybody"),
+                signs=join(*signs),
+                most=CHAT_LENGTH,
+                say=_("Say"),
+            )
             content = template("play.html").format(
                 needed=_("To play, switch on JavaScript."),
                 fields=join(*fields),

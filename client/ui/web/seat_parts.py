@@ -2,16 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 from markupsafe import Markup
 
 from client.language import _, current_language, labelled
 from client.levels import usual_level
+from client.reasons import reason_for
+from client.records import Suggestion
 from client.tables.table import TableModel, open_request
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import Marks
+from client.ui.frame import WIDE, spoken
+from client.ui.keys import COUNTS
 from client.ui.screens.menu import (
     CALLED,
     NOTIFY,
@@ -21,14 +26,17 @@ from client.ui.screens.menu import (
     describe_addresses,
     free_seats,
 )
+from client.ui.screens.reading import counts_page
 from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Capabilities, TypedLine, Ui
+from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words, piece_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, join, qr_code
-from engine.board import Hex
+from engine.board import Field, Hex
+from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase, View
@@ -37,13 +45,16 @@ from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
 from protocol.messages import NEW
 from protocol.pages import EVENING, MoveChoice, PlayerHand
 
+_ELSEWHERE: Final = frozenset({MenuPage.MAIN, MenuPage.MUTE, MenuPage.SIGNS})  # or not in browsers
+
 
 class SeatPage:
     """A table as the player of a seat is shown it; `model` is what a client in a terminal would know."""
 
     def __init__(self, state: messages.TableState, view: View | None, hand: PlayerHand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
-        self.model.notices, self._state, self._view = hand.notices, state, view
+        self.model.notices, self.model.planned = hand.notices, hand.planned
+        self._state, self._view, self._hints, self._suggested = state, view, hand.hints, hand.suggested
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
         self._address = hand.address
         self._ui = Ui("", capabilities=Capabilities(levels=tuple(hand.levels), notices=tuple(hand.kinds)))
@@ -76,8 +87,15 @@ class SeatPage:
         """Return the parts of the page that only a player has; the menu is a terminal's, and the way out."""
         evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
         leave = button(_(LEAVE.help), messages.Leave(NEW))
-        menu = join(evening, self._menu_page(MenuPage.MAIN), leave)
+        menu = join(evening, self._counts(), self._menu_page(MenuPage.MAIN), leave)
         return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(menu)}
+
+    def _counts(self) -> Markup:
+        """Return what others may still hold, and the influence on the hills, as a terminal counts them."""
+        if self._view is None or self._view.result is not None:
+            return EMPTY
+        told = spoken(counts_page(self._view, names_at(self.model), WIDE, brief=True))
+        return element("details", element("summary", _(COUNTS.help)), *(element("p", each) for each in told))
 
     def _hand(self) -> Markup:
         view = self._view
@@ -109,7 +127,7 @@ class SeatPage:
                 return element("button", _("Back to the present"), **_to(0), class_="main")
             case "playing":
                 move = element("div", *self._move(), class_="move")
-                return join(*self._request(), *self._votes(), move)
+                return join(*self._request(), *self._votes(), move, *self._plan(), *self._hint())
             case _ if self._of_evening:
                 return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
@@ -160,7 +178,7 @@ class SeatPage:
             at, turns = at_table.selected_position(chosen, legal), chosen.orientation
             yield button(_("lay the tile"), messages.Lay(NEW, at, turns), main=True)
             turn = _choice(orientation=(turns + 1) % len(legal.orientations))
-            yield element("button", _("turn the tile clockwise"), type="button", data_choose=turn)
+            yield element("button", _("turn the tile clockwise"), type="button", id="turn", data_choose=turn)
             form = _("position {position}, {turned}")
             yield element("p", form.format(position=at, turned=turned(turns)))
             yield element("p", _("Touch where the tile is to lie, and turn it if you like."), class_="faint")
@@ -172,9 +190,47 @@ class SeatPage:
         if isinstance(legal, LegalPlaces) and piece in legal.pieces and field in legal.fields:
             words = _("Place {piece} on {field}").format(piece=piece, field=field)
             yield button(words, messages.PlacePiece(NEW, str(piece), str(field)), main=True)
-        elif self._view is not None and self._view.phase is Phase.PLACING:
+        elif legal is None and piece is not None and field is not None and self._may_plan(piece, field):
+            words = _("Plan {piece} on {field}").format(piece=piece, field=field)
+            yield button(words, messages.Plan(NEW, str(piece), str(field)), main=True)
+        elif self._view is not None and self._view.phase is Phase.PLACING and self.model.planned is None:
             yield element("p", self._help(), class_="faint")
         yield from (element("p", each) for each in told)
+
+    def _may_plan(self, piece: Piece, field: Field) -> bool:
+        """Return whether this can be planned for the player's turn, and is not yet."""
+        seat, plan = self.model.seat, self.model.planned
+        paused = self._state.paused is not None
+        return seat is not None and not paused and (plan is None or plan != Place(seat, piece, field))
+
+    def _plan(self) -> Iterator[Markup]:
+        """Yield what the player has planned, which the server does when the turn comes, if it can."""
+        if (plan := self.model.planned) is None:
+            return
+        if self.model.legal is None:
+            told = _("Planned for your turn: {piece} on {field}.")
+        else:
+            told = _("The move that you planned, {piece} on {field}, is not possible now.")
+        yield element("p", told.format(piece=plan.piece, field=plan.field))
+        yield button(_("Remove the plan"), messages.Plan(NEW))
+
+    def _hint(self) -> Iterator[Markup]:
+        """Yield the move that is suggested, or the button that asks for one, where the table has hints."""
+        view, legal, move = self._view, self.model.legal, self._suggested
+        if not self._hints or view is None or legal is None:
+            return
+        if move is None:
+            yield element(
+                "button", _("suggest a move"), type="button", id="hint", data_choose=_choice(hint=True)
+            )
+            return
+        reason = reason_for(move, view, legal)
+        if isinstance(move, LayTile):
+            form = _("Hint: position {position}, {turned}.")
+            told = [form.format(position=move.position, turned=turned(move.orientation)), reason]
+        else:
+            told = [*describe_suggestion(view, move, Suggestion(move, reason), names_at(self.model))]
+        yield element("p", " ".join(filter(None, told)), class_="hint")
 
     def _help(self) -> str:
         """Return one line for a player who has not chosen what to place, or has to wait."""
@@ -197,7 +253,7 @@ class SeatPage:
                 lines += self._notices(choice.text)
             elif effect is None or isinstance(effect, TypedLine):
                 lines.append(element("p", choice.text))
-            elif isinstance(effect, MenuPage) and effect not in {MenuPage.MAIN, MenuPage.MUTE}:
+            elif isinstance(effect, MenuPage) and effect not in _ELSEWHERE:
                 inside = self._menu_page(effect)
                 lines.append(element("details", element("summary", choice.text), inside))
         return EMPTY.join(lines)
@@ -228,6 +284,11 @@ def button(words: str, message: messages.FromClient, *, main: bool = False) -> M
     """Return a button that sends a message."""
     looks = {"class_": "main"} if main else {}
     return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
+
+
+def sign_button(sign: str, words: str) -> Markup:
+    said = msgspec.json.encode(messages.Say(NEW, sign)).decode()
+    return element("button", sign, type="button", data_do=said, aria_label=words, title=words)
 
 
 def to_copy(text: str) -> Markup:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from client.bots.analysis import Effort, NothingToAnalyse, judge_moment, moments, run_analysis
 from client.bots.greedy import greedy
-from client.bots.hints import reason_for, suggest_move
+from client.bots.hints import suggest_move
 from client.bots.processes import ProcessesLost
 from client.bots.search.advice import BELIEFS, chances_of, holds
 from client.bots.search.tree import utilities, win_shares
+from client.reasons import reason_for
 from client.records import Analysis, Recording
 from engine.events import Command, LayTile, Place, Placed
 from engine.game import Game, GameOptions, RandomChance

@@ -21,6 +21,7 @@ import pytest
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from client.bots.brains import at_random
 from client.language import LANGUAGES
 from client.ui.web.pages import WebPages
 from engine.view import eyes_of, folded
@@ -28,8 +29,9 @@ from protocol import messages
 from protocol.events import legal_of
 from protocol.pages import MoveChoice, PlayerHand
 from protocol.settings import ChosenSwitches, Spectators
+from protocol.settings import Hints as AllowHints
 from server.app import running
-from server.config import Config
+from server.config import Config, Limits
 from server.net.addresses import RemoteEnd
 from server.net.connections.plain_http import PageRequest
 from server.web import site
@@ -451,6 +453,29 @@ async def test_pages_are_compressed_for_those_who_can_read_that(codings: str, sh
     assert (gzip.decompress(answer.body) if short else answer.body) == plain.body
     assert head.headers["content-length"] == str(len(answer.body))
     assert answer.headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize("random_layout", [False, True])
+async def test_a_move_is_suggested_at_a_page_where_the_host_allows_hints(*, random_layout: bool) -> None:
+    """It is chosen then, and the player may choose another one; the next one has to be asked for."""
+    config = Config(pages=WebPages(), brains={"random": at_random}, limits=Limits(pages_cpu=1.0))
+    async with running(config) as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", starting=1, random_layout=random_layout)).table
+        async with player_page(server.port, code) as page:
+            await page.join(code, "Anna")
+            await host.done(messages.StartGame(host.next_id()))
+            await page.until_shown(lambda parts: "Touch" in parts.get("ask", ""))
+            await page.socket.send('{"hint": true}')
+            assert "suggest a move" not in page.parts["ask"]
+            await host.done(messages.ChangeSetting(host.next_id(), AllowHints(on=True)))
+            await page.until_shown(lambda parts: "suggest a move" in parts["ask"])
+            await page.socket.send('{"hint": true}')
+            await page.until_shown(lambda parts: "Hint: " in parts["ask"])
+            chosen = json.loads(html.unescape(re.findall('data-do="([^"]*)', page.parts["ask"])[0]))
+            hint = page.parts["ask"].partition("Hint: ")[2]
+            assert all(str(chosen[each]) in hint for each in ("piece", "field", "position") if each in chosen)
+            await page.done(page.random_move(random.Random(1)))
+            await page.until_shown(lambda parts: "Hint: " not in parts["ask"])
 
 
 async def test_a_refusal_is_told_in_the_readers_language() -> None:

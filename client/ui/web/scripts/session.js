@@ -125,6 +125,7 @@ function take(message) {
       break;
     case "said":
       hear(message);
+      showSign(message);
       break;
     case "said-before":
       message.remarks.forEach(hear);

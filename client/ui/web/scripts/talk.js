@@ -11,11 +11,31 @@ function tell(who, text) {
   part("chat").scrollTop = part("chat").scrollHeight; // and never the page, under somebody's finger
 }
 
+/** Return the button for a sign, if a text is one. */
+function signOf(text) {
+  return [...part("signs").children].find((each) => each.textContent === text);
+}
+
+/** Show a sign for some seconds at the seat of whoever gave it. */
+function showSign({ seat: from, text }) {
+  const box = part("players").children[from]?.getBoundingClientRect();
+  if (!box || !signOf(text)) return;
+  const shown = document.createElement("span");
+  shown.className = "sign";
+  shown.setAttribute("aria-hidden", "true"); // it is told where it is said
+  shown.textContent = text;
+  shown.style.left = `${box.left + box.width / 2}px`;
+  shown.style.top = `${box.bottom}px`;
+  document.body.append(shown);
+  setTimeout(() => shown.remove(), 4000);
+}
+
 function hear({ number, seat: from, spectator, text, name, missed }) {
   if (number && heard.has(number)) return;
   heard.add(number);
+  const sign = signOf(text);
   const who = name ?? seats[from]?.name ?? `${texts.spectator} ${spectator ?? ""}`;
-  tell(missed ? texts.missed.replace("{news}", () => who) : who, text);
+  tell(missed ? texts.missed.replace("{news}", () => who) : who, sign ? `${text} ${sign.title}` : text);
 }
 
 part("say").onsubmit = (event) => {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from client.language import LANGUAGES, speaking
+from client.language import LANGUAGES, _, speaking
 from client.player.preferences import Preferences
 from client.tables.table import (
     Back,
@@ -41,8 +41,9 @@ from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, last_step
 from client.ui.screens.screen import window_title
 from client.ui.screens.start import Start
-from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, TalkLog, Ui
+from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, TalkLog, Ui, with_remark
 from client.ui.texts.games import describe_rematch
+from client.ui.texts.signs import SIGNS
 from client.ui.texts.tables import announcement
 from engine.board import Hex
 from engine.errors import Fault
@@ -364,7 +365,7 @@ def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
     ui = after_update(ui, Stopping(None), model)
     assert ui.scroll == 4
-    for _ in range(LOG_KEPT + 5):
+    for _remark in range(LOG_KEPT + 5):
         ui = after_update(ui, Stopping(None), model)
         ui = after_update(ui, HeardRemark(None, "new"), model)
     assert len(ui.log) == LOG_KEPT
@@ -572,3 +573,14 @@ def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
         told = with_refusal(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
         ui = after_update(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
         assert (ui.notice is None) == (seat == seen.view_of(model).turn)
+
+
+def test_a_sign_is_read_in_ones_own_words() -> None:
+    """Whatever the terminal can show; anything else is what was typed."""
+    for language in LANGUAGES:
+        with speaking(language):
+            for sign, words in SIGNS.items():
+                for said, shown in ((sign, _(words)), (sign * 2, sign * 2)):
+                    remark = HeardRemark(None, said, "Bob", 1, 1)
+                    talk = with_remark(TalkLog(), remark, TableModel(), "Ann", read=True)
+                    assert talk.remarks[-1].text == shown

@@ -141,7 +141,7 @@ def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     _, model = gathering(seat)
     own = [] if seat is None else [messages.SayReady(NEW, on=True), MenuPage.SEAT, MenuPage.PEOPLE]
     lines, hosts = ([*choices(MenuPage.MAIN, BARE, each)] for each in (model, gathering()[1]))
-    assert [line.effect for line in lines if line.effect is not None] == [*own, MenuPage.MUTE]
+    assert [line.effect for line in lines if line.effect is not None] == [*own, MenuPage.SIGNS, MenuPage.MUTE]
     set_up = [line.text for line in hosts if isinstance(line.effect, ChangeSetting)]
     assert {*set_up} <= {line.text for line in lines if line.effect is None}
 

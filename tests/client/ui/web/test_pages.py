@@ -13,11 +13,12 @@ from markupsafe import escape
 from msgspec import structs
 
 from client.language import LANGUAGES, _, speaking
-from client.ui.screens.reading import HANDS, RULES, hands_rows
+from client.ui.frame import WIDE, spoken
+from client.ui.screens.reading import HANDS, RULES, counts_page, hands_rows
 from client.ui.web.html import qr_code
 from client.ui.web.pages import WebPages, game_address
 from client.ui.web.table_parts import PARTS, table_parts
-from engine.events import GameEnded
+from engine.events import GameEnded, Place
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
@@ -314,6 +315,58 @@ def test_the_rules_are_on_every_page_where_people_play_or_watch(language: str) -
     ):
         for text in (*told, *numbers):
             assert str(escape(text)) in page
+
+
+def placing() -> tuple[Game, Seat]:
+    """Return a game with some pieces on the board, and the player who waits for the next one."""
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    legal = game.legal()
+    assert legal is not None
+    return game, Seat((legal.seat + 1) % 3)
+
+
+def test_a_player_who_waits_plans_a_move_and_changes_that() -> None:
+    game, seat = placing()
+    view = snapshot(game.view, eyes_of(seat))
+    piece = next(piece for piece, left in view.hands[seat].items() if left)
+    field, other = (each for each in sorted(set(view.layout.fields.values()) - set(view.placed))[:2])
+
+    def asked(chosen: str, planned: Place | None) -> str:
+        hand = PlayerHand(seat, None, MoveChoice(piece=str(piece), field=chosen), (), planned=planned)
+        return table_parts(table(3), view, [], None, hand)[0]["ask"]
+
+    plan = Place(seat, piece, field)
+    assert f"Plan {piece} on {field}" in asked(field, None)
+    assert "Remove the plan" not in asked(field, None)
+    assert f"Plan {piece} on {other}" in asked(other, plan)
+    kept = asked(field, plan)
+    assert f"Planned for your turn: {piece} on {field}." in kept
+    assert f">Plan {piece}" not in kept
+    assert "{&#34;t&#34;:&#34;plan&#34;,&#34;id&#34;:0}" in kept
+
+
+def test_a_player_has_a_move_suggested_where_the_table_allows_that() -> None:
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    view = snapshot(game.view, eyes_of(legal.seat))
+    move = Place(legal.seat, legal.pieces[0], legal.fields[0])
+    for hints, suggested, told in ((False, None, ""), (True, None, "suggest a move"), (True, move, "Hint: ")):
+        hand = PlayerHand(legal.seat, legal, MoveChoice(), (), hints=hints, suggested=suggested)
+        parts, _last = table_parts(table(3), view, [], None, hand)
+        assert told in parts["ask"]
+        assert hints or "uggest" not in parts["ask"]
+        assert (f"Hint: {move.piece} on {move.field}." in parts["ask"]) == (suggested is not None)
+
+
+def test_a_player_reads_what_others_may_still_hold() -> None:
+    """As in a terminal, and nothing that the seat may not know."""
+    game, seat = placing()
+    view = snapshot(game.view, eyes_of(seat))
+    parts, _last = table_parts(table(3), view, [], None, PlayerHand(seat, None, MoveChoice(), ()))
+    with speaking("en"):
+        for line in spoken(counts_page(view, ["P0", "P1", "P2"], WIDE, brief=True)):
+            assert str(escape(line)) in parts["menu"]
 
 
 def test_the_points_are_the_first_column_of_a_result() -> None:
