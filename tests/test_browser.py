@@ -4,15 +4,19 @@ import contextlib
 import hashlib
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from client.language import LANGUAGES
+from client.ui.screens.scoring import last_step
 from client.ui.web.pages import WebPages
 from engine.events import GameStarted
+from engine.game import GameOptions
+from engine.redaction import snapshot
+from engine.view import SPECTATOR
 from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
 from protocol.codes import Code
@@ -23,7 +27,8 @@ from server.app import running
 from server.config import Config
 from server.web import television
 from tests.browser import PHONE, Tab, browser, tab
-from tests.client.ui.web.test_pages import evening
+from tests.client.ui.web.test_pages import evening, table
+from tests.games import played, some_command
 from tests.line import line_to
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually
@@ -406,6 +411,55 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
         await host.done(host.random_move(random.Random(5)))
         await page.until(f"{TURN} && shaken === 2")
         assert await page.value("rung") == 2
+        assert page.complaints == []
+
+
+MOVES = (
+    "document.getAnimations().filter(({effect}) => effect.target.matches('.stone, .won'))"
+    ".map(({effect}) => `${effect.target.classList[0]} ${effect.getTiming().duration}`).join()"
+)
+
+
+@pytest.mark.slow
+async def test_moves_are_seen(chromium: str) -> None:
+    """A piece arrives, a captive leaves, a laurel goes to its owner; another moment is just shown."""
+    game = played(GameOptions(3, random_layout=True), 2)
+    view, state = snapshot(game.view, SPECTATOR), table(3, "over")
+    async with (
+        web_server(pages_cpu=1.0) as server,
+        full_table(server.port, 3) as peers,
+        tab(chromium) as page,
+    ):
+        await page.go(f"http://127.0.0.1:{server.port}/watch/{peers[0].code}")
+        await page.until("document.querySelectorAll('#players li').length === 4")
+
+        async def shown(parts: Mapping[str, str]) -> str:
+            """Show a page, and return what moves; after that, the board is as it should be."""
+            moving = await page.value(f"show({json.dumps(parts)}); {MOVES}")
+            await page.value("document.getAnimations().forEach((each) => each.finish())")
+            there = sum(each.count('class="stone ') for each in parts.values())
+            await page.until(f"document.querySelectorAll('.stone').length === {there}")
+            return str(moving)
+
+        scoring = [WebPages().table("en", state, view, [], step)[0] for step in range(last_step(view))]
+        assert await shown(scoring[0]) == ""
+        assert {each for parts in scoring[1:] for each in (await shown(parts)).split(",")} == {
+            "",
+            "stone 300",
+            "won 300",
+        }
+        assert await shown(scoring[0]) == ""
+        placed = played(GameOptions(3, random_layout=True), 2, 9)
+        parts = WebPages().table("en", table(3), snapshot(placed.view, SPECTATOR), [], None)[0]
+        await shown(parts)
+        placed.apply(some_command(placed, random.Random(1)))
+        parts = WebPages().table("en", table(3), snapshot(placed.view, SPECTATOR), [], None)[0]
+        assert await shown(parts) == "stone 300"
+        await page.prefer(still=True)
+        await shown(parts)
+        placed.apply(some_command(placed, random.Random(1)))
+        parts = WebPages().table("en", table(3), snapshot(placed.view, SPECTATOR), [], None)[0]
+        assert await shown(parts) == ""
         assert page.complaints == []
 
 

@@ -245,7 +245,8 @@ class _BoardDrawing:
             write(group, 0, 6, 16, name, classes="c spot")
         else:
             write(group, 0, -27, 10, name, classes="c faint minor")
-            _draw_piece(group_at(group, 0, 1), piece)
+            stone = {"class": f"stone of-{piece.people}"}
+            _draw_piece(ET.SubElement(group_at(group, 0, 1), "g", stone), piece)
         if cell == self._marks.cursor:
             _draw_ring(group, "now")
         if name in self._marks.captives:
@@ -279,8 +280,9 @@ class _BoardDrawing:
         elif winner == NOBODY:
             write(token, 0, 5, 10, _("no one"), classes="c faint")
         else:
-            draw_path(token, _WREATH, "laurel")
-            draw_chip(token, People(winner), 9)
+            won = ET.SubElement(token, "g", {"class": f"won of-{winner}"})
+            draw_path(won, _WREATH, "laurel")
+            draw_chip(won, People(winner), 9)
 
 
 class _Legend:

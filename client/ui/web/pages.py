@@ -26,7 +26,7 @@ from client.ui.texts.tables import (
     names_of,
 )
 from client.ui.web.evening_parts import call
-from client.ui.web.html import EMPTY, element, join, qr_code, script, template, with_attributes
+from client.ui.web.html import EMPTY, element, join, qr_code, script, style, template, with_attributes
 from client.ui.web.rules_sheet import rules_sheet, sheet
 from client.ui.web.seat_parts import sign_button, to_copy
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
@@ -44,14 +44,14 @@ from protocol.text import printable
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
 _WAYS_IN: Final = ("way-in", "watching", "play")  # which a television has in a code
-_SCRIPT: Final = script("line", "parts", "watching", "links")
+_SCRIPT: Final = script("line", "motion", "parts", "watching", "links")
 _PLAYER_SCRIPT: Final = script("session", "seat", "draws", "talk", "calls", "touch", "play")
 _PEOPLES: Final = "".join(
     f".people-{people.value}, #called.people-{people.value} "
     f"{{ background: {pair.background}; color: {pair.foreground}; }}\n"
     for people, pair in PEOPLE_COLOURS[Colours.TRUE].items()
 )
-_STYLE: Final = Markup(BOARD_STYLE) + template("page.css") + Markup(_PEOPLES)  # noqa: S704 - our own
+_STYLE: Final = style(BOARD_STYLE + template("page.css") + _PEOPLES)
 _NAMES: Final = {"en": "English", "it": "Italiano", "fr": "Français", "nl": "Nederlands"}
 _TYPED_CODE: Final = f" *[A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}} *"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}

@@ -63,6 +63,7 @@ function adopt(element, model) {
 
 function show({ scene, ...parts }) {
   if (scene) document.body.className = scene;
+  const before = onBoard();
   for (const [id, inside] of Object.entries(parts)) {
     const element = document.getElementById(id);
     if (!element) continue;
@@ -74,6 +75,7 @@ function show({ scene, ...parts }) {
   const [ground, hand] = ["hex0", "hand"].map((id) => document.getElementById(id));
   if (ground) document.body.classList.toggle("blank", !ground.firstChild);
   if (hand) document.body.classList.toggle("moves", hand.firstChild !== null);
+  moveFrom(before);
   if ("menu" in parts) document.body.classList.toggle("seated", parts.menu !== "");
 }
 
