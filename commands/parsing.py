@@ -257,6 +257,11 @@ def print_lines(lines: Iterable[str], file: TextIO | None = None) -> None:
         print(printable(line), file=file)
 
 
+def shows_pictures() -> bool:
+    """Return whether somebody reads what is printed, on a terminal that can show a QR code."""
+    return sys.stdout.isatty() and sys.stdout.encoding.lower() == "utf-8"
+
+
 def wrong_use(text: str) -> int:
     sys.stdout.flush()  # so that earlier output comes before the error
     print_lines(f"palatinus: {text}".split("\n"), sys.stderr)

@@ -119,6 +119,12 @@ class RemovePerson(_HostRequest, frozen=True, tag="evening-remove"):
     name: str
 
 
+class HandOverPerson(_HostRequest, frozen=True, tag="evening-hand-over"):
+    """Give the place of the person of this name to another device; answered by HandedOver."""
+
+    name: str
+
+
 class ShowEvening(_HostRequest, frozen=True, tag="evening"):
     """Ask for the evening; answered by Evening, as everybody sees it."""
 
@@ -191,6 +197,7 @@ Request: TypeAlias = (
     | DrawRound
     | CloseEvening
     | RemovePerson
+    | HandOverPerson
     | ShowEvening
 )
 
@@ -343,6 +350,12 @@ class SnapshotReport(Struct, frozen=True):
 
     listed: bytes
     size: int = msgspec.field(name="bytes")  # as an attribute, it would hide the type from Python 3.14
+
+
+class HandedOver(Struct, frozen=True):
+    """The link with which another device goes on as somebody in the evening; it works once."""
+
+    link: str
 
 
 class DrainReport(Struct, frozen=True):

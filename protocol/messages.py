@@ -282,12 +282,14 @@ class SignUp(ClientRequest, frozen=True, tag="sign-up"):
     """Take part in the evening under this name; answered by SignedUp, and followed as by AskEvening.
 
     The `token` is one that the client has made up. It holds the seat at each of the evening's tables: go
-    there with Resume. Whoever signs up again with it is the same person, under the name of before.
+    there with Resume. Whoever signs up again with it is the same person, under the name of before. From then
+    on, `new_token` holds the person's place and seats instead, if there is one.
     """
 
     name: Name
     token: Token
     back: bool = False
+    new_token: OwnToken | None = None
 
 
 class TakePart(ClientRequest, frozen=True, tag="take-part"):

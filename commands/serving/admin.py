@@ -21,9 +21,10 @@ from client.ui.export.tables import (
     status_lines,
     table_lines,
 )
+from client.ui.screens.gathering import qr_rows
 from client.ui.texts.times import clock_time
 from commands.arguments import network, table_code
-from commands.parsing import add_command, print_lines
+from commands.parsing import add_command, print_lines, shows_pictures
 from commands.serving import running_server
 from commands.serving.options import checked_plan, serve_options
 from protocol import admin
@@ -35,7 +36,8 @@ from server.storage.entries import whole_events
 _TABLES: Final = (admin.ListLiveTables(), list[admin.TableReport])  # what is asked for, and its answer
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _OFF: Final = "off"
-_EVENING: Final = ("show", "open", "draw", "remove", "close")
+_EVENING: Final = ("show", "open", "draw", "remove", "hand-over", "close")
+_WITH_NAME: Final = frozenset({"open", "remove", "hand-over"})
 _OF_EVENING: Final = "evening-"  # the options of palatinus serve
 
 Answer: TypeAlias = tuple[Any, Sequence[str]]  # for programs, and for people
@@ -80,7 +82,9 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
     drain.add_argument("time", nargs="?", type=_time, default="10m", metavar="TIME")
     evening = add(
-        "evening", _evening, _("show, open, draw a round of, or close the evening, or remove a person")
+        "evening",
+        _evening,
+        _("show, open, draw a round of, or close the evening, or remove or hand over a person"),
     )
     evening.add_argument("act", nargs="?", choices=_EVENING, default="show")
     evening.add_argument("name", nargs="?", metavar="NAME")
@@ -251,9 +255,9 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Answer:
 
 
 def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
-    if (arguments.act in {"open", "remove"}) != (arguments.name is not None):
+    if (arguments.act in _WITH_NAME) != (arguments.name is not None):
         raise WrongUse(
-            _("open takes the name of the evening, remove that of a person, and nothing else does")
+            _("open takes the name of the evening, remove and hand-over take that of a person, others none")
         )
     match arguments.act:
         case "open":
@@ -265,6 +269,12 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
             _send(admin.DrawRound(), path)
         case "remove":
             _send(admin.RemovePerson(arguments.name), path)
+        case "hand-over":
+            request = admin.HandOverPerson(arguments.name)
+            handed = running_server.ask_server(path, request, admin.HandedOver)
+            told = _("Whoever opens this link in a browser goes on as {name}. It works once:")
+            rows = (handed.link, *(qr_rows(handed.link) if shows_pictures() else ()))
+            return handed, [told.format(name=arguments.name), *(f"  {row}" for row in rows)]
         case "close":
             _send(admin.CloseEvening(), path)
     report = running_server.ask_server(path, admin.ShowEvening(), Evening)

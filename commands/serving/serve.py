@@ -23,6 +23,7 @@ from client.typed_text import describe_found_as, server_url
 from commands.arguments import PASSWORD_VARIABLE, password_of
 from commands.guests.process import GatewayProcess, describe_ways_in, need_asyncssh
 from commands.levels import with_bots
+from commands.parsing import shows_pictures
 from commands.serving import options
 from commands.serving.notices import postman
 from discovery.interfaces import switched_off
@@ -179,7 +180,7 @@ def print_start(
         texts += [f"  {page}" for page in pages]
         form = _("A television leads everybody through the games at {address}")
         texts.append(form.format(address=f"{pages[0]}tv"))
-        if sys.stdout.isatty() and sys.stdout.encoding.lower() == "utf-8":  # no program reads a picture
+        if shows_pictures():
             from client.ui.screens.gathering import qr_rows  # a server without it starts sooner
 
             texts.append(_("Phones find the first of them by this code:"))

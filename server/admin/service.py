@@ -16,9 +16,11 @@ from protocol import admin
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Announced, Stage
+from protocol.pages import EVENING as PAGE_OF_EVENING
 from server.admin.failures import FailureCode, failure
 from server.admin.listener import Answer
 from server.monitoring.logs import about
+from server.net.addresses import websocket_urls
 from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
@@ -100,6 +102,8 @@ class AdminService:
             case admin.RemovePerson(name):
                 if not await self._lobby.evenings.here().remove(name):
                     raise failure(FailureCode.NO_SUCH_PERSON, name=name)
+            case admin.HandOverPerson(name):
+                return await self._hand_over(name), None
             case admin.CloseEvening():
                 await self._lobby.evenings.here().close()
             case admin.SetDrain(seconds):
@@ -186,6 +190,14 @@ class AdminService:
         return admin.GameReport(reports[0], list(map(event_map, replayed_game(entries))))
 
     # -- changing -----------------------------------------------------------------------------------
+
+    async def _hand_over(self, name: str) -> admin.HandedOver:
+        if (token := await self._lobby.evening_here().hand_over_person(name)) is None:
+            raise failure(FailureCode.NO_SUCH_PERSON, name=name)
+        config = self.server.config
+        address, *_others = await asyncio.to_thread(websocket_urls, config, self.server.port)
+        address = config.address.rstrip("/") or address
+        return admin.HandedOver(f"{address.replace('ws', 'http', 1)}/play/{PAGE_OF_EVENING}#{token}")
 
     async def _remove(self, code: str, seat: int) -> None:
         table = self._lobby.tables.get(code)

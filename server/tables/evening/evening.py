@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from random import SystemRandom
 from typing import Final
 
@@ -27,7 +28,7 @@ from protocol.settings import Spectators
 from server.errors import JournalError, NotStoredNow, TableLost
 from server.monitoring.logs import about
 from server.net.session import Session, build_frame
-from server.net.tokens import hash_fits, token_hash
+from server.net.tokens import hash_fits, new_token, token_hash
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
@@ -42,6 +43,7 @@ from server.tables.game.game_start import begin_of_evening
 from server.tables.names import alike, check_name
 from server.tables.owner import TableOwner
 from server.tables.registry.table_registry import TableRegistry
+from server.tables.seats.seat_admission import renew_seat
 from server.tables.table import Table
 
 log = logging.getLogger(__name__)
@@ -151,14 +153,32 @@ class RunningEvening:
         """
         async with self._lock:
             self._check_goes_on()
-            people = (each for each in self.state.people.values() if not each.removed)
-            if (person := next((each for each in people if alike(name, each.name)), None)) is None:
+            if (person := self._named(name)) is None:
                 return False
             await self._store(replace(person, takes_part="leave", removed=True))
             log.warning("person removed from the evening by the host", extra=about(person=person.person))
             probe("somebody is removed from an evening")
             self._dismiss(person.person, Code.REMOVED_FROM_EVENING)
         return True
+
+    async def hand_over_person(self, name: str) -> str | None:
+        """Return a token that holds the place of the person of this name from now on, None if there is none.
+
+        The device that had it is told. Raises Refusal or JournalError.
+        """
+        async with self._lock:
+            self._check_goes_on()
+            if (person := self._named(name)) is None:
+                return None
+            token = new_token()
+            await self._renew_token(person.person, token_hash(token))
+            log.warning("person handed over by the host", extra=about(person=person.person))
+            self.look()
+        return token
+
+    def _named(self, name: str) -> stored.PersonEntered | None:
+        people = (each for each in self.state.people.values() if not each.removed)
+        return next((each for each in people if alike(name, each.name)), None)
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> str | None:
         """Hand the evening to another server with `give`; return its address, None if it is still here.
@@ -293,12 +313,14 @@ class RunningEvening:
 
     async def _sign_up(self, session: Session, message: messages.SignUp) -> messages.SignedUp:
         given = token_hash(message.token)
-        for number, person in self.state.people.items():
-            if hash_fits(given, person.token_hash):
-                if person.removed:
-                    raise Refusal(Code.REMOVED_FROM_EVENING)
-                return self._bind(session, message, number)
-        if message.back:
+        if message.new_token is not None:
+            renewed = token_hash(message.new_token)
+            if (number := self._holder(given)) is not None:  # otherwise the answer may have been lost
+                await self._renew_token(number, renewed, session)
+            given = renewed
+        if (number := self._holder(given)) is not None:
+            return self._bind(session, message, number)
+        if message.back or message.new_token is not None:
             raise Refusal(Code.NOT_SIGNED_UP)
         check_name(message.name)
         self._lobby.rates.count_name(session)
@@ -309,6 +331,33 @@ class RunningEvening:
         origin = self._people.origin(session)
         await self._replace(leaving, stored.PersonEntered(number, message.name, given, "play", origin))
         return self._bind(session, message, number)
+
+    def _holder(self, given: str) -> int | None:
+        """Return the person whose token has this hash, None if there is none; raises Refusal if removed."""
+        for number, person in self.state.people.items():
+            if hash_fits(given, person.token_hash):
+                if person.removed:
+                    raise Refusal(Code.REMOVED_FROM_EVENING)
+                return number
+        return None
+
+    async def _renew_token(self, number: int, renewed: str, by: Session | None = None) -> None:
+        """Have another token hold somebody's place and seats; whoever used the old one is told, but who asks.
+
+        Raises Refusal or JournalError.
+        """
+        if self._holder(renewed) is not None:
+            raise Refusal(Code.BAD_TOKEN, table=EVENING)
+        await self._store(replace(self.state.people[number], token_hash=renewed))
+        for code, drawn in self.state.running.items():
+            if number in drawn.people and (table := self._registry.tables.get(code)) is not None:
+                seat = Seat(drawn.people.index(number))
+                with contextlib.suppress(Refusal):  # the table ends, or the seat is no longer theirs
+                    await table.do(partial(renew_seat, seat=seat, renewed=renewed), urgent=True)
+        for session in self._people.dismiss(number):
+            if session is not by:
+                session.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
+        probe("somebody in an evening goes to another device")
 
     def _bind(self, session: Session, message: messages.SignUp, number: int) -> messages.SignedUp:
         self._people.bind(session, number)

@@ -339,6 +339,14 @@ def _name_taken(context: TableContext, name: str, seat: int | None = None) -> bo
     return any(other is not None and alike(other, name) for other in taken)
 
 
+async def renew_seat(context: TableContext, *, seat: Seat, renewed: str) -> None:
+    """Have another token hold a player's seat; the device that is there is told, and loses it."""
+    await _renew_token(context, seat, renewed)
+    if (session := context.audience.seated.get(seat)) is not None:
+        probe("a seat of an evening goes to another device")
+        session.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
+
+
 async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
     """Have the token with the hash `renewed` hold the seat instead of its own; all else stays as it is."""
     state = context.state

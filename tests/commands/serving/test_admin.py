@@ -13,8 +13,8 @@ import pytest
 
 from engine.record import replayed
 from protocol.admin import EveningPlan
-from protocol.codes import Code
-from protocol.messages import Announced, OpenTable, Refused, Resume, SignUp, Stopping
+from protocol.codes import CloseCode, Code
+from protocol.messages import Announced, OpenTable, Refused, Resume, SignedUp, SignUp, Stopping
 from server.storage.entries import EVENING, EveningBegun, TableResult
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
@@ -365,11 +365,30 @@ async def test_the_host_removes_a_person_from_the_evening(data: Path) -> None:
         await anna.sign_up(peer)
         assert "Anna" in await told(data, "evening")
         assert "nobody in the evening is called Ben" in await complaint(data, "evening", "remove", "Ben")
-        assert "remove that of a person" in await complaint(data, "evening", "remove")
+        assert "that of a person" in await complaint(data, "evening", "remove")
         assert "Anna" not in await told(data, "evening", "remove", "anna")
         refused = await peer.until(Refused)
         assert (refused.code, refused.id) == (Code.REMOVED_FROM_EVENING, None)
         assert await peer.refusal(SignUp, anna.name, anna.token) == Code.REMOVED_FROM_EVENING
+
+
+async def test_the_host_gives_somebodys_place_in_the_evening_to_another_device(data: Path) -> None:
+    """By a link that a browser opens; whoever had the place is told."""
+    async with serving("--data", str(data), "--evening", "Friday", "--web") as server:
+        async with connected(server.port) as peer:
+            anna = Guest("Anna")
+            await anna.sign_up(peer)
+            assert "nobody in the evening is called Ben" in await complaint(
+                data, "evening", "hand-over", "Ben"
+            )
+            link = (await told(data, "evening", "hand-over", "anna")).splitlines()[1].strip()
+            assert (await peer.closed())[0] == CloseCode.TAKEN_OVER
+        front, _, token = link.partition("/play/EVENING#")
+        assert front.startswith("http://")
+        assert front.endswith(f":{server.port}")
+        async with connected(server.port) as other:
+            again = await other.answer(SignedUp, SignUp, "-", token, back=True, new_token="x" * 43)
+            assert again.person == anna.person
 
 
 async def test_the_host_restores_a_damaged_evening(data: Path) -> None:

@@ -1,6 +1,8 @@
 """The places of an evening: shared by address, free again when people have left, and its names as well."""
 
 import contextlib
+import random
+import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
@@ -10,7 +12,7 @@ import pytest
 
 from protocol import messages
 from protocol.admin import EveningPlan
-from protocol.codes import Code
+from protocol.codes import CloseCode, Code
 from protocol.limits import EVENING_PEOPLE
 from server.app import Running, running
 from server.config import Config, Limits
@@ -21,7 +23,9 @@ from server.tables.evening.people import SECONDS_KEPT
 from server.tables.evening.state import EveningState, live_entries
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected
-from tests.server.tables.evenings import Guest, config, draw, signed_up
+from tests.server.playing import play_on
+from tests.server.tables.evenings import Guest, config, draw, play_round, signed_up
+from tests.server.tables.hosted import begun
 
 FRIDAY = EveningPlan("Friday", rounds=3)
 HERE, THERE, ELSEWHERE = "198.51.100.1", "198.51.100.2", "198.51.100.3"
@@ -242,6 +246,55 @@ async def test_whoever_was_removed_is_told_and_cannot_come_back(tmp_path: Path) 
         assert await refusal(server, HERE, anna) == Code.REMOVED_FROM_EVENING
         async with signed_up_from(server, THERE, ["Anna"]):
             assert listed(server).keys() == {"Anna", "Ben", "Cid"}
+
+
+async def test_a_lost_phone_keeps_its_place_and_its_points(tmp_path: Path) -> None:
+    """The host gives both to another one, in the middle of a game too; the lost one is told, and out."""
+    async with (
+        running(config(FRIDAY, tmp_path)) as server,
+        connected(server.port) as found,
+        connected(server.port) as late,
+    ):
+        guests = [Guest(name) for name in ("Anna", "Bruno", "Carla")]
+        evening = server.lobby.evening
+        assert evening is not None
+        async with signed_up(server, guests):
+            draw(server)
+            await play_round(guests, 1, random.Random(1))
+            for guest in guests:
+                await guest.evening(
+                    lambda evening: not any(each.stage == "playing" for each in evening.tables)
+                )
+            draw(server)
+            table = await guests[0].called(2)
+            for guest in guests:
+                await guest.go(await guest.called(2))
+            lost = guests[0].token
+            before = [(each.name, each.score) for each in evening.message().people]
+            assert await evening.hand_over_person("Nobody") is None
+            given = await evening.hand_over_person("anna")
+            assert given is not None
+            assert (await guests[0].peer.closed())[0] == CloseCode.TAKEN_OVER
+            assert await found.refusal(messages.SignUp, "Anna", lost, back=True) == Code.NOT_SIGNED_UP
+            assert await found.refusal(messages.Resume, table.table, lost) == Code.BAD_TOKEN
+            guests[0].token = secrets.token_urlsafe(32)
+            for peer in (found, late):  # as if the first answer had been lost
+                again = await peer.answer(
+                    messages.SignedUp, messages.SignUp, "-", given, new_token=guests[0].token, back=True
+                )
+                assert again.person == guests[0].person
+            guests[0].peer = late
+            assert await connected_refusal(server, "Anna", given) == Code.NOT_SIGNED_UP
+            await guests[0].go(table)
+            assert [(each.name, each.score) for each in evening.message().people] == before
+            await begun(*(guest.peer for guest in guests))
+            await play_on([guest.peer for guest in guests], random.Random(2))
+            await guests[0].evening(lambda evening: evening.people[0].games == 2)
+
+
+async def connected_refusal(server: Running, name: str, token: str) -> str:
+    async with connected(server.port) as peer:
+        return await peer.refusal(messages.SignUp, name, token, back=True)
 
 
 async def test_whoever_was_removed_ends_the_game_that_they_play(monkeypatch: pytest.MonkeyPatch) -> None:
