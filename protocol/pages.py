@@ -31,7 +31,8 @@ class MoveChoice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     It is no message, and asks for nothing: the page is shown what would come of it. `moment` is what the
     player looks at instead of the present (0): a running game after so many events; of a finished one a step,
     the first is 1. Who wants to `follow` sees the step of whoever leads. Who wants a `hint` has a move
-    suggested.
+    suggested. `device` comes alone: the page is shown a code with which another device opens this place with
+    this token.
     """
 
     piece: messages.PieceName | None = None
@@ -41,6 +42,7 @@ class MoveChoice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     moment: Annotated[int, Meta(ge=0, le=MOST_MOMENTS)] | None = None
     follow: bool | None = None
     hint: bool | None = None
+    device: Annotated[str, Meta(pattern=r"\A[A-Z]{4,8}#[A-Za-z0-9_-]{43}\Z")] | None = None
 
 
 @dataclass(frozen=True, slots=True)

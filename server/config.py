@@ -115,6 +115,9 @@ class Pages(Protocol):
         seconds.
         """
 
+    def device(self, language: str, address: str, place: str) -> str:
+        """Return how another device opens this place and token, at the server with the front page there."""
+
     def tv(self, language: str, address: str) -> str:
         """Return the page for a television without its parts; `address` is that of the front page."""
 

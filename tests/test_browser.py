@@ -684,6 +684,62 @@ async def test_a_phone_that_was_removed_from_an_evening_can_sign_up_as_somebody_
 
 
 @pytest.mark.slow
+async def test_somebody_in_an_evening_goes_on_on_another_phone(chromium: str) -> None:
+    """By a code on their own, or one that the host gives; at a table too. The one of before says so."""
+    config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
+    async with (
+        running(config) as server,
+        connected(server.port) as peer,
+        tab(chromium) as first,
+        tab(chromium) as second,
+        tab(chromium) as third,
+    ):
+        evening, home = server.lobby.evening, f"http://127.0.0.1:{server.port}"
+        assert evening is not None
+        await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
+        await sign_up(first, server.port, "Bruno")
+        await first.click("#elsewhere summary")
+        await first.until("document.querySelector('#device .qr')")
+        link = await first.text("#device code")
+        assert link.startswith("http://")
+        await second.go(f"{home}/play/EVENING#{'y' * 43}")
+        await second.until(ASKED)
+        await second.click("#link .main")
+        await second.until(NAMELESS)
+        assert await second.value("location.hash") == ""
+        await second.go(f"{home}/")
+        await second.go(f"{home}/play/EVENING#{link.partition('#')[2]}")
+        await second.until(ASKED)
+        assert "signed up for the evening" in await second.text("#link p")
+        await second.click("#link .main")
+        await second.until("document.querySelector('#call').innerText.includes('will be called here')")
+        assert await second.value("location.hash") == ""
+        await first.until("document.querySelector('#refusal').innerText.includes('another device')")
+        await first.go(f"{home}/")
+        await first.go(f"{home}/play/EVENING")
+        await first.until(NAMELESS)
+        evening.draw_now()
+        code = await go_to_table(second)
+        given = await evening.hand_over_person("Bruno")
+        await second.until("document.querySelector('#refusal').innerText.includes('another device')")
+        await third.go(f"{home}/play/EVENING#{given}")
+        await third.until(ASKED)
+        await third.click("#link .main")
+        assert await go_to_table(third) == code
+        await third.until("document.querySelector('.board .hill, .board .open')")
+        assert len(evening.message().people) == 2
+        await third.go(f"{home}/")
+        assert await third.text("#seats a") == code
+        await third.click("#seats a")
+        await third.until("document.querySelector('#menu button')")
+        await third.click("#elsewhere summary")
+        await third.until("document.querySelector('#device .qr')")
+        assert "/play/EVENING#" in await third.text("#device code")
+        for page in (first, second, third):
+            assert page.complaints == []
+
+
+@pytest.mark.slow
 async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> None:
     """Where the result of a game stands, the call to the next one comes."""
     chooser = random.Random(5)

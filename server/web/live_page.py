@@ -99,9 +99,15 @@ class PlayerSession(PageSession):
     and `notices` is where the player is called while away. A player who `wants_hint` has just asked for one.
     """
 
-    def __init__(self, *args: Any, refusal: Callable[[Refused], str], **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        refusal: Callable[[Refused], str],
+        device: Callable[[str], Awaitable[str]],
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
-        self._refusal = refusal
+        self._refusal, self._device = refusal, device
         self.choice = MoveChoice()
         self.wants_hint = False
         self.notices = Notices("none")
@@ -126,11 +132,18 @@ class PlayerSession(PageSession):
         except msgspec.ValidationError as error:
             raise BadMessage(readable(error)) from error
         news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
+        if (place := news.pop("device", None)) is not None:
+            self._clients.tasks.start(self._show_device(place), "showing a way to another device")
+            return None
         self.wants_hint = bool(news.pop("hint", False))
         self.choice = structs.replace(self.choice, **news)
         probe("a player at a page chooses")
         self.changed()
         return None
+
+    async def _show_device(self, place: str) -> None:
+        Session.post(self, page_frame({"device": await self._device(place)}))
+        probe("a player at a page goes to another device")
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,10 +200,14 @@ class Site:
     ) -> None:
         """Let a browser's player talk as any client does, and show what the seat may see beside that."""
         refusal = partial(self.pages.refusal, language)
-        session = PlayerSession(connection, self.server.clients, refusal=refusal)
         request = connection.request
         assert request is not None  # noqa: S101 - it has been answered
         address = await self._address(page_request(connection, request))
+
+        async def device(place: str) -> str:
+            return await self._draw(partial(self.pages.device, language, address, place), session.address)
+
+        session = PlayerSession(connection, self.server.clients, refusal=refusal, device=device)
         subject = PlayedTable(session, self.server, self.pages, address)
         probe("somebody plays at a page")
         with self._page_about(subject, routes.PLAY, session.address, silent=True).keep_up_to_date() as page:

@@ -58,9 +58,11 @@ _QUIET: Final = 4  # empty modules around the code, which cameras need (ISO/IEC 
 _KEPT: Final = 64  # codes: a few addresses lead to a server, but anyone may ask for more
 
 
-@functools.lru_cache(_KEPT)
-def qr_code(text: str, label: str) -> Markup:
+def draw_qr_code(text: str, label: str) -> Markup:
     """Return a QR code as SVG; `label` says in words where it leads."""
     code = segno.make_qr(text, error="m")
     drawn = code.svg_inline(border=_QUIET, omitsize=True, svgclass="qr", lineclass=None, light="#ffffff")
     return element("div", Markup(drawn), role="img", aria_label=label)  # noqa: S704 - nothing but numbers
+
+
+qr_code: Final = functools.lru_cache(_KEPT)(draw_qr_code)  # not for what holds a secret

@@ -26,7 +26,17 @@ from client.ui.texts.tables import (
     names_of,
 )
 from client.ui.web.evening_parts import call
-from client.ui.web.html import EMPTY, element, join, qr_code, script, style, template, with_attributes
+from client.ui.web.html import (
+    EMPTY,
+    draw_qr_code,
+    element,
+    join,
+    qr_code,
+    script,
+    style,
+    template,
+    with_attributes,
+)
 from client.ui.web.rules_sheet import rules_sheet, sheet
 from client.ui.web.seat_parts import sign_button, to_copy
 from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
@@ -107,7 +117,8 @@ class WebPages:
             if evening and self._plays:
                 way = element("a", _("Take part in the evening"), href=f"play/{EVENING}", class_="main")
                 lead = join(lead, element("p", way))
-            content = join(lead, listing, find, self._how_to_join(address))
+            seats = element("section", element("h2", _("Your seats")), element("ul"), id="seats", hidden="")
+            content = join(lead, seats, listing, find, self._how_to_join(address))
             if tables is not None:
                 content += element("p", element("a", _("On a television"), href="tv"))
             live = {} if tables is None else {"data_live": "watch"}
@@ -134,8 +145,18 @@ class WebPages:
             if locked:
                 fields.append(_field(_("The server's password"), "password", type="password"))
             title, takes = _("Table {code}").format(code=code), _("Take a seat")
+            question = _(
+                "This link opens a seat at table {code}. Take it if it is yours, or if somebody you know "
+                "has given it to you. Any other device that has the seat loses it."
+            ).format(code=code)
+            answers = _("Take this seat"), _("Join as a new player")
             if code == EVENING:
                 title, takes = _("The evening"), _("Sign up")
+                question = _(
+                    "This link makes you somebody who has signed up for the evening. Go on if that is you, "
+                    "or if the host has given it to you. Any other device of that person is signed out."
+                )
+                answers = _("Go on as this person"), _("Sign up as somebody new")
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
@@ -152,12 +173,10 @@ class WebPages:
                 needed=_("To play, switch on JavaScript."),
                 fields=join(*fields),
                 takes=takes,
-                question=_(
-                    "This link opens a seat at table {code}. Take it if it is yours, or if somebody you know "
-                    "has given it to you. Any other device that has the seat loses it."
-                ).format(code=code),
-                take=_("Take this seat"),
-                decline=_("Join as a new player"),
+                question=question,
+                take=answers[0],
+                decline=answers[1],
+                elsewhere=_("Go on on another device"),
                 table=_table_content(_MOVE, chat),
             )
             texts = {
@@ -181,6 +200,16 @@ class WebPages:
     def call(self, language: str, evening: Evening, person: PersonNumber, at: str | None) -> str:
         with speaking(language):
             return str(call(evening, person, at))
+
+    def device(self, language: str, address: str, place: str) -> str:
+        with speaking(language):
+            link = f"{address}play/{place}"
+            told = _(
+                "Scan this code with the other device, or open the link there. Whoever has it takes your "
+                "seat; it works once."
+            )
+            code = draw_qr_code(link, _("QR code that leads to {address}").format(address=address))
+            return str(join(element("p", told), code, to_copy(link)))
 
     def refusal(self, language: str, refused: Refused) -> str:
         with speaking(language):

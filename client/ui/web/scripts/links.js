@@ -13,6 +13,19 @@ document.addEventListener("click", ({ target }) => {
   if (target.dataset.done) copy(target);
   if (target.dataset.share) navigator.share({ url: target.dataset.share });
 });
+// The seats that this browser holds, the latest first, of which the server knows nothing until they are opened.
+const recent = JSON.parse(localStorage.getItem("recent") || "[]").filter((code) => localStorage.getItem(`seat ${code}`));
+const seatList = document.getElementById("seats");
+if (seatList && recent.length) {
+  for (const code of recent) {
+    const item = document.createElement("li"), way = document.createElement("a");
+    way.href = `play/${code}`;
+    way.textContent = code;
+    item.append(way);
+    seatList.lastChild.append(item);
+  }
+  seatList.hidden = false;
+}
 if (navigator.share) document.body.classList.add("shares"); // only where there is HTTPS
 const find = document.getElementById("find");
 if (find) {

@@ -17,9 +17,12 @@ let joining = null; // the message that asks for a seat
 function welcomed(message) {
   owns = message.own_tokens;
   seek();
-  if (ticket && message.evening && joining?.t !== "sign-up") {
-    ask({ t: "sign-up", name: localStorage.getItem("name") || "-", token: ticket, back: true });
-  }
+  if (message.evening && joining?.t !== "sign-up") comeBack();
+}
+
+/** Take part in the evening again, as whom this browser has signed up. */
+function comeBack() {
+  if (ticket) ask({ t: "sign-up", name: localStorage.getItem("name") || "-", token: ticket, back: true });
 }
 
 function seek() {
@@ -29,7 +32,7 @@ function seek() {
   else if (joining) {
     // Kept before they can be needed: the answer may never come.
     if (own && joining.t === "join") localStorage.setItem(`seat ${table}`, own);
-    if (joining.t === "sign-up") localStorage.setItem("evening", ticket);
+    if (joining.t === "sign-up" && !joining.back) localStorage.setItem("evening", ticket);
     ask({ token: own, ...joining });
   }
 }
@@ -54,8 +57,25 @@ function keep(code, secret) {
   table = code;
   token = secret;
   localStorage.setItem(`seat ${code}`, secret);
+  localStorage.setItem("recent", JSON.stringify([code, ...recent.filter((each) => each !== code)].slice(0, 6)));
   history.replaceState(null, "", code + location.search);
   part("join").hidden = part("link").hidden = true;
+  part("elsewhere").hidden = false;
+}
+
+/** Take note that the server knows who this is in the evening. */
+function signedUp() {
+  if (joining?.new_token) {
+    ticket = made;
+    localStorage.setItem("evening", ticket);
+    localStorage.removeItem(`new ${evening}`);
+    made = link = null;
+    cleanAddress();
+  }
+  joining = null;
+  if (table !== evening) return;
+  part("join").hidden = true;
+  part("elsewhere").hidden = false;
 }
 
 function forget() {
@@ -64,8 +84,13 @@ function forget() {
   if (token === link) link = null;
   token = seat = made = null;
   unanswered.clear();
-  part("game").hidden = true;
+  part("game").hidden = part("elsewhere").hidden = true;
   offer();
+}
+
+function leave() {
+  localStorage.removeItem(`seat ${table}`);
+  location.href = "../";
 }
 
 /** Ask whether to take the seat that a link holds, if there is one, or else for a name. */
@@ -98,9 +123,16 @@ function refused({ id: answered, code, text, about }) {
   const asked = unanswered.get(answered);
   settle(answered);
   if (asked?.back && code !== "table-elsewhere" && code !== "not-stored") { // that was another evening
-    ticket = null;
-    localStorage.removeItem("evening");
-    part("join").hidden &&= table !== evening;
+    if (asked.new_token) {
+      joining = made = link = null;
+      localStorage.removeItem(`new ${evening}`);
+      cleanAddress();
+      comeBack();
+    } else {
+      ticket = null;
+      localStorage.removeItem("evening");
+    }
+    part("join").hidden &&= table !== evening || Boolean(ticket);
     return;
   }
   if (answered === undefined && dismissed.includes(code)) {
@@ -153,11 +185,19 @@ takes.onclick = () => {
   // Kept until the server has answered: this page may be loaded again before that.
   made = localStorage.getItem(`new ${table}`) ?? newToken();
   localStorage.setItem(`new ${table}`, made);
-  token = link;
+  if (table === evening) joining = { t: "sign-up", name: "-", token: link, new_token: made, back: true };
+  else token = link;
   part("link").hidden = true;
   enter();
 };
 declines.onclick = () => {
   link = null;
-  offer();
+  if (ticket && table === evening) enter();
+  else offer();
+};
+// The server draws the code, of which it has to know the token that it knows anyway.
+part("elsewhere").ontoggle = ({ target }) => {
+  const place = token && token !== ticket ? [table, token] : [evening, ticket];
+  if (target.open) send({ device: place.join("#") });
+  else part("device").textContent = "";
 };

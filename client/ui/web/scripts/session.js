@@ -97,8 +97,7 @@ function take(message) {
       break;
     case "signed-up":
       settle(message.id);
-      joining = null;
-      part("join").hidden ||= table === evening;
+      signedUp();
       break;
     case "reseated":
       seat = message.seat;
@@ -117,7 +116,7 @@ function take(message) {
       settle(message.id);
       break;
     case "done":
-      if (unanswered.get(message.id)?.t === "leave") location.href = "../";
+      if (unanswered.get(message.id)?.t === "leave") leave();
       settle(message.id);
       break;
     case "refused":
