@@ -694,7 +694,7 @@ async def test_somebody_in_an_evening_goes_on_on_another_phone(chromium: str) ->
         tab(chromium) as second,
         tab(chromium) as third,
     ):
-        evening, home = server.lobby.evening, f"http://127.0.0.1:{server.port}"
+        evening, home = server.lobby.evenings.running, f"http://127.0.0.1:{server.port}"
         assert evening is not None
         await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
         await sign_up(first, server.port, "Bruno")

@@ -192,7 +192,7 @@ class AdminService:
     # -- changing -----------------------------------------------------------------------------------
 
     async def _hand_over(self, name: str) -> admin.HandedOver:
-        if (token := await self._lobby.evening_here().hand_over_person(name)) is None:
+        if (token := await self._lobby.evenings.here().hand_over_person(name)) is None:
             raise failure(FailureCode.NO_SUCH_PERSON, name=name)
         config = self.server.config
         address, *_others = await asyncio.to_thread(websocket_urls, config, self.server.port)

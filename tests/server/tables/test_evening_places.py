@@ -256,7 +256,7 @@ async def test_a_lost_phone_keeps_its_place_and_its_points(tmp_path: Path) -> No
         connected(server.port) as late,
     ):
         guests = [Guest(name) for name in ("Anna", "Bruno", "Carla")]
-        evening = server.lobby.evening
+        evening = server.lobby.evenings.running
         assert evening is not None
         async with signed_up(server, guests):
             draw(server)
