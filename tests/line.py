@@ -15,7 +15,11 @@ class Line:
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one connection until either side ends it."""
-        there, back = await asyncio.open_connection("127.0.0.1", self._server_port)
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self._server_port)
+        except ConnectionError:  # the server is down
+            writer.close()
+            return
         with contextlib.suppress(ConnectionError):
             await asyncio.wait(
                 [

@@ -1,6 +1,6 @@
 """An evening of ten, for real: three terminals, three phones, two ssh guests, two by lines of text.
 
-    python -m trials.evening [--screens FOLDER] [--seed N] [--restless]
+    python -m trials.evening [--screens FOLDER] [--seed N] [--restless] [--mishaps]
 
 They sign up and play two rounds at a real server, which is killed in the middle of the first, stopped in the
 middle of the second, and started again each time. Everybody has to be called to their tables, to come back to
@@ -9,6 +9,9 @@ they see goes to the folder.
 
 If they are restless, two pause in the first round, two others leave in its middle for good, and bots play on
 for them when their time is up; all tables of a round have the same draws.
+
+With mishaps, a phone sleeps for two minutes in the first round, somebody comes before the second one, and in
+that a phone is lost: the host gives its place to another one, in the middle of the game.
 """
 
 import argparse
@@ -25,6 +28,7 @@ import time
 from abc import ABC, abstractmethod
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,11 +39,14 @@ from tests.browser import Tab, browser, tab
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import empty_hexes, text_on
 from tests.commands.guests.visitor import Visitor, new_key, visiting
+from tests.line import Line, line_to
 from tests.server.process import TODAY, ServerProcess, environment, output, program
 from tests.test_browser import TURN, go_to_table, sign_up
 
 _SECONDS: Final = 180.0  # for a round
 _PAUSE: Final = 0.3  # seconds between two looks
+_ASLEEP: Final = 120.0  # seconds
+_AWAKE: Final = 20.0  # seconds until a phone that wakes up has the table again
 _CALLED: Final = re.compile(r"Your table (\w+) is ready")
 _PIECE: Final = re.compile(r"\d (\w\w\*?) .*×\d")
 _STEP: Final = re.compile(r"step (\d+) of (\d+)")
@@ -251,9 +258,29 @@ class InLines(TrialPerson):
 class OnPhone(TrialPerson):
     """A person who came by the code on the television."""
 
-    def __init__(self, name: str, seed: int, page: Tab, port: int) -> None:
+    def __init__(self, name: str, seed: int, page: Tab, line: Line) -> None:
         super().__init__(name, seed)
-        self._page, self._port = page, port
+        self._page, self._line = page, line
+        self._port = line.port
+
+    def sleep(self) -> None:
+        """Carry nothing more, and say nothing of that, as a phone in a pocket does."""
+        self._line.dead = True
+
+    async def wake(self) -> None:
+        self._line.dead = False
+        async with asyncio.timeout(_AWAKE):
+            await self._page.until("line === 'here' && document.querySelector('.board .hill, .board .open')")
+
+    async def take_over(self, page: Tab, link: str) -> None:
+        """Go on with another phone, by the link that the host has printed."""
+        place = link.partition("/play/")[2]
+        await page.go(f"http://127.0.0.1:{self._port}/play/{place}")
+        await page.until("document.querySelector('#link') && !document.querySelector('#link').hidden")
+        await page.click("#link .main")
+        await page.until("document.querySelector('#call [data-go]')")
+        lost, self._page = self._page, page
+        await lost.until("document.querySelector('#refusal').innerText.includes('another device')")
 
     async def sign_up(self) -> None:
         await sign_up(self._page, self._port, self.name)
@@ -294,6 +321,10 @@ async def admin(data: Path, *words: str) -> Any:
     )
 
 
+async def _has_passed(moment: float) -> bool:
+    return time.monotonic() >= moment
+
+
 def find_standings(text: str) -> list[tuple[str, ...]]:
     """Return the places, names and scores in a text."""
     return sorted(_STANDS.findall(text))
@@ -305,7 +336,8 @@ class TrialEvening:
     def __init__(
         self, people: Sequence[TrialPerson], server: ServerProcess, data: Path, screens: Path
     ) -> None:
-        self._people, self._server, self._data, self._screens = people, server, data, screens
+        self._people, self._server, self._data, self._screens = [*people], server, data, screens
+        self._asleep = set[TrialPerson]()
         self._expected: list[tuple[str, ...]] = []  # the standings, as the host is told
         self._parts: dict[TrialPerson, TakesPart] = dict.fromkeys(people, "play")
 
@@ -343,20 +375,52 @@ class TrialEvening:
 
     @property
     def _playing(self) -> list[TrialPerson]:
-        return [person for person, part in self._parts.items() if part == "play"]
+        awake = (person for person in self._people if person not in self._asleep)
+        return [person for person in awake if self._parts[person] == "play"]
+
+    async def come_late(self, person: TrialPerson) -> None:
+        await person.sign_up()
+        self._people.append(person)
+        self._parts[person] = "play"
+
+    async def nap(self, phone: OnPhone) -> None:
+        """A phone is in a pocket for a while, and the others play as far as they can without it."""
+        phone.sleep()
+        self._asleep.add(phone)
+        until = time.monotonic() + _ASLEEP
+        await self.play("asleep", lambda: _has_passed(until))
+        self._asleep.remove(phone)
+        await phone.wake()
+        await self.shot("awake")
+
+    async def lose(self, phone: OnPhone, other: Tab) -> None:
+        """A phone is lost, and the host gives its place to another one."""
+        told = await output(
+            await program(TODAY, "admin", "--data", self._data, "evening", "hand-over", phone.name)
+        )
+        await phone.take_over(other, told.splitlines()[1].strip())
+        await self.shot("found")
 
     async def take_part(self, people: Sequence[TrialPerson], how: TakesPart) -> None:
         for person in people:
             self._parts[person] = how
             await person.take_part(how)
 
-    async def round(self, number: int, how: signal.Signals, leavers: Sequence[TrialPerson] = ()) -> None:
-        """Play a round, with a restart in its middle; some leave before it."""
+    async def round(
+        self,
+        number: int,
+        how: signal.Signals,
+        leavers: Sequence[TrialPerson] = (),
+        mishap: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Play a round, with a restart in its middle; some leave before it, and there may be a mishap."""
         calls = {person: len(person.calls) for person in self._playing}
         await admin(self._data, "draw")
         before = {person: person.moves for person in self._playing}
         await self.play(f"{number}-playing", lambda: self._have_moved(number, before, 3))
         await self.take_part(leavers, "leave")
+        if mishap is not None:
+            await mishap()
         await self._server.end(how)
         await self.shot(f"{number}-server-gone")
         await self._server.start()
@@ -406,7 +470,7 @@ class TrialEvening:
         assert not missing, f"television: {best}"
 
 
-async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool) -> None:
+async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool, mishaps: bool) -> None:
     """Hold the evening; raises AssertionError if it is not as it should be."""
     data = folder / "data"
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
@@ -428,10 +492,13 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
             own = {key: value for key, value in home.items() if key.startswith(("XDG", "HOME"))}
             terminal = Terminal("join", server.url, "--name", name, environment=own)
             people.append(AtTerminal(name, seed, stack.enter_context(terminal)))
-        people += [
-            OnPhone(name, seed, await stack.enter_async_context(tab(where)), server.port)
-            for name in ("Dora", "Ella", "Fred")
-        ]
+
+        async def phone(name: str) -> OnPhone:
+            line = await stack.enter_async_context(line_to(server.port))
+            return OnPhone(name, seed, await stack.enter_async_context(tab(where)), line)
+
+        dora, *others = [await phone(name) for name in ("Dora", "Ella", "Fred")]
+        people += [dora, *others]
         for name in ("Gino", "Hans"):
             people.append(guest := OverSsh(name, seed, ssh))
             stack.push_async_callback(guest.leave)
@@ -457,9 +524,13 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
             four = random.Random(seed).sample(people, 4)
             pausing, leaving = four[:2], four[2:]
         await scene.take_part(pausing, "pause")
-        await scene.round(1, signal.SIGKILL, leaving)
+        await scene.round(1, signal.SIGKILL, leaving, partial(scene.nap, dora) if mishaps else None)
         await scene.take_part(pausing, "play")
-        await scene.round(2, signal.SIGTERM)
+        lost: Callable[[], Awaitable[None]] | None = None
+        if mishaps:
+            await scene.come_late(await phone("Kim"))
+            lost = partial(scene.lose, others[0], await stack.enter_async_context(tab(where)))
+        await scene.round(2, signal.SIGTERM, mishap=lost)
         await scene.compare_standings()
         async with tab(where) as television:
             await television.resize(1920, 1080)
@@ -471,10 +542,16 @@ def main() -> None:
     parser.add_argument("--screens", type=Path, default=Path("evening"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--restless", action="store_true")
+    parser.add_argument("--mishaps", action="store_true")
     options = parser.parse_args()
+    if options.restless and options.mishaps:
+        parser.error("who is restless may be the one with the mishap")
     options.screens.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="palatinus-evening-") as folder:
-        asyncio.run(hold_evening(Path(folder), options.screens, options.seed, restless=options.restless))
+        evening = hold_evening(
+            Path(folder), options.screens, options.seed, restless=options.restless, mishaps=options.mishaps
+        )
+        asyncio.run(evening)
     print("everybody has played, and all are shown the same standings")
 
 
