@@ -21,7 +21,7 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     part = next((each.takes_part for each in evening.people if each.person == person), "leave")
     no_more = evening.closed or evening.over
     if no_more:
-        said = _("Thank you for playing.")
+        said = "" if goes else _("Thank you for playing.")
     elif part == "play":
         said = "" if goes else _("You are signed up, and will be called here.")
     else:

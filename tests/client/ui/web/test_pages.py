@@ -195,6 +195,16 @@ def evening(people: int, stage: Stage | None, *, over: bool = False) -> EveningS
     return EveningShown(shown, None if over else awaited, 75, frozenset({1}), before)
 
 
+@pytest.mark.parametrize("person", [1, 9])
+def test_nobody_who_is_called_is_thanked(person: int) -> None:
+    """In the last round, after which no more tables are drawn; the others have played."""
+    last = structs.replace(evening(9, "gathering").evening, closed=True)
+    last.tables[-1] = structs.replace(last.tables[-1], people=[])
+    told = PAGES.call("en", last, person, None)
+    assert ("Go to your table" in told) is (person == 1)
+    assert ("Thank you for playing." in told) is (person == 9)
+
+
 def on_television(
     language: str, large: Mapping[str, str], shown: EveningShown | None, small: int = 0
 ) -> dict[str, str]:
