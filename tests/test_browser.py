@@ -13,15 +13,17 @@ import pytest
 from client.language import LANGUAGES
 from client.ui.screens.scoring import last_step
 from client.ui.web.pages import WebPages
+from client.ui.web.table_parts import table_parts
 from engine.events import GameStarted
 from engine.game import GameOptions
-from engine.redaction import snapshot
-from engine.view import SPECTATOR
+from engine.pieces import Seat
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, eyes_of
 from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import AskPause, ChangeSetting, Resume, Said, Say, SignUp, StartGame, TableState
-from protocol.pages import SMALL_TABLES, OnTelevision
+from protocol.pages import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
@@ -418,6 +420,36 @@ MOVES = (
     "document.getAnimations().filter(({effect}) => effect.target.matches('.stone, .won'))"
     ".map(({effect}) => `${effect.target.classList[0]} ${effect.getTiming().duration}`).join()"
 )
+
+
+@pytest.mark.slow
+async def test_whatever_was_shown_before_a_page_is_as_the_server_has_drawn_it(chromium: str) -> None:
+    """Of any moments of a game in any order, although what stays is kept."""
+    rng, drawn = random.Random(1), list[Mapping[str, str]]()
+    for moves in (0, 3, 8, 9, 10, 20, 30, 200):
+        game = played(GameOptions(3, random_layout=moves == 0), 1, moves)
+        seat = Seat(rng.randrange(3))
+        legal = game.legal()
+        own = legal if legal is not None and legal.seat == seat else None
+        chosen = MoveChoice(piece="Em", field="A1", position=1)
+        hand = PlayerHand(seat, own, chosen, ("citizen",), moments=len(game.events))
+        view, state = snapshot(game.view, eyes_of(seat)), table(3, "over" if game.over else "playing")
+        latest = [redacted(event, eyes_of(seat)) for event in game.events[-8:]]
+        for step in (None, 1, 20) if game.over else (None,):
+            drawn.append(table_parts(state, view, latest, step, hand)[0])
+    host = PlayerHand(Seat(0), None, MoveChoice(), ())
+    drawn.append(table_parts(table(4, "gathering"), None, [], None, host)[0])
+    different = (
+        "Object.entries(parts).map(([id, inside]) => { const model = part(id)?.cloneNode(false); "
+        "if (model) model.innerHTML = inside; return model && !part(id).isEqualNode(model) && id; })"
+        ".filter(Boolean)"
+    )
+    async with web_server() as server, tab(chromium) as page:
+        await page.go(f"http://127.0.0.1:{server.port}/play/")
+        await page.until(NAMELESS)
+        await page.prefer(still=True)
+        for parts in rng.choices(drawn, k=40):
+            assert await page.value(f"parts = {json.dumps(parts)}; show(parts); {different}") == []
 
 
 @pytest.mark.slow

@@ -406,6 +406,19 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
         await page.until_shown(lambda parts: "<table>" in parts["result"])
 
 
+async def test_a_page_shows_the_way_to_another_device(caplog: pytest.LogCaptureFixture) -> None:
+    """To whoever has the token, which nobody else learns, and no log; the code leads to this server."""
+    token = "t0ken" + "-" * 38
+    async with seated_in_browser() as (_host, page):
+        await page.socket.send(json.dumps({"device": f"{page.code}#{token}"}))
+        await page.until_shown(lambda parts: f"/play/{page.code}#{token}</code>" in parts.get("device", ""))
+        assert 'class="qr"' in page.parts["device"]
+        for odd in (token, f"../{token}", f"{page.code}#{token}x", f"{page.code}#<b>"):
+            await page.socket.send(json.dumps({"device": odd}))
+            assert (await page.until(messages.Refused)).code == "bad-message"
+    assert "t0ken" not in caplog.text
+
+
 async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
     async with seated_in_browser(starting=1, random_layout=True) as (host, page):
         code, token = page.code, page.token
