@@ -55,7 +55,7 @@ _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a 
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
 _WAYS_IN: Final = ("way-in", "watching", "play")  # which a television has in a code
 _SCRIPT: Final = script("line", "motion", "parts", "watching", "links")
-_PLAYER_SCRIPT: Final = script("session", "seat", "draws", "talk", "calls", "touch", "play")
+_PLAYER_SCRIPT: Final = script("session", "seat", "draws", "talk", "calls", "touch", "keys", "play")
 _PEOPLES: Final = "".join(
     f".people-{people.value}, #called.people-{people.value} "
     f"{{ background: {pair.background}; color: {pair.foreground}; }}\n"
