@@ -29,6 +29,7 @@ from simulation.judging.seat_model import (
     check_followed,
     check_host,
     check_plans,
+    check_programs,
     check_removals,
     check_returns,
     check_second_hands,
@@ -366,6 +367,15 @@ def test_a_host_is_told_to_one_after_the_other() -> None:
     first = tapped(0, (0.0, PLAYING), (1.0, asks), (1.0, paused), (1.0, hosted))
     check_host(CODE, [first, tapped(1, (0.0, PLAYING), (1.0, paused), (1.0, hosted))], verdict)
     assert found(verdict) == set()
+
+
+@pytest.mark.parametrize(
+    ("bot", "programs", "wrong"), [(True, {"Bruno"}, False), (False, {"Bruno"}, True), (False, set(), False)]
+)
+def test_a_bot_plays_for_a_program_that_is_away(programs: set[str], *, bot: bool, wrong: bool) -> None:
+    verdict = Verdict()
+    check_programs(CODE, tapped(0, (0.0, with_seat(1, here=False, bot=bot))), programs, verdict)
+    assert bool(verdict.lost) == wrong
 
 
 @pytest.mark.parametrize(

@@ -261,6 +261,19 @@ def check_absence(
                     verdict.invented.append(tap.finding(text, heard, since=since))
 
 
+def check_programs(table: str, tap: Wiretap, programs: set[str], verdict: Verdict) -> None:
+    """In a running game, a bot plays for a program the moment that is away, under every policy."""
+    for heard in tap.heard:
+        state = heard.message
+        if heard.table != table or not isinstance(state, m.TableState) or state.stage != "playing":
+            continue
+        for seat, each in enumerate(state.seats):
+            away = each.name in programs and not (each.here or each.vacant)
+            if away and not each.bot:
+                text = f"nobody plays for {each.name} in seat {seat}, a program that is away"
+                verdict.lost.append(tap.finding(text, heard))
+
+
 def check_bots_among_themselves(
     table: str, taps: Sequence[Wiretap], entries: Iterable[Entry], programs: set[str], verdict: Verdict
 ) -> None:

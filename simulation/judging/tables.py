@@ -27,6 +27,7 @@ from simulation.judging.seat_model import (
     check_followed,
     check_host,
     check_plans,
+    check_programs,
     check_removals,
     check_returns,
     check_second_hands,
@@ -194,6 +195,8 @@ class TablesJudge:
             for stranger in model.strangers
             if stranger.table == table
         ]
+        for tap in certain:
+            check_programs(table, tap, programs, judge.verdict)
         for tap in taps:
             counts["second hands refused"] += check_second_hands(table, tap, judge.verdict)
             judge.listen(tap, {player.token for player in party.everybody})

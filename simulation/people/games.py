@@ -22,7 +22,6 @@ from simulation.verdict import Finding, Outcome
 
 _PAUSE: Final = 0.1  # before another table is tried
 _TRIES_A_NAME: Final = 0.2  # of the newcomers
-_PROGRAMS: Final = 0.15  # of those who take a seat that has become free
 _SECONDS_BETWEEN_TRIALS: Final = 1.0  # to take a seat that may become free
 
 
@@ -192,7 +191,7 @@ class Games:
         while not over.is_set():
             number = next(self._newcomers)
             name, seed = f"Newcomer {number}", f"{self._plan.seed} newcomer {number}"
-            program = random.Random(f"{seed} program").random() < _PROGRAMS
+            program = random.Random(f"{seed} program").random() < self._plan.programs
             player = self._player(seed, name, party.game, company, program=program)
             await self._try_name(party, player)
             company.people.add(name)

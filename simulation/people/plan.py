@@ -50,6 +50,7 @@ class Crowd:
     may_end: float = 0.2  # of the lively games: their hosts may end them
     quiet: bool = False  # hosts of lively games keep what spectators say from the players
     by_letters: bool = False  # people look in now and then, and nobody else is there
+    programs: float = 0.15  # of those who take a seat that has become free
     with_guests: float = 0.0  # of the games: the last seat is for `palatinus bot`
     with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
     without: frozenset[str] = frozenset()  # what is left out, as `parts_of_games` names it

@@ -312,7 +312,8 @@ class SimulatedPlayer(Visitor):
         for _ in range(_RETURNS):
             async with Visitor(self.way, self.rng, self.counts).visiting() as connection:
                 with contextlib.suppress(ConnectFailed, RequestRefused):
-                    await connection.ask(JoinTable(NEW, self.table, str(self.name), 0))
+                    again = JoinTable(NEW, self.table, str(self.name), 0, program=self.program)
+                    await connection.ask(again)
                     seated = True
                 self.counts["times somebody came back who was removed"] += 1
         return seated
