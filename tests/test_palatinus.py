@@ -95,6 +95,15 @@ def test_a_record_is_checked(run: Run) -> None:
     assert draws.startswith("The draws cannot be checked")
 
 
+def test_no_terminal_acts_on_a_check_as_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if a name that no table would accept came that far."""
+    name = "\x9b2J\u202e\u200b\x1b[31m"
+    monkeypatch.setattr("client.records.player_name", lambda _name, _seat: name)
+    told = run("check", RECORD, "--json")[0]
+    assert json.loads(told)["names"] == [name] * 3
+    assert all(line.isprintable() for line in told.splitlines())
+
+
 def test_the_draws_of_a_record_are_checked(tmp_path: Path, run: Run) -> None:
     """In words and as JSON; the exit code tells wrong draws from right or unknown ones."""
     text = recorded(played(GameOptions(3), 1, shared=True).events)

@@ -18,7 +18,7 @@ import pytest
 
 from client.bots import brains, runner
 from client.bots.brains import at_random
-from client.bots.results import result_line
+from client.bots.results import Results, result_line
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, open_connection
 from engine.components import Laurel
@@ -238,6 +238,20 @@ def test_result_lines() -> None:
     ):
         ended = GameEnded((tally, tally), tuple(map(Seat, winners)), decided)
         assert result_line(state, ended) == f"ann 4, bob 4; {ending}"
+
+
+def test_no_terminal_acts_on_json() -> None:
+    """Whatever a server says that people are called."""
+    name = "\x9b2J\u202e\u200b\x1b[31m"
+    state = messages.TableState("ABCD", "over", [messages.SeatSummary(name), messages.SeatSummary("bob")], 0)
+    tally = Tally(1, 0, 0, (), 4, 2)
+    results = Results(out := io.StringIO(), as_json=True)
+    results.game_over(1, state, GameEnded((tally, tally), (Seat(0),), DecidedBy.POINTS), ())
+    results.all_over()
+    game, totals = out.getvalue().splitlines()
+    assert json.loads(game)["names"] == [name, "bob"]
+    assert json.loads(totals)["players"][0]["name"] == name
+    assert (game + totals).isprintable()
 
 
 async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(

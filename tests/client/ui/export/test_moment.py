@@ -247,6 +247,16 @@ def test_the_json_has_always_the_same_fields() -> None:
     assert set(told["deciding"]) <= {move["move"] for move in told["moves"]}
 
 
+def test_no_terminal_acts_on_json() -> None:
+    """Whoever has written the names, and however they came there."""
+    names = tuple(f"\x9b2J\u202e\u200b\x1b[31m{number}" for number in range(2))
+    recording = replace(recording_of(2), names=names)
+    exported = as_json(recording, recording.end, recording.all_eyes)
+    for told in (exported, analysis_json(recording, analysis_of(recording))):
+        assert json.loads(told)["names"] == [*names]
+        assert all(line.isprintable() for line in told.splitlines())
+
+
 def test_it_is_told_in_the_language_of_the_player(in_language: Callable[[str], None]) -> None:
     recording = recording_of(2)
     in_language("it")
