@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from client.tables.table import TableModel
@@ -57,10 +58,13 @@ class Activity:
         """End properly, as its player has quit."""
 
     def press(self, name: str) -> None:
-        self.take(after_key(self.ui, name, self.model))
+        self.take(after_key(self._at_this_moment(), name, self.model))
 
     def act(self, action: Action) -> None:
-        self.take(updated(self.ui, action, self.model))
+        self.take(updated(self._at_this_moment(), action, self.model))
+
+    def _at_this_moment(self) -> Ui:
+        return replace(self.ui, today=datetime.now())  # noqa: DTZ005 - local time
 
     def tick(self) -> None:
         """Update the times on the screen, and take the next step of an automatic walk."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import structs
 
-from client.language import _
+from client.language import _, current_language
 from client.levels import usual_level
 from client.network.connection import Connection, new_token, open_connection
 from client.network.refusals import describe_refusal
@@ -350,6 +350,8 @@ class Client(Activity):
                 self.show(self.ui.with_notice(_("No move is planned for your turn.")))
             case messages.CallMe() | messages.ConfirmCall() if not connection.notices:
                 raise _refusal(Code.NO_NOTICES)
+            case messages.CallMe(to=str()):
+                await connection.ask(structs.replace(request, language=current_language()))
             case requests.Errand.SEE_MOVES:
                 await self._see_moves()
             case requests.Errand() if not self.ui.capabilities.saves:

@@ -1,7 +1,7 @@
 """Keys and clicks: what they mean, and the keys that several screens share."""
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, structs
@@ -17,8 +17,8 @@ Act = enum.Enum(
     "Act",
     """
     CONFIRM CANCEL NEXT_PIECE LAST_PIECE ROTATE ROTATE_BACK NEXT BACK NEXT_HILL FIRST SKIP SKIP_UNSEEN RUN
-    REMATCH REVIEW PLAY_ON ANALYSE SAVE_RECORD SAVE_PICTURE VOTE REFUSE PAUSE HINT UNDO LEAVE MENU COMMAND
-    CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN EVENING TOGETHER STUDY
+    PLAY_ON ANALYSE SAVE_RECORD SAVE_PICTURE LEAVE MENU COMMAND CHAT TALK HELP RULES COUNTS WHOLE QUIT
+    PAGE_UP PAGE_DOWN EVENING TOGETHER STUDY
     """,
 )
 
@@ -98,7 +98,7 @@ class Key(Struct, frozen=True):
 
     `short` is the word in the function bar, empty if the key is not shown there. `form` is what the help is
     part of, if it is. Only `when` they have an effect are they offered, those `for_players` never to others,
-    and those `with_others` only at a table.
+    and those `with_others` only at a table. Spectators may have other words than `help` and `short`.
     """
 
     names: tuple[str, ...]
@@ -109,6 +109,7 @@ class Key(Struct, frozen=True):
     when: When = always
     for_players: bool = False
     with_others: bool = False
+    for_spectators: tuple[str, str] | None = None
 
     @property
     def words(self) -> str:
@@ -200,11 +201,11 @@ def action_of(name: str, keys: Iterable[Key]) -> Action | None:
     return next((key.action for key in keys if not names.isdisjoint(key.names)), None)
 
 
-def spectators_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
-    """Return the keys for spectators: without those that they cannot use, and with changed descriptions."""
-    words = {"help": N_("watch the next game of the same players"), "short": N_("next game")}
-    return tuple(
-        structs.replace(key, **words) if key.action is Act.REMATCH else key
-        for key in keys
-        if not key.for_players
-    )
+def spectators_keys(keys: Iterable[Key]) -> Iterator[Key]:
+    """Yield the keys for spectators: without those that they cannot use, and with their words."""
+    for key in keys:
+        if key.for_spectators is not None:
+            words, short = key.for_spectators
+            yield structs.replace(key, help=words, short=short)
+        elif not key.for_players:
+            yield key

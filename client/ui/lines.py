@@ -24,11 +24,14 @@ from client.ui.draw.board import notation
 from client.ui.draw.page import asked_question, countdown, on_turn, paged, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
-from client.ui.keys import Act, Action, InsertText, Pick
+from client.ui.keys import Act, Action, InsertText, Key, Pick
+from client.ui.screens.actions import ANALYSE, PAGES, START, agree, keys_at, refuse, suggest
+from client.ui.screens.arguments import placement
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.evening import go_to_table
-from client.ui.screens.gathering import Gathering, gathering_block, set_up, start_game
+from client.ui.screens.gathering import Gathering, gathering_block, set_up
 from client.ui.screens.lobby import LobbyPage, tables_in_words
+from client.ui.screens.menu import At
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
@@ -36,11 +39,9 @@ from client.ui.screens.reading import counts_page, rules
 from client.ui.screens.replay import Replay, go_to_decisive, hand_title, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
-    COMMANDS,
-    HOST_COMMANDS,
-    LOBBY_COMMANDS,
-    REPLAY_COMMANDS,
-    placement,
+    help_on_commands,
+    help_on_hosting,
+    help_rows,
 )
 from client.ui.state import Overlay, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
@@ -100,9 +101,6 @@ _MORE_WORDS: Final = (
     ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
     ("play on", N_("in a record or a problem: play on from there, against bots")),
     ("study", N_("in a table's record: go on from there at a new table; after a game: join in there")),
-    ("hint", N_("suggest a move, where the table allows hints")),
-    ("menu", N_("the table's menu; choose by number")),
-    ("evening, evening play, pause, leave", N_("the evening: sign up, pause, standings")),
     ("wait", N_("wait for your turn, before the next line is read")),
 )
 
@@ -111,7 +109,7 @@ _IN_LISTS: Final = (
     ("w 2", N_("do what a letter stands for with a line")),
     ("list", N_("all lines to choose from")),
     ("back", N_("back to where you came from")),
-    *COMMANDS[-1:],
+    *help_rows(PAGES),
 )
 
 
@@ -120,7 +118,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
     view = model.view
     match text.lower().split():
         case ["help" | "?"]:
-            return [labelled(command, _(told)) for command, told in _help(ui, model)]
+            return [labelled(command, told) for command, told in _help(ui, model)]
         case ["list"] if (options := (ui.overlay or ui.page).options(ui, model)) is not None:
             return numbered(options)
         case ["rules"]:
@@ -147,13 +145,14 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
 
 
 def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
-    """Yield what can be typed now, and what it does."""
+    """Yield what can be typed now, and what it does, each thing once."""
+    rows: Iterable[tuple[str, str]] = _IN_LISTS
     if (ui.overlay or ui.page).options(ui, model) is None:
-        commands = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS)
-        yield from (*QUESTIONS, *_MORE_WORDS, *(REPLAY_COMMANDS if isinstance(ui.page, Replay) else commands))
-    else:
-        yield from _IN_LISTS
+        at, record = At(ui, model), ui.page if isinstance(ui.page, Replay) else None
+        rows = (*QUESTIONS, *_MORE_WORDS, *help_on_commands(at, record), *help_on_hosting(at, record))
     does: dict[str, list[str]] = {}
+    for typed, words in rows:
+        does.setdefault(_(words), []).append(typed)
     for letter, key in letters(ui, model).items():
         if ui.evening is not None or key.action is not Act.EVENING:
             does.setdefault(key.words, []).append(letter)
@@ -236,7 +235,8 @@ def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) ->
     hand = view.hands.get(model.seat, {}) if model.seat is not None else {}
     piece, cell = None, view.layout.hexes.get(field)
     with contextlib.suppress(BadText):
-        piece = placement(text, field, "", model).piece
+        placed = placement(text, field, model)
+        piece = None if placed is None else placed.piece
     if piece is None or not hand.get(piece) or cell is None:
         return [_("There is no {piece} left in your hand.").format(piece=text)]
     return _at(cell, ui, model, view, piece)
@@ -335,7 +335,7 @@ def _table(ui: Ui, model: TableModel) -> list[str]:
 _NUMBER: Final = re.compile("[0-9]{1,6}")
 _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
 _WORDS: Final[Mapping[str, frozenset[Action]]] = {
-    "": frozenset({Act.NEXT, start_game, go_to_table}),
+    "": frozenset({Act.NEXT, go_to_table, *(key.action for key in START.keys)}),
     "next": frozenset({Act.NEXT}),
     "back": frozenset({Act.BACK, Act.LEAVE}),
     **{f"players {number}": frozenset({Pick(number)}) for number in DEALS},
@@ -343,16 +343,10 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "result": frozenset({Act.SKIP}),
     "next page": frozenset({Act.PAGE_DOWN}),
     "last page": frozenset({Act.PAGE_UP}),
-    "analyse": frozenset({Act.ANALYSE}),
+    "analyse": frozenset({Act.ANALYSE, *(key.action for key in ANALYSE.keys)}),
     "decisive": frozenset({go_to_decisive}),
     "play on": frozenset({Act.PLAY_ON}),
-}
-_AT_TABLES: Final[Mapping[str, Act]] = {
-    "hint": Act.HINT,
-    "v": Act.VOTE,
-    "V": Act.REFUSE,
-    "p": Act.PAUSE,
-    "menu": Act.MENU,
+    "hint": frozenset({suggest}),
 }
 
 
@@ -549,10 +543,10 @@ class LineShell:
             self._say(told)
             _point(top, word)
             return
-        elif (act := _at_tables(ui).get(text, _at_tables(ui).get(word))) is not None:
-            top.act(act)
+        elif (key := _letters_in_game(ui).get(text)) is not None:
+            top.act(key.action)
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
-            top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
+            top.act(agree if reply is Act.CONFIRM else refuse)
         elif word in _WORDS.keys() - {""}:
             self._say([_("There is nothing for {word} to do now.").format(word=word)])
         elif word:
@@ -563,11 +557,10 @@ class LineShell:
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
 
 
-def _at_tables(ui: Ui) -> Mapping[str, Act]:
-    """Return the words for a table; only one is for a problem, and none for a list, a record or a lesson."""
-    if ui.page.at_server:
-        return _AT_TABLES
-    return {"hint": Act.HINT} if ui.capabilities.hints else {}
+def _letters_in_game(ui: Ui) -> Mapping[str, Key]:
+    """Return the keys of what can be asked for in a game: those that move over the board are no words."""
+    keys = keys_at("playing") if ui.page.at_server else ()
+    return {name: key for key in keys for name in key.names}
 
 
 def _begun(entry: TypedLine) -> str:

@@ -13,6 +13,7 @@ from client.ui.activity import Activity, Services
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.program import Program
 from client.ui.requests import Request
+from client.ui.screens.actions import suggest
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
 from client.ui.state import Capabilities, GamePage, Notice, Outcome, Pane, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
@@ -31,7 +32,7 @@ _KEYS: Final = (
         for key in PLACING_KEYS
         if not key.with_others and key.action not in _OTHERWISE and key not in _ELSEWHERE
     ),
-    Key(("s",), Act.HINT, N_("show the solution"), N_("solution")),
+    Key(("s",), suggest, N_("show the solution"), N_("solution")),
     Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem")),
     Key(("pageup",), Act.BACK, N_("the previous problem")),
     Key(("p",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),

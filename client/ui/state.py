@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
@@ -126,7 +127,7 @@ class Screen:
     def shown_keys(self, model: TableModel) -> tuple[Key, ...]:
         """Return the keys that help and function bar show: spectators have others at a table."""
         watching = self.at_server and model.table is not None and model.seat is None
-        return spectators_keys(self.keys(model)) if watching else self.keys(model)
+        return tuple(spectators_keys(self.keys(model))) if watching else self.keys(model)
 
     def offered_keys(self, ui: "Ui", model: TableModel) -> tuple[Key, ...]:
         """Return the keys of these that have an effect now."""
@@ -230,6 +231,7 @@ class Nowhere(Screen):
 
 _NOWHERE: Final = Nowhere()
 _NEW_TABLE: Final = Open(3)
+_LONG_AGO: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
 
 
 class LinePrompt(enum.Enum):
@@ -343,10 +345,11 @@ class Ui:
     before. `busy` if a request waits for its answer, `ponders` while a hint is worked out. `scroll` is how
     many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is the
     one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step, `speed`
-    how fast it goes, from 0. `now` is the time of a monotonic clock; `told_at` is when the last state of the
-    table came, `clock_at` when the clock of the seat on turn did, `stops_at` when the server is going to
-    stop, if it is. `last_top` is how far the text on the screen could be scrolled at the last key or click.
-    `since_end` is how many lines the log has got since all pieces are placed.
+    how fast it goes, from 0. `today` is the local time of the last key or click. `now` is the time of a
+    monotonic clock; `told_at` is when the last state of the table came, `clock_at` when the clock of the seat
+    on turn did, `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on the
+    screen could be scrolled at the last key or click. `since_end` is how many lines the log has got since all
+    pieces are placed.
     """
 
     name: str
@@ -375,6 +378,7 @@ class Ui:
     ticks_left: int | None = None
     speed: int = 0
     now: float = 0.0
+    today: datetime = _LONG_AGO
     told_at: float = 0.0
     clock_at: float = 0.0
     stops_at: float | None = None

@@ -7,9 +7,8 @@ from typing import Final
 from client.language import _
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.at_table import next_vote, request_for, request_to_answer
-from client.ui.draw.page import is_paused
 from client.ui.keys import Act, Action
+from client.ui.screens.actions import MENU
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering, loses_seat
 from client.ui.screens.lobby import LobbyPage
@@ -17,8 +16,7 @@ from client.ui.screens.menu import TableMenu
 from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
-from client.ui.state import LinePrompt, Notice, Outcome, TypedLine, Ui, hints_allowed
-from protocol.codes import Code
+from client.ui.state import LinePrompt, Notice, Outcome, TypedLine, Ui
 
 
 def done_anywhere(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
@@ -48,7 +46,7 @@ def _type_command(ui: Ui, _model: TableModel) -> Outcome:
 def _open_menu(ui: Ui, model: TableModel) -> Outcome | None:
     if isinstance(ui.overlay, TableMenu):
         return None
-    return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
+    return (ui if model.state is None else replace(ui, overlay=TableMenu(MENU))), None
 
 
 def _open_evening(ui: Ui, _model: TableModel) -> Outcome:
@@ -81,48 +79,6 @@ def _without_lobby_chat(ui: Ui) -> Ui | None:
     return None
 
 
-def _agree(ui: Ui, model: TableModel) -> Outcome:
-    if (yes := request_to_answer(model, on=True)) is not None:
-        return ui, yes
-    if (vote := next_vote(model)) is not None:
-        return ui, vote
-    if not isinstance(ui.page, Playing):
-        return ui.with_notice(_("There is nothing to vote on.")), None
-    return ui, requests.Errand.SEE_MOVES
-
-
-def _refuse(ui: Ui, model: TableModel) -> Outcome:
-    if (no := request_to_answer(model, on=False)) is None:
-        return ui.with_notice(_("Nobody asks for anything now.")), None
-    return ui, no
-
-
-def _pause(ui: Ui, model: TableModel) -> Outcome:
-    if (asked := request_for(model, "pause")) is None:
-        return ui.with_notice(_("Only the players can pause a game.")), None
-    return ui, asked
-
-
-def _hint(ui: Ui, model: TableModel) -> Outcome:
-    if not hints_allowed(ui, model):
-        why = _("There are no hints at this table. The host can allow them in the table's menu (o).")
-    elif model.legal is not None:
-        return ui, requests.Errand.HINT
-    elif is_paused(model):
-        why = _(Code.PAUSED.text)
-    else:
-        why = _("There are hints on your own turn.")
-    return ui.with_notice(why), None
-
-
-def _take_back(ui: Ui, model: TableModel) -> Outcome:
-    if ui.capabilities.takes_back and isinstance(ui.page, Playing) and model.seat is not None:
-        return ui, requests.TakeBack(model.seat)
-    if (asked := request_for(model, "take-back")) is None:
-        return ui.with_notice(_("There is no move to take back.")), None
-    return ui, asked
-
-
 def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
     """Ask before a page is left where leaving ends more than the visit to it."""
     if isinstance(ui.page, LobbyPage) and hosts_others(ui):
@@ -153,11 +109,6 @@ _ANYWHERE: Final[Mapping[Act, Callable[[Ui, TableModel], Outcome | None]]] = {
     Act.EVENING: _open_evening,
     Act.CHAT: _say,
     Act.TALK: _read_talk,
-    Act.VOTE: _agree,
-    Act.REFUSE: _refuse,
-    Act.PAUSE: _pause,
-    Act.HINT: _hint,
-    Act.UNDO: _take_back,
     Act.LEAVE: _leave,
     Act.QUIT: _quit,
 }

@@ -23,7 +23,7 @@ from client.ui.keys import (
 from client.ui.requests import Errand, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.anywhere import done_anywhere
-from client.ui.screens.menu import MenuPage, TableMenu, may_end, with_mute
+from client.ui.screens.menu import At, with_mute
 from client.ui.screens.news import at_table_page
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.replay import Replay
@@ -36,7 +36,7 @@ from engine.board import Hex
 from engine.events import LayTile, Place
 from engine.view import Phase
 from protocol.limits import CHAT_LENGTH
-from protocol.messages import NEW, EndGame, Leave, ListTables, Say, SayInLobby
+from protocol.messages import NEW, Leave, ListTables, Say, SayInLobby
 
 _TYPED_KEPT: Final = 100
 
@@ -89,15 +89,13 @@ def _send(entry: TypedLine, ui: Ui, model: TableModel) -> Outcome:
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
     record = replay_in(ui)
     try:
-        read = meaning(text, model) if record is None else replay_meaning(text, record)
+        read = meaning(text, At(ui, model)) if record is None else replay_meaning(text, record)
     except BadText as error:
         there = closed if isinstance(error, Misplaced) else ui  # else it can be mended
         return there.with_notice(str(error), refusal=True), None
     match read:
         case Mute():
             return with_mute(closed, read), None
-        case EndGame() if may_end(model):
-            return replace(closed, overlay=TableMenu(MenuPage.END)), None
         case Act() | Pick() | GoToStop():
             return done_anywhere(closed, read, model) or closed.page.act(closed, read, model)
         case handler if callable(handler):
@@ -144,8 +142,7 @@ def _edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> O
 
 def ways_on(ui: Ui, entry: TypedLine, model: TableModel) -> tuple[str, ...]:
     """Return the lines that a command could be completed to, the likeliest first."""
-    others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
-    return completions(entry.text, model, replay_in(ui), others)
+    return completions(entry.text, At(ui, model), replay_in(ui))
 
 
 TICK_SECONDS: Final = 1.0

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from client.language import N_, _, counted, labelled, listed, parted
-from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
 from client.ui.draw.page import LOG_LINES, ServerScreen, short_list, with_news
@@ -23,7 +22,7 @@ from client.ui.frame import (
     width_of,
 )
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
-from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
+from client.ui.screens.actions import keys_at
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Outcome, Pane, Ui, closed_for_good
 from client.ui.texts import tables
@@ -31,101 +30,10 @@ from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.pieces import PEOPLES
 from engine.pieces import People
 from protocol.absence import WAIT
-from protocol.codes import Code
-from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
-
-
-def _can_start(_screen: object, _ui: Ui, model: TableModel) -> bool:
-    state = model.state
-    everybody = state is not None and all(each.name is not None and not each.kept for each in state.seats)
-    return everybody and _hosts(model)
-
-
-def _can_be_ready(_screen: object, ui: Ui, model: TableModel) -> bool:
-    return _sits(model) and not ui.capabilities.private
-
-
-def _can_seat_bots(_screen: object, ui: Ui, model: TableModel) -> bool:
-    free = model.state is not None and bool(free_seats(model.state))
-    return free and bool(ui.capabilities.levels) and _hosts(model)
-
-
-def _hosts(model: TableModel) -> bool:
-    return model.state is not None and model.seat is not None and model.seat == model.state.host
-
-
-def _sits(model: TableModel) -> bool:
-    return model.state is not None and model.seat is not None
-
-
-def start_game(_screen: object, ui: Ui, _model: TableModel) -> Outcome:
-    return ui, StartGame(NEW)
-
-
-def _say_ready(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    if model.state is None or model.seat is None:
-        return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
-    return ui, SayReady(NEW, not model.state.seats[model.seat].ready)
-
-
-def _choose_people(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    if model.state is None or model.seat is None:
-        return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
-    menu = TableMenu(MenuPage.PEOPLE, line_of_own_people(model.state, model.seat))
-    return replace(ui, overlay=menu), None
-
-
-def seat_bot(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    """Seat a bot; if the server has several levels, ask for one."""
-    state, levels = model.state, ui.capabilities.levels
-    if state is None:
-        return ui, None
-    if not levels:
-        text = _("To add a bot, run the command above in another terminal.")
-    elif model.seat != state.host:
-        text = _("The host of the table seats bots.")
-    elif not free_seats(state):
-        text = _("No seat is free. The table's menu removes players and bots.")
-    elif len(levels) == 1:
-        return ui, SeatBot(NEW, levels[0])
-    else:
-        return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
-    return ui.with_notice(text), None
-
+from protocol.messages import NEW, Leave, TableState
 
 _KEYS: Final = (
-    Key(
-        ("enter", "s"),
-        start_game,
-        N_("start the game (host only)"),
-        N_("start"),
-        when=_can_start,
-        for_players=True,
-    ),
-    Key(
-        ("r",),
-        _say_ready,
-        N_("say that you are ready, or take that back"),
-        N_("ready"),
-        when=_can_be_ready,
-        for_players=True,
-    ),
-    Key(
-        ("p",),
-        _choose_people,
-        N_("choose the people that you play"),
-        N_("people"),
-        when=lambda _screen, _ui, model: _sits(model),
-        for_players=True,
-    ),
-    Key(
-        ("b",),
-        seat_bot,
-        N_("let a bot take a free seat"),
-        N_("bot"),
-        when=_can_seat_bots,
-        for_players=True,
-    ),
+    *keys_at("gathering"),
     Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),
     *AT_TABLE,
     *ON_EVERY_PAGE,

@@ -13,25 +13,15 @@ from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, cut, indented, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, ChooseUnseen, Key, Way
+from client.ui.screens import actions
 from client.ui.state import Notice, Outcome, Pane, Ui
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.times import local_time
 
-
-def _saves(_screen: object, ui: Ui, _model: TableModel) -> bool:
-    return ui.capabilities.saves
-
-
-OF_A_GAME: Final = (
-    Key(
-        ("y",),
-        Act.ANALYSE,
-        N_("replay it with everybody's chances"),
-        N_("analyse"),
-        when=lambda _screen, ui, _model: ui.capabilities.analyses,
-    ),
-    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save"), when=_saves),
-    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture"), when=_saves),
+_OF_A_GAME: Final = (
+    *actions.ANALYSE.keys_elsewhere(Act.ANALYSE),
+    *actions.SAVE.keys_elsewhere(Act.SAVE_RECORD),
+    *actions.PICTURE.keys_elsewhere(Act.SAVE_PICTURE),
 )
 
 
@@ -52,7 +42,7 @@ _KEYS: Final = (
     Key(("pageup",), Act.PAGE_UP, N_("ten games up")),
     Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down")),
     Key(("enter", " ", "v"), Act.CONFIRM, N_("replay the game with everything revealed"), N_("review")),
-    *OF_A_GAME,
+    *_OF_A_GAME,
     Key(("x", "delete"), _remove, N_("remove the game for good; press twice"), N_("remove")),
     Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave")),
     *ON_EVERY_PAGE,

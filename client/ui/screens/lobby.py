@@ -136,6 +136,10 @@ def _with_time(table: Open, fits: Callable[[int, int], bool]) -> Open:
 
 
 # With no table chosen, Enter does the same as `o`, and has another name.
+def _look_back(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
+    return ui, requests.Errand.LOOK_BACK if ui.capabilities.lists_games else None
+
+
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the table above or below")),
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the table above or below")),
@@ -166,7 +170,7 @@ _KEYS: Final = (
     Key(("n",), ask_name, N_("change the name others see"), N_("name")),
     Key(
         ("v",),
-        Act.REVIEW,
+        _look_back,
         N_("your past games, if you are here over ssh"),
         N_("past games"),
         when=lambda _lobby, ui, _model: ui.capabilities.lists_games,
@@ -227,8 +231,6 @@ class LobbyPage(ServerScreen):
                 if chosen.vacant:
                     return replace(ui, overlay=TakingOver(chosen, requests.Join(chosen.table))), None
                 return ui, requests.WatchTable(chosen.table)
-            case Act.REVIEW if ui.capabilities.lists_games:
-                return ui, requests.Errand.LOOK_BACK
             case Act.LEAVE:
                 return ui, requests.Errand.GO_HOME
             case Pick(number):

@@ -22,8 +22,9 @@ from client.ui.draw.page import (
 from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
-from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again
-from client.ui.state import Outcome, Pane, Screen, Ui, hints_allowed, with_game
+from client.ui.screens.actions import AGAIN, keys_at
+from client.ui.screens.scoring import LEAVE
+from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
@@ -34,8 +35,6 @@ from engine.view import Phase
 from protocol.codes import Code, sentence
 from protocol.messages import NEW, Leave
 
-_ANSWER: Final = N_("yes or no to what is asked, or to a bot; v: look back")
-
 
 def _moves(_screen: object, _ui: Ui, model: TableModel) -> bool:
     return model.legal is not None
@@ -45,38 +44,8 @@ def _places(_screen: object, _ui: Ui, model: TableModel) -> bool:
     return model.seat is not None and model.view is not None and model.view.phase is Phase.PLACING
 
 
-def _takes_back(_screen: object, ui: Ui, model: TableModel) -> bool:
-    return ui.capabilities.takes_back or at_table.request_for(model, "take-back") is not None
-
-
 _BOARD: Final = (
-    Key(
-        ("s",),
-        Act.HINT,
-        N_("suggest a move, where the table allows hints"),
-        N_("hint"),
-        when=lambda _screen, ui, model: hints_allowed(ui, model) and model.legal is not None,
-        for_players=True,
-        with_others=True,
-    ),
-    Key(
-        ("z",),
-        Act.UNDO,
-        N_("take back your last move, if the others agree"),
-        N_("take back"),
-        when=_takes_back,
-        for_players=True,
-        with_others=True,
-    ),
-    Key(("v",), Act.VOTE, _ANSWER, with_others=True),
-    Key(("V",), Act.REFUSE, _ANSWER, for_players=True, with_others=True),
-    Key(
-        ("p",),
-        Act.PAUSE,
-        N_("ask for a pause, or agree to it; or end it"),
-        for_players=True,
-        with_others=True,
-    ),
+    *keys_at("playing"),
     COUNTS,
     Key(("m",), Act.WHOLE, N_("the log in full, with what ends in dots; by lines")),
     Key(("pageup",), Act.PAGE_UP, N_("the log in full, with what ends in dots; by lines")),
@@ -112,7 +81,7 @@ PLACING_KEYS: Final = (
     *_BOARD,
     *ON_EVERY_PAGE,
 )
-_ENDED_KEYS: Final = (REMATCH, LEAVE, *AT_TABLE, *ON_EVERY_PAGE)
+_ENDED_KEYS: Final = (*AGAIN.keys_offered(), LEAVE, *AT_TABLE, *ON_EVERY_PAGE)
 
 
 class _GameScreen(at_table.Selection, ServerScreen):
@@ -214,7 +183,7 @@ class Ended(_GameScreen):
     own_keys = _ENDED_KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        return left_or_again(ui, action, model)
+        return ui, Leave(NEW) if action is Act.LEAVE else None
 
     def stage(self, model: TableModel) -> str:
         return _("ended")

@@ -26,9 +26,10 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, Key, key_name
+from client.ui.screens.menu import At
 from client.ui.screens.replay import Replay, told_of_move
-from client.ui.screens.typed_commands import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
-from client.ui.state import Outcome, Overlay, Pane, Ui
+from client.ui.screens.typed_commands import help_on_commands, help_on_hosting
+from client.ui.state import Outcome, Overlay, Pane, Screen, Ui
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
@@ -123,10 +124,7 @@ def _text(reading: Reading, pane: Pane, *, small: bool) -> list[Section]:
         case Act.WHOLE:
             page = _whole_texts(ui, reading, width, pane.height)
         case _:
-            keys, record = (reading.over or ui.page).shown_keys(model), isinstance(ui.page, Replay)
-            if ui.evening is None:
-                keys = tuple(key for key in keys if key.action is not Act.EVENING)
-            return help_text(keys, pane.glyphs, width, record=record)
+            return _help(reading.over or ui.page, pane)
     return sections(page, width)
 
 
@@ -186,8 +184,10 @@ def hands_rows() -> Iterator[list[str]]:
     yield [_("no soldier among the last"), *(str(deal.soldierless_at) for deal in deals)]
 
 
-def help_text(keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool) -> list[Section]:
-    """Return the help: the keys that work here, the signs, the commands, those at a `record` if so."""
+def _help(screen: Screen, pane: Pane) -> list[Section]:
+    """Return the help: the keys that work on the screen, the signs, the commands that can be typed there."""
+    ui, model, glyphs, width = pane.ui, pane.model, pane.glyphs, pane.width
+    keys = [key for key in screen.shown_keys(model) if ui.evening or key.action is not Act.EVENING]
     panel = [
         (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
         (f"{glyphs.times}3", _("how many are left in the hand")),
@@ -200,10 +200,15 @@ def help_text(keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool
         Section(on_board.heading, (*on_board.pieces, broken(peoples, width))),
         _section(_("IN THE SCORING"), scoring, width),
         _section(_("SIGNS BESIDE THE BOARD"), panel, width),
-        _section(_("COMMANDS, AFTER A COLON"), REPLAY_COMMANDS if record else COMMANDS, width),
-        _section(_("COMMANDS OF A TABLE'S HOST"), HOST_COMMANDS, width),
-        _section(_("COMMANDS IN THE LOBBY"), LOBBY_COMMANDS, width),
+        *(_section(heading, rows, width) for heading, rows in _commands(ui, model) if rows),
     ]
+
+
+def _commands(ui: Ui, model: TableModel) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
+    if any(key.action is Act.COMMAND for key in ui.page.keys(model)):
+        at, record = At(ui, model), ui.page if isinstance(ui.page, Replay) else None
+        yield _("COMMANDS, AFTER A COLON"), help_on_commands(at, record)
+        yield _("COMMANDS OF A TABLE'S HOST"), help_on_hosting(at, record)
 
 
 def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:

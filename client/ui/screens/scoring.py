@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from client.language import N_, _, labelled
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
-from client.ui import requests
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.page import (
     LOG_LINES,
@@ -35,8 +34,8 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
-from client.ui.screens.history import OF_A_GAME
+from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
+from client.ui.screens.actions import STUDY, TOGETHER, keys_at
 from client.ui.state import Outcome, Pane, Screen, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
@@ -48,33 +47,11 @@ from engine.components import LAUREL_WORTH
 from engine.pieces import Seat
 from engine.scoring import points_won
 from engine.view import View
-from protocol.codes import Code
-from protocol.messages import NEW, Leave, Rematch
+from protocol.messages import NEW, Leave
 
-
-def _goes_on(_screen: object, ui: Ui, model: TableModel) -> bool:
-    """Return whether the same players can play again, or do so already and can be watched."""
-    followed = model.state is not None and model.state.next is not None
-    drawn = () if ui.evening is None else (each.table for each in ui.evening.tables)  # who plays whom next
-    return model.table not in drawn and (model.seat is not None or followed)
-
-
-REMATCH: Final = Key(
-    ("m",), Act.REMATCH, N_("play again with the same players"), N_("play again"), when=_goes_on
-)
 LEAVE: Final = Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave"))
 _BACK: Final = Key(
     ("left", "p", "backspace", "h", "up", "k", "scroll-up"), Act.BACK, N_("one step back"), N_("back")
-)
-_STUDY: Final = Key(
-    ("B",),
-    Act.STUDY,
-    N_("join the study that was opened from this game"),
-    N_("study"),
-    when=lambda _screen, _ui, model: model.state is not None and model.state.studied is not None,
-)
-_TOGETHER: Final = structs.replace(
-    TOGETHER, when=lambda _screen, ui, _model: ui.capabilities.looks_back and not ui.capabilities.private
 )
 _FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
 _SKIP: Final = Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result"))
@@ -90,8 +67,8 @@ SCORING_KEYS: Final = (
     _SKIP,
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
-    _TOGETHER,
-    _STUDY,
+    *TOGETHER.keys_offered(),
+    *STUDY.keys_offered(),
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )
@@ -109,17 +86,7 @@ RESULT_KEYS: Final = (
     EVENING,  # where the next game is, if there is one
     _BACK,
     _FIRST,
-    REMATCH,
-    Key(
-        ("v",),
-        Act.REVIEW,
-        N_("replay the game with everything revealed"),
-        N_("review"),
-        when=lambda _screen, ui, _model: ui.capabilities.looks_back,
-    ),
-    *OF_A_GAME,
-    _TOGETHER,
-    _STUDY,
+    *keys_at("over"),
     LEAVE,
     *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,
@@ -137,7 +104,7 @@ class _Walk(ServerScreen):
             return ui, None
         if (step := step_after(self, action, view)) is not None:
             return replace(ui, page=at_step(view, step)), None
-        return left_or_again(ui, action, model)
+        return ui, Leave(NEW) if action is Act.LEAVE else None
 
     def stage(self, model: TableModel) -> str:
         if (view := model.view) is None:
@@ -376,33 +343,6 @@ def _marks(view: View, step: WalkStep, finished: Sequence[events.ScoringEvent]) 
             return replace(marks, cursor=view.layout.hills[event.hill])
         case _:
             return marks
-
-
-def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
-    """Return the UI state after a key at a table whose game is over."""
-    match action:
-        case Act.LEAVE:
-            return ui, Leave(NEW)
-        case Act.REMATCH if model.seat is not None:
-            return ui, Rematch(NEW)
-        case Act.REMATCH if model.state is not None and model.state.next is not None:
-            return ui, requests.WatchNext(model.state.next)
-        case Act.REMATCH:
-            return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
-        case Act.REVIEW if ui.capabilities.looks_back:
-            return ui, requests.Review()
-        case Act.ANALYSE if ui.capabilities.analyses:
-            return ui, requests.Review(analysed=True)
-        case Act.TOGETHER if ui.capabilities.looks_back:
-            return ui, requests.Review(together=True)
-        case Act.STUDY:
-            return ui, requests.JoinStudy()
-        case Act.SAVE_RECORD if ui.capabilities.saves:
-            return ui, requests.Errand.SAVE_RECORD
-        case Act.SAVE_PICTURE if ui.capabilities.saves:
-            return ui, requests.Errand.SAVE_PICTURE
-        case _:
-            return ui, None
 
 
 class ScoringPanel(Struct, frozen=True):

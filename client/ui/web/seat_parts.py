@@ -17,17 +17,23 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import Marks
 from client.ui.frame import WIDE, spoken
 from client.ui.keys import COUNTS
-from client.ui.screens.menu import (
+from client.ui.screens.action import Action, May
+from client.ui.screens.actions import (
+    AGAIN,
     CALLED,
+    LEAVE,
+    MENU,
+    MUTE,
     NOTIFY,
     PAUSE_UNTIL,
-    MenuPage,
-    choices,
+    READY,
+    SEAT_BOT,
+    SIGN,
+    START,
     describe_addresses,
-    free_seats,
 )
+from client.ui.screens.menu import At, Page
 from client.ui.screens.reading import counts_page
-from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Capabilities, TypedLine, Ui
 from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.games import describe_forecast, turned
@@ -45,7 +51,7 @@ from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
 from protocol.messages import NEW
 from protocol.pages import EVENING, MoveChoice, PlayerHand
 
-_ELSEWHERE: Final = frozenset({MenuPage.MAIN, MenuPage.MUTE, MenuPage.SIGNS})  # or not in browsers
+_ELSEWHERE: Final = MUTE, SIGN  # or not in browsers
 
 
 class SeatPage:
@@ -87,7 +93,7 @@ class SeatPage:
         """Return the parts of the page that only a player has; the menu is a terminal's, and the way out."""
         evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
         leave = button(_(LEAVE.help), messages.Leave(NEW))
-        menu = join(evening, self._counts(), self._menu_page(MenuPage.MAIN), leave)
+        menu = join(evening, self._counts(), self._menu_page(MENU), leave)
         return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(menu)}
 
     def _counts(self) -> Markup:
@@ -131,18 +137,22 @@ class SeatPage:
             case _ if self._of_evening:
                 return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
-                return button(_(REMATCH.short), messages.Rematch(NEW), main=True)
+                (again,) = AGAIN.keys
+                return button(_(again.short), messages.Rematch(NEW), main=True)
 
     def _before(self) -> Iterator[Markup]:
         state, seat = self._state, self.model.seat
-        if seat == state.host and not any(each.name is None or each.kept for each in state.seats):
+        if self._may(START):
             yield button(_("Start the game"), messages.StartGame(NEW), main=True)
-        elif seat == state.host and self._ui.capabilities.levels and free_seats(state):
+        elif self._may(SEAT_BOT):
             yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.capabilities.levels)))
-        if seat is not None and seat != state.host and not state.seats[seat].ready:
+        if self._may(READY) and seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
         if self._address and not self._of_evening and any(each.name is None for each in state.seats):
             yield self._invitation()
+
+    def _may(self, action: Action) -> bool:
+        return action.may(At(self._ui, self.model)) is May.YES
 
     def _invitation(self) -> Markup:
         """Return how others come to this table: a code that a camera reads, and a link to send."""
@@ -240,9 +250,9 @@ class SeatPage:
             return _("It is time for a soldier, because none may be among your last pieces.")
         return _("Touch a piece, and a field.")
 
-    def _menu_page(self, page: MenuPage) -> Markup:
+    def _menu_page(self, page: Page) -> Markup:
         lines = []
-        for choice in choices(page, self._ui, self.model):
+        for choice in page.lines(At(self._ui, self.model)):
             effect = choice.effect
             if isinstance(effect, messages.FromClient):
                 lines.append(button(choice.text, effect))
@@ -253,7 +263,7 @@ class SeatPage:
                 lines += self._notices(choice.text)
             elif effect is None or isinstance(effect, TypedLine):
                 lines.append(element("p", choice.text))
-            elif isinstance(effect, MenuPage) and effect not in _ELSEWHERE:
+            elif isinstance(effect, Page) and effect not in _ELSEWHERE:
                 inside = self._menu_page(effect)
                 lines.append(element("details", element("summary", choice.text), inside))
         return EMPTY.join(lines)

@@ -13,9 +13,10 @@ import client.ui
 from client.tables.table import Happened, TableChanged, TableModel
 from client.ui.frame import Frame, plain
 from client.ui.keys import Act, Action, Key
+from client.ui.screens.actions import ACTIONS, MENU
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import MenuPage, TableMenu, choices
+from client.ui.screens.menu import At, Page, TableMenu
 from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
@@ -47,6 +48,7 @@ def _tables_of_keys() -> dict[str, tuple[Key, ...]]:
 
 
 KEYS = _tables_of_keys()
+MENU_PAGES = (MENU, *(page for action in ACTIONS for page in action.pages))
 KEY_NAMES = sorted({name for keys in KEYS.values() for key in keys for name in key.names})
 NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")
 ADDRESS = "ws://127.0.0.1:7733"
@@ -114,9 +116,9 @@ def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
     return request
 
 
-def on_line(effect: object, ui: Ui, model: TableModel, page: MenuPage = MenuPage.MAIN) -> Ui:
+def on_line(effect: object, ui: Ui, model: TableModel, page: Page = MENU) -> Ui:
     """Return what follows when the player opens the menu and goes to the first line with this effect."""
-    at = [choice.effect == effect for choice in choices(page, ui, model)].index(True)
+    at = [choice.effect == effect for choice in page.lines(At(ui, model))].index(True)
     return after(replace(ui, overlay=TableMenu(page)), model, *["down"] * at)
 
 

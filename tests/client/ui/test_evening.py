@@ -13,6 +13,7 @@ from client.tables.table import SentFromEvening, TableModel, news_of_server
 from client.ui.frame import plain
 from client.ui.game import run
 from client.ui.keys import Act
+from client.ui.screens.actions import MENU
 from client.ui.screens.dispatch import letters, updated
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
@@ -213,7 +214,7 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
 def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
     ui, model = replace(Ui("Ann", page=LobbyPage(), overlay=EveningPage()), evening=FRIDAY), TableModel()
     assert "sign up, or play again after a pause" in screen_of(after(ui, model, "?"), model)
-    for opened in ui.overlay, TableMenu():
+    for opened in ui.overlay, TableMenu(MENU):
         helped, _ = updated(replace(ui, overlay=opened), Act.HELP, model)
         ruled, _ = updated(helped, Act.RULES, model)
         assert updated(ruled, Act.CANCEL, model)[0].overlay == opened

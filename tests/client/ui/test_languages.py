@@ -23,7 +23,9 @@ from client.ui.frame import Line, plain
 from client.ui.keys import Act
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
+from client.ui.screens.actions import ACTIONS
 from client.ui.screens.dispatch import after_key
+from client.ui.screens.menu import At
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Replay, open_record, seen_in
@@ -31,10 +33,8 @@ from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_commands import (
-    COMMANDS,
-    HOST_COMMANDS,
-    LOBBY_COMMANDS,
     REPLAY_COMMANDS,
+    help_rows,
     meaning,
     replay_meaning,
 )
@@ -58,7 +58,7 @@ CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghij
 CYRILLIC |= {ord(letter): chr(0x410 + at) for at, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
 FILLED_IN = re.compile(r"\{[^}]*\}|%\(\w+\)[srd]|%[srd]")
 
-ALL_COMMANDS = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS, *REPLAY_COMMANDS)
+ALL_COMMANDS = (*help_rows(ACTIONS), *REPLAY_COMMANDS)
 
 # The same in all languages: signs, addresses, names and commands.
 SIGNS = re.compile(
@@ -178,7 +178,7 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
     in_record = ("xyz", "go", "go 99", "go scoring", "eyes", "eyes 9")
     for line in (*typed, "place m", *in_record):
         with pytest.raises(BadText) as misread:
-            replay_meaning(line, replay) if line in in_record else meaning(line, model)
+            replay_meaning(line, replay) if line in in_record else meaning(line, At(Ui("Ann"), model))
         assert not untranslated(str(misread.value)) - {*line.split(), "yes"}, line
 
 

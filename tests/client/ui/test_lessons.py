@@ -18,6 +18,7 @@ from client.ui.lessons import goals
 from client.ui.lessons.course import Course, Lesson, model_of
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage, record_at
 from client.ui.requests import Errand
+from client.ui.screens.menu import At
 from client.ui.screens.playing import PLACING_KEYS
 from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
@@ -117,7 +118,7 @@ def test_the_example_of_a_page_is_what_it_asks_for_or_a_legal_try() -> None:
         if isinstance(page.goal, goals.PointTo):
             assert page.example == f"field {page.goal.field}"
         elif page.example:
-            move = meaning(page.example, course.model)
+            move = meaning(page.example, At(course.ui, course.model))
             assert isinstance(move, LayTile | Place)
             play(course, move)
             assert is_done(course) != counts(page), page.title

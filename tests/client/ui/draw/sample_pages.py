@@ -8,9 +8,10 @@ from msgspec import structs
 from client import levels
 from client.records import PastGame, Suggestion
 from client.tables.table import HeardRemark, TableModel
+from client.ui.screens.actions import BOT
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import MenuPage, TableMenu
+from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.scoring import last_step
 from client.ui.state import Capabilities, Ui
@@ -182,7 +183,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering-no-bots": lambda: (replace(waiting()[0], capabilities=Capabilities()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,
     "menu": menu,
-    "menu-bots": lambda: (replace(waiting()[0], overlay=TableMenu(MenuPage.BOT, 1)), waiting()[1]),
+    "menu-bots": lambda: (replace(waiting()[0], overlay=TableMenu(BOT, 1)), waiting()[1]),
     "menu-peoples": lambda: then(waiting, "p", "down"),
     "quitting": lambda: then(placing, "q"),
     "ended": ended,

@@ -24,11 +24,11 @@ from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_te
 from client.ui.draw.page import news_lines
 from client.ui.frame import Frame, plain
 from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, Key, PointAt, key_name
+from client.ui.screens.actions import MENU, SEAT_BOT, START
 from client.ui.screens.dispatch import after_key, updated
-from client.ui.screens.gathering import seat_bot, start_game
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import MenuPage, TableMenu, choices
+from client.ui.screens.menu import At, TableMenu
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, hands_table
@@ -266,6 +266,7 @@ def test_spectators_see_that_they_are_watching() -> None:
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
     ui = Ui("Ann", seen.ADDRESS, Capabilities(levels=("greedy",) if bots else ()))
+    (seat_bot,), (start_game,) = ([key.action for key in each.keys] for each in (SEAT_BOT, START))
     for seats, expected in (
         ([SeatSummary("Ann", True), SeatSummary()], {seat_bot} if bots else set()),
         ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {start_game}),
@@ -443,7 +444,7 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
         Quitting(),
         TalkPage(),
         Announcements(("Cosima.",)),
-        *(TableMenu(page) for page in MenuPage),
+        *(TableMenu(page) for page in seen.MENU_PAGES),
         *map(Reading, TOPICS),
     )
     for page in PAGES.values():
@@ -488,9 +489,9 @@ def test_what_is_asked_and_typed_is_seen_in_every_window(language: str) -> None:
 @pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
 def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -> None:
     ui, model = menu()
-    lines = [choice.text for choice in choices(MenuPage.MAIN, ui, model)]
+    lines = [choice.text for choice in MENU.lines(At(ui, model))]
     for at, words in enumerate(lines):
-        frame = drawn(replace(ui, overlay=TableMenu(chosen=at)), model, UNICODE, *size)
+        frame = drawn(replace(ui, overlay=TableMenu(MENU, at)), model, UNICODE, *size)
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
         shown = (re.sub(" [\u2191\u2193]\\d+", "", plain(frame.lines[row])) for row in rows)  # without marks
         assert " ".join(row.strip("\u25ba ") for row in shown) == words
@@ -506,8 +507,8 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         seen.change(model, spectators=1, watching=watching, absence=absence, seats=seats)
         seen.change(model, may_ask=["take-back", "more-time"])
         ui = replace(ui, capabilities=Capabilities(levels=LEVELS, notices=("mail",)))
-        for page in MenuPage:
-            many = len([*choices(page, ui, model)])
+        for page in seen.MENU_PAGES:
+            many = len([*page.lines(At(ui, model))])
             yield (
                 f"{stage} {page}",
                 [(replace(ui, overlay=TableMenu(page, at)), model) for at in range(many)],

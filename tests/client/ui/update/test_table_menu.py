@@ -18,10 +18,12 @@ from client.ui.at_table import next_vote
 from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
 from client.ui.frame import plain
 from client.ui.keys import Act
-from client.ui.screens import typed_commands
+from client.ui.screens import actions, typed_commands
+from client.ui.screens.action import Action, May
+from client.ui.screens.actions import ACTIONS, MENU, PAUSE_UNTIL
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
+from client.ui.screens.menu import At, Page, TableMenu
 from client.ui.screens.news import (
     after_update,
     at_other_table,
@@ -31,7 +33,7 @@ from client.ui.screens.news import (
     with_refusal,
 )
 from client.ui.screens.playing import Ended
-from client.ui.screens.screen import drawn
+from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Capabilities, Mute, Outage, TalkLog, TypedLine, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import ROWS, Row, describe_absence
@@ -89,14 +91,14 @@ def running(seat: int = 0) -> tuple[Ui, TableModel]:
 BARE = Ui("Ann", capabilities=Capabilities(levels=("random", "greedy")))
 
 
-def effects(page: MenuPage, model: TableModel) -> list[object]:
-    return [choice.effect for choice in choices(page, BARE, model)]
+def effects(page: Page, model: TableModel) -> list[object]:
+    return [choice.effect for choice in page.lines(At(BARE, model))]
 
 
 def effect_chosen(ui: Ui, model: TableModel) -> object:
     """Return the effect of the line that the player is on in the menu."""
     assert isinstance(ui.overlay, TableMenu)
-    return [choice.effect for choice in choices(ui.overlay.page, ui, model)][ui.overlay.chosen]
+    return [choice.effect for choice in ui.overlay.page.lines(At(ui, model))][ui.overlay.chosen]
 
 
 def test_a_bot_is_no_player_in_the_menu() -> None:
@@ -111,37 +113,35 @@ def test_a_bot_is_no_player_in_the_menu() -> None:
     for stage, removed in cases:
         state = messages.TableState("KXQT", stage, seats, 0)
         model = TableModel("KXQT", Seat(0), state=state)
-        assert effects(MenuPage.REMOVE, model) == removed
-        assert effects(MenuPage.HAND_OVER, model) == effects(MenuPage.SUBSTITUTE, model) == []
-        assert effects(MenuPage.BOT, model) == [
+        assert effects(actions.REMOVE, model) == removed
+        assert effects(actions.HAND_OVER, model) == effects(actions.SUBSTITUTE, model) == []
+        assert effects(actions.BOT, model) == [
             messages.SeatBot(NEW, "random"),
             messages.SeatBot(NEW, "greedy"),
         ]
-        assert MenuPage.BOT not in effects(MenuPage.MAIN, model)
+        assert actions.BOT not in effects(MENU, model)
 
 
 def test_the_host_finds_everything_in_the_menu() -> None:
     _, model = gathering()
-    assert set(MenuPage) - {MenuPage.MAIN, MenuPage.SUBSTITUTE, MenuPage.END} <= set(
-        effects(MenuPage.MAIN, model)
-    )
+    assert {*seen.MENU_PAGES} - {MENU, actions.SUBSTITUTE, actions.END} <= set(effects(MENU, model))
     _, model = running()
-    assert {MenuPage.SUBSTITUTE, MenuPage.REMOVE, MenuPage.HAND_OVER, MenuPage.ABSENCE, MenuPage.END} <= set(
-        effects(MenuPage.MAIN, model)
+    assert {actions.SUBSTITUTE, actions.REMOVE, actions.HAND_OVER, actions.ABSENCE, actions.END} <= set(
+        effects(MENU, model)
     )
-    assert effects(MenuPage.SUBSTITUTE, model) == [messages.SubstituteNow(NEW, 2)]
-    assert effects(MenuPage.REMOVE, model) == [messages.Remove(NEW, 2)]
-    assert effects(MenuPage.HAND_OVER, model) == [messages.HandOver(NEW, 1)]
-    assert messages.EndGame(NEW) in effects(MenuPage.END, model)
+    assert effects(actions.SUBSTITUTE, model) == [messages.SubstituteNow(NEW, 2)]
+    assert effects(actions.REMOVE, model) == [messages.Remove(NEW, 2)]
+    assert effects(actions.HAND_OVER, model) == [messages.HandOver(NEW, 1)]
+    assert messages.EndGame(NEW) in effects(actions.END, model)
 
 
 @pytest.mark.parametrize("seat", [1, None])
 def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     """A player can be ready, sit elsewhere and choose a people besides."""
     _, model = gathering(seat)
-    own = [] if seat is None else [messages.SayReady(NEW, on=True), MenuPage.SEAT, MenuPage.PEOPLE]
-    lines, hosts = ([*choices(MenuPage.MAIN, BARE, each)] for each in (model, gathering()[1]))
-    assert [line.effect for line in lines if line.effect is not None] == [*own, MenuPage.SIGNS, MenuPage.MUTE]
+    own = [] if seat is None else [messages.SayReady(NEW, on=True), actions.SEAT, actions.PEOPLE]
+    lines, hosts = ([*MENU.lines(At(BARE, each))] for each in (model, gathering()[1]))
+    assert [line.effect for line in lines if line.effect is not None] == [*own, actions.SIGN, actions.MUTE]
     set_up = [line.text for line in hosts if isinstance(line.effect, ChangeSetting)]
     assert {*set_up} <= {line.text for line in lines if line.effect is None}
 
@@ -153,25 +153,48 @@ def test_what_only_the_host_may_is_said_below_the_lines() -> None:
     assert any(row.startswith("  Only the host, Ann, can") for row in rows)
 
 
-def test_the_help_has_all_that_can_be_typed_while_gathering() -> None:
-    _, model = gathering(0)
-    shown = {
-        word
-        for typed, _words in (*typed_commands.COMMANDS, *typed_commands.HOST_COMMANDS)
-        for word in re.findall(r"[\w-]+", typed)
-    }
-    assert {line.split()[0] for line in typed_commands.completions("", model)} - {"unmute"} <= shown
+@pytest.mark.parametrize("place", ["gathering", "running", "over", "lobby"])
+def test_the_help_has_all_that_can_be_typed(place: str) -> None:
+    known = {"gathering": gathering, "running": running, "over": seen.over}
+    at = At(BARE, known[place]()[1] if place in known else seen.LOBBY)
+    rows = (*typed_commands.help_on_commands(at), *typed_commands.help_on_hosting(at))
+    shown = {word for typed, _words in rows for word in re.findall(r"[\w*-]+", typed)}
+    typed_now = {line.split()[0] for line in typed_commands.completions("", at)}
+    assert typed_now - {line for line in typed_now if re.fullmatch("[ESLMA]?[mfs][*]?", line)} <= shown
 
 
-@pytest.mark.parametrize("command", typed_commands.TABLE_COMMANDS, ids=lambda command: command.verb)
-def test_every_example_of_a_command_can_be_typed(command: typed_commands.TableCommand) -> None:
+@pytest.mark.parametrize("seat", [0, 1, None])
+@pytest.mark.parametrize("stage", ["gathering", "playing", "over"])
+def test_what_is_not_possible_is_offered_nowhere(stage: messages.Stage, seat: int | None) -> None:
+    """Not in the menu, except how the table is set up, not while typing, and not in the function bar."""
+    game = {"playing": seen.placing, "over": seen.over}
+    ui, model = game[stage]() if stage in game else gathering()
+    model.seat = None if seat is None else Seat(seat)
+    at = At(replace(ui, capabilities=BARE.capabilities), model)
+    lines = {line for line in MENU.lines(at) if line.effect is not None}
+    typed_now = typed_commands.completions("", at)
+    offered = {key.action for key in keys_offered(at_table_page(*at), model)}
+    for action in ACTIONS:
+        if action.may(at) is May.YES:
+            assert {*action.menu(at)} <= lines
+            assert {*action.lines(at)} <= {*typed_now}
+        else:
+            assert lines.isdisjoint(action.menu(at))
+            assert not [line for line in typed_now if line.split()[0] == action.verb != "lay"]
+            assert {key.action for key in action.keys}.isdisjoint(offered)
+
+
+@pytest.mark.parametrize(
+    "action", [each for each in ACTIONS if "lobby" not in each.stages], ids=lambda action: action.verb
+)
+def test_every_example_of_a_command_can_be_typed(action: Action) -> None:
     """As the help shows it, and as a line that makes no sense is answered."""
-    _, model = running() if command.stage == "playing" else gathering()
-    seen.change(model, holidays=7)
-    for example in command.example.split(", "):
-        typed_commands.meaning(example.replace("Bob", "2"), model)
+    _, model = running() if "playing" in action.stages else gathering()
+    seen.change(model, holidays=7, pause_asked=[1])
+    for example in action.example.split(", "):
+        typed_commands.meaning(example.replace("Bob", "2"), At(BARE, model))
     with pytest.raises(BadText):
-        typed_commands.meaning(f"{command.verb} {'?' * 99}", model)
+        typed_commands.meaning(f"{action.verb} {'?' * 99}", At(BARE, model))
 
 
 def test_ready_is_said_and_taken_back() -> None:
@@ -180,7 +203,7 @@ def test_ready_is_said_and_taken_back() -> None:
     ann, bob, free = table(model).seats
     seen.change(model, seats=[ann, structs.replace(bob, ready=True), free])
     assert seen.request_after(ui, model, "r") == messages.SayReady(NEW, on=False)
-    assert messages.SayReady(NEW, on=False) in effects(MenuPage.MAIN, model)
+    assert messages.SayReady(NEW, on=False) in effects(MENU, model)
     model.seat = None
     assert "watching" in seen.notice_of(seen.after(ui, model, "r"))
 
@@ -192,15 +215,15 @@ def test_a_people_is_chosen() -> None:
     seats = structs.replace(ann, people="M", chosen=True), structs.replace(bob, people="S"), free
     seen.change(model, seats=[*seats])
     assert effect_chosen(seen.after(ui, model, "p"), model) == messages.ChoosePeople(NEW, People.SABINES)
-    taken = seen.on_line(None, ui, model, MenuPage.PEOPLE)
+    taken = seen.on_line(None, ui, model, actions.PEOPLE)
     assert seen.request_after(taken, model, "enter") is None
-    assert effects(MenuPage.PEOPLE, model) == [
+    assert effects(actions.PEOPLE, model) == [
         *(messages.ChoosePeople(NEW, People(letter)) if letter != "M" else None for letter in "ESLMA"),
         messages.ChoosePeople(NEW, None),
     ]
     assert seen.request_after(ui, model, *typed("people a")) == messages.ChoosePeople(NEW, People.ARCADIANS)
-    assert {"people Sabines", "people any"} <= set(typed_commands.completions("people ", model))
-    assert "people Marsi" not in typed_commands.completions("people ", model)
+    assert {"people Sabines", "people any"} <= set(typed_commands.completions("people ", At(BARE, model)))
+    assert "people Marsi" not in typed_commands.completions("people ", At(BARE, model))
     model.seat = None
     assert "watching" in seen.notice_of(seen.after(ui, model, "p"))
 
@@ -227,7 +250,7 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
         model.seat = Seat(seat)
         assert ("p: play on" in asked_question(replace(ui, now=ui.now + later), model)) == can_end
     model.seat = Seat(0)
-    assert messages.AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
+    assert messages.AskPause(NEW, on=False) in effects(MENU, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"
     assert seen.after_change(ui, model, paused=None).log[-1] == "The game goes on."
@@ -281,13 +304,13 @@ def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -
     asked = seen.request_after(ui, model, *typed("pause until 2026-11-27 20:00"))
     assert asked == messages.AskPause(NEW, on=True, until=moment)
     assert "friday 20:00" in seen.notice_of(seen.after(ui, model, *typed("pause until easter")))
-    assert PAUSE_UNTIL in effects(MenuPage.MAIN, model)
+    assert PAUSE_UNTIL in effects(MENU, model)
     ui = seen.after_change(ui, model, pause_asked=[1], asked=messages.Asked("pause", [1], until=moment))
     told = "Bob asks for a pause until Friday 2026-11-27 20:00: everybody must agree."
     assert ui.log[-1] == told
     assert asked_question(ui, model) == f"{told} v: yes, V: no"
     assert seen.request_after(ui, model, "v") == messages.AskPause(NEW, on=True)
-    assert PAUSE_UNTIL not in effects(MenuPage.MAIN, model)
+    assert PAUSE_UNTIL not in effects(MENU, model)
     told = "The game is paused until Friday 2026-11-27 20:00: Bob has asked for it."
     paused = messages.PauseSummary(1, 20, 580, moment)
     assert seen.after_change(ui, model, pause_asked=[], asked=None, paused=paused).log[-1] == told
@@ -297,7 +320,7 @@ def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -
 def test_a_holiday_is_taken_announced_and_ended() -> None:
     """In the menu and typed; its clock stands, and the host says how many days there are."""
     ui, model = running()
-    assert not any(isinstance(each, messages.TakeHoliday) for each in effects(MenuPage.MAIN, model))
+    assert not any(isinstance(each, messages.TakeHoliday) for each in effects(MENU, model))
     notice = seen.after(ui, model, *typed("holiday")).notice
     assert notice is not None
     assert "no holidays in this game" in notice.text
@@ -307,14 +330,14 @@ def test_a_holiday_is_taken_announced_and_ended() -> None:
     assert seen.request_after(ui, model, *typed("holiday off")) == messages.TakeHoliday(NEW, on=False)
     assert seen.request_after(ui, model, *typed("holidays 10")) == messages.ChangeSetting(NEW, Holidays(10))
     assert seen.after(ui, model, *typed("holidays 99")).notice is not None
-    texts = [choice.text for choice in choices(MenuPage.MAIN, BARE, model)]
+    texts = [choice.text for choice in MENU.lines(At(BARE, model))]
     assert "take a holiday (7 days): your clock stands until you move or end it" in texts
     assert "holiday of each player: 7 days" in texts
     until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
     away = structs.replace(seats[0], holiday_until=until)
     told = "Ann is on holiday, until Friday 2026-11-27 20:00 at the latest."
     assert seen.after_change(ui, model, seats=[away, *seats[1:]]).log[-1] == told
-    assert messages.TakeHoliday(NEW, on=False) in effects(MenuPage.MAIN, model)
+    assert messages.TakeHoliday(NEW, on=False) in effects(MENU, model)
     seen.change(model, holidays=0)  # by the host, who has no say in when a holiday ends
     assert seen.request_after(ui, model, *typed("holiday off")) == messages.TakeHoliday(NEW, on=False)
     seen.change(model, holidays=7)
@@ -343,7 +366,7 @@ def test_a_move_is_taken_back_among_people() -> None:
     more_time = messages.Ask(NEW, "more-time", on=True)
     assert seen.request_after(ui, model, "z") == seen.request_after(ui, model, *typed("undo")) == yes
     assert seen.request_after(ui, model, *typed("time")) == more_time
-    assert {yes, more_time} <= set(effects(MenuPage.MAIN, model))
+    assert {yes, more_time} <= set(effects(MENU, model))
     ui = seen.after_change(ui, model, asked=messages.Asked("take-back", [0]))
     assert "asks to take back" in ui.log[-1]
     assert seen.request_after(ui, model, "V") == seen.request_after(ui, model, "z") == no
@@ -353,7 +376,7 @@ def test_a_move_is_taken_back_among_people() -> None:
     assert "v: yes, V: no" in asked_question(ui, model)
     for ways, wanted in (("v", typed("vote yes")), yes), (("V", typed("vote no")), no):
         assert {seen.request_after(ui, model, *keys) for keys in ways} == {wanted}
-    assert {yes, no} <= set(effects(MenuPage.MAIN, model))
+    assert {yes, no} <= set(effects(MENU, model))
     assert any(each.what == "take-back 0" for each in occasions(model))
     assert "Agreed" not in asked_question(ui, model)
     seen.change(model, asked=messages.Asked("take-back", [0, 1]))
@@ -376,12 +399,12 @@ def test_a_move_is_taken_back_among_people() -> None:
 
 def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
     ui, model = gathering(1)
-    assert not any("called" in each.text for each in choices(MenuPage.MAIN, BARE, model))
+    assert not any("called" in each.text for each in MENU.lines(At(BARE, model)))
     ui = replace(ui, capabilities=replace(ui.capabilities, notices=("mail", "url")))
-    at = len(effects(MenuPage.MAIN, model))
+    at = len(effects(MENU, model))
 
     def chosen() -> Ui:
-        return replace(ui, overlay=TableMenu(chosen=at))
+        return replace(ui, overlay=TableMenu(MENU, at))
 
     def told(state: Literal["unconfirmed", "unreachable", "confirmed"]) -> Ui:
         (update,) = model.take(messages.Notices(state, "url"))
@@ -407,21 +430,22 @@ def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
 
 def test_a_player_moves_to_a_free_seat() -> None:
     _, model = gathering(1)
-    assert effects(MenuPage.SEAT, model) == [messages.ChangeSeat(NEW, 2)]
+    assert effects(actions.SEAT, model) == [messages.ChangeSeat(NEW, 2)]
     seen.change(model, seats=table(model).seats[:2])
-    assert MenuPage.SEAT not in effects(MenuPage.MAIN, model)
+    assert actions.SEAT not in effects(MENU, model)
 
 
 def test_the_menu_is_walked_and_closed() -> None:
     """Every line does what it says, wherever it stands."""
     ui, model = gathering()
-    for page in (MenuPage.MAIN, MenuPage.STARTING, MenuPage.PEOPLE):
+    for page in (MENU, actions.STARTING, actions.PEOPLE):
         for effect in effects(page, model):
-            if not isinstance(effect, MenuPage | TypedLine | None):
+            if not isinstance(effect, Page | TypedLine | None):
                 assert seen.request_after(seen.on_line(effect, ui, model, page), model, "enter") == effect
-    on_page = seen.after(seen.on_line(MenuPage.STARTING, ui, model), model, "enter")
-    assert on_page.overlay == TableMenu(MenuPage.STARTING)
-    assert effect_chosen(seen.after(on_page, model, "escape"), model) is MenuPage.STARTING
+    on_page = seen.after(seen.on_line(actions.STARTING, ui, model), model, "enter")
+    assert isinstance(on_page.overlay, TableMenu)
+    assert on_page.overlay.page is actions.STARTING
+    assert effect_chosen(seen.after(on_page, model, "escape"), model) is actions.STARTING
     assert seen.after(on_page, model, "escape", "escape").overlay is None
     assert seen.after(ui, model, "o", "o").overlay is None
     titled = seen.after(ui, model, "o", "enter", *"Friday")
@@ -429,7 +453,7 @@ def test_the_menu_is_walked_and_closed() -> None:
     assert seen.request_after(seen.after(ui, model, "o", "enter"), model, "enter") == messages.ChangeSetting(
         NEW, Title("")
     )
-    far = replace(ui, overlay=TableMenu(MenuPage.SPECTATORS, 1))
+    far = replace(ui, overlay=TableMenu(actions.SPECTATORS, 1))
     seen.change(model, watching=[])  # a line that is gone asks for nothing
     assert seen.after(far, model, "enter").overlay == far.overlay
 
@@ -574,14 +598,14 @@ def named_like_commands() -> tuple[Ui, TableModel]:
 def test_nobody_takes_over_a_command_by_name(line: str, wanted: object) -> None:
     """A number is a seat, and a command's own word is what it means, whatever people are called."""
     _, model = named_like_commands()
-    assert typed_commands.meaning(line, model) == wanted
+    assert typed_commands.meaning(line, At(BARE, model)) == wanted
 
 
 @pytest.mark.parametrize("line", ["host spectator 7", "host 6", "stand-in spectator 7"])
 def test_what_means_no_player_is_refused(line: str) -> None:
     _, model = named_like_commands()
     with pytest.raises(BadText):
-        typed_commands.meaning(line, model)
+        typed_commands.meaning(line, At(BARE, model))
 
 
 COMPLETED = {
@@ -598,28 +622,28 @@ def test_whoever_has_such_a_name_is_completed_to_in_another_way(verb: str) -> No
     """By seat, or as a numbered spectator, and what is completed can be typed."""
     _, model = named_like_commands()
     if verb == "vote yes":
-        model = replace(model, view=running()[1].view)
-    lines = typed_commands.completions(f"{verb} ", model)
+        seen.change(model, stage="playing")
+    lines = typed_commands.completions(f"{verb} ", At(BARE, model))
     assert lines == tuple(f"{verb} {who}" for who in COMPLETED[verb])
     for line in lines:
-        typed_commands.meaning(line, model)
+        typed_commands.meaning(line, At(BARE, model))
 
 
 def test_a_number_that_no_seat_has_may_be_a_name() -> None:
     _, model = gathering()
     ann, _, free = table(model).seats
     seen.change(model, seats=[ann, messages.SeatSummary("2024", here=True), free])
-    assert typed_commands.meaning("host 2024", model) == messages.HandOver(NEW, 1)
-    assert "host 2024" in typed_commands.completions("host ", model)
+    assert typed_commands.meaning("host 2024", At(BARE, model)) == messages.HandOver(NEW, 1)
+    assert "host 2024" in typed_commands.completions("host ", At(BARE, model))
 
 
 def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
     """As in the menu; others are told by the server that only the host may."""
     ui, model = running()
     asked = seen.after(ui, model, *typed("end game"))
-    assert asked.overlay == TableMenu(MenuPage.END)
+    assert asked.overlay == TableMenu(actions.END)
     assert seen.request_after(ui, model, *typed("end game"), "enter") is None
-    ends = seen.on_line(messages.EndGame(NEW), ui, model, MenuPage.END)
+    ends = seen.on_line(messages.EndGame(NEW), ui, model, actions.END)
     assert seen.request_after(ends, model, "enter") == messages.EndGame(NEW)
     for ui, model in (running(1), gathering()):
         assert seen.request_after(ui, model, *typed("end game")) == messages.EndGame(NEW)
@@ -732,15 +756,15 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert kept(told(ui, "mute spectators", "unmute spectators")) == ["hi", "oh", "hm"]
     muted = told(ui, "mute Bob")
     assert seen.notice_of(muted) == "You no longer hear Bob."
-    effects_now = [choice.effect for choice in choices(MenuPage.MUTE, muted, model)]
+    effects_now = [choice.effect for choice in actions.MUTE.lines(At(muted, model))]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
-    again = seen.on_line(Mute("Bob", on=False), muted, model, MenuPage.MUTE)
+    again = seen.on_line(Mute("Bob", on=False), muted, model, actions.MUTE)
     assert kept(seen.after(again, model, "enter")) == ["hi", "oh", "hm"]
     rematch = TableModel("ABCD", Seat(0), state=model.state)
     assert not at_table_page(at_other_table(muted, rematch), rematch).talk.hears("Bob")
     assert at_table_page(muted, rematch).talk.hears("Bob")  # at another table
     left = replace(muted, talk=TalkLog(muted=frozenset({"eve"})))
-    assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, left, model)]
+    assert Mute("eve", on=False) in [each.effect for each in actions.MUTE.lines(At(left, model))]
     for line in ("mute", "mute Ann", "mute nobody", "unmute"):
         assert seen.is_refused(told(ui, line))
 
