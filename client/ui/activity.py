@@ -44,6 +44,9 @@ class Activity:
         self._program = program
         self._changed, self._changed_later = program.changed, program.changed_later
 
+    def resume(self, request: Request) -> None:
+        """Continue after what was above this: its player has asked for something there that ended it."""
+
     def carry_out(self, request: Request) -> None:
         """Carry out the player's request: one that is not about the page ends it."""
         self.request = request
@@ -95,6 +98,21 @@ class Activity:
         """Go back to the activity below, or end the program."""
         self.over = True
         self._changed()
+
+
+class Stack(list[Activity]):
+    """The activities of a program: the player sees the last one."""
+
+    @property
+    def top(self) -> Activity:
+        return self[-1]
+
+    def settle(self) -> bool:
+        """Return to the activity below those that are over; return whether one is left to go on with."""
+        while len(self) > 1 and self.top.over:
+            over = self.pop()
+            self.top.resume(over.request)
+        return not (self.top.over or self[0].over)
 
 
 def _nothing() -> None:

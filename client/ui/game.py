@@ -171,6 +171,10 @@ class Client(Activity):
             case _:
                 self._program.begin(self.ask(request))
 
+    def resume(self, request: Request) -> None:
+        if isinstance(request, requests.PlayOn | messages.Study):
+            self.carry_out(request)
+
     async def _listen(self) -> None:
         """Handle the news until the connection is closed for good."""
         async for update in self._connection.updates():

@@ -9,7 +9,7 @@ from typing import Final
 
 from client.records import Analyse, Analysis, Recording
 from client.ui import requests
-from client.ui.activity import Activity, Services
+from client.ui.activity import Activity, Services, Stack
 from client.ui.frame import Frame, in_ascii
 from client.ui.keys import Action
 from client.ui.lines import LineShell
@@ -31,12 +31,12 @@ class Program:
     def __init__(self, activity: Activity, device: Device | None = None) -> None:
         device = device or own_device()
         self.glyphs = device.glyphs()
-        self._stack = [activity]
+        self._stack = Stack([activity])
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell: Shell | LineShell
         if device.lines is not None:
-            self._shell = LineShell(lambda: self._stack[-1], device.lines, device.remote)
+            self._shell = LineShell(lambda: self._stack.top, device.lines, device.remote)
         else:
             self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()
@@ -68,16 +68,14 @@ class Program:
 
     def refresh(self) -> None:
         """Redraw, with the next activity on top if one is over."""
-        while len(self._stack) > 1 and self._stack[-1].over:
-            self._stack.pop()
-        if self._stack[-1].over or self._stack[0].over:
-            self._shell.quit()
-        else:
+        if self._stack.settle():
             self._shell.redraw()
+        else:
+            self._shell.quit()
 
     def call(self, title: str, sentence: str) -> None:
         """Call the player, unless somebody is at the screen; a page above the table says why, too."""
-        top = self._stack[-1]
+        top = self._stack.top
         if top is not self._stack[0]:
             top.show(top.ui.with_notice(sentence))
         focused = self._shell.focused
@@ -87,7 +85,7 @@ class Program:
             self._shell.call(*(map(in_ascii, texts) if self.glyphs.ascii else texts))
 
     def _frame(self, width: int, height: int) -> Frame:
-        top = self._stack[-1]
+        top = self._stack.top
         frame = drawn(top.ui, top.model, self.glyphs, width, height)
         self._last_top = frame.last_top
         return frame
@@ -101,7 +99,7 @@ class Program:
     def _touch(self) -> Activity:
         """Return the activity on top, which somebody uses, with how far it can be scrolled as it is drawn."""
         self._touched = time.monotonic()
-        top = self._stack[-1]
+        top = self._stack.top
         top.ui = replace(top.ui, last_top=self._last_top)
         return top
 
@@ -110,13 +108,6 @@ class Program:
             await asyncio.sleep(TICK_SECONDS)
             for activity in self._stack:
                 activity.tick()
-
-
-async def choose(ui: Ui, device: Device | None = None) -> tuple[Ui, Request]:
-    """Show a page to choose from; return its last state and the player's choice."""
-    choosing = Activity(ui)
-    request = await Program(choosing, device).run()
-    return replace(choosing.ui, notice=None), request
 
 
 async def show(choosing: Activity, device: Device | None = None) -> Request | None:

@@ -89,14 +89,11 @@ class Together(Replaying):
             return
         if request is Errand.QUIT and self._leads:
             self._program.begin(self._ask(Show(NEW)))
-        if isinstance(request, PlayOn | Study):
-            if self._connection is None or request == self._leaves_for:
-                super().carry_out(Errand.QUIT)
-                self._visit.carry_out(request)
-            else:
-                self._leaves_for = request
-                told = _("To play on, you leave this table. Once more: leave it and play on from here.")
-                self.show(self.ui.with_notice(told))
+        at_table = self._connection is not None
+        if at_table and isinstance(request, PlayOn | Study) and request != self._leaves_for:
+            self._leaves_for = request
+            told = _("To play on, you leave this table. Once more: leave it and play on from here.")
+            self.show(self.ui.with_notice(told))
             return
         super().carry_out(request)
 

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from client.language import _
+from client.records import PastGame
 from client.ui import requests
+from client.ui.activity import Activity
 from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, describe_unreadable, save
-from client.ui.program import Replaying, choose, show
+from client.ui.program import Replaying, show
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
 from client.ui.state import Capabilities, Notice, Ui
@@ -33,57 +36,84 @@ async def look_back(
     capabilities = Capabilities(
         analyses=looking_back.analyse is not None, saves=looking_back.folder is not None, home=home
     )
-    chosen = 0
-    notice: Notice | None = None
-    while True:
+    ui = Ui("", capabilities=capabilities, page=HistoryPage((), own=own))
+    looking = LookingAtGames(ui, folder, looking_back, device)
+    await looking.list()
+    return await show(looking, device) or requests.Errand.GO_HOME
+
+
+class LookingAtGames(Activity):
+    """The list of the finished games in a folder, and what is done with one of them."""
+
+    def __init__(self, ui: Ui, folder: Path, looking_back: LookingBack, device: Device | None) -> None:
+        super().__init__(ui)
+        self._folder, self._looking_back, self._device = folder, looking_back, device
+
+    async def list(self) -> None:
         try:
-            games = tuple(await asyncio.to_thread(past_games, folder))
+            games = tuple(await asyncio.to_thread(past_games, self._folder))
         except OSError as error:
-            games, notice = (), _failure_notice(describe_unreadable, folder, error, device)
-        page = HistoryPage(games, min(chosen, max(len(games) - 1, 0)), own=own)
-        ui = Ui("", capabilities=capabilities, page=page, notice=notice)
-        ui, request = await choose(ui, device)
-        if request in {requests.Errand.QUIT, requests.Errand.GO_HOME}:
-            return request
-        if isinstance(ui.page, HistoryPage):
-            chosen = ui.page.chosen
-        notice = None
+            self._show((), self._failure(describe_unreadable, error))
+        else:
+            self._show(games, self.ui.notice)
+
+    @property
+    def _games(self) -> tuple[PastGame, ...]:
+        return self.ui.page.games if isinstance(self.ui.page, HistoryPage) else ()
+
+    def _show(self, games: tuple[PastGame, ...], notice: Notice | None) -> None:
+        if isinstance(page := self.ui.page, HistoryPage):
+            page = replace(page, games=games, chosen=min(page.chosen, max(len(games) - 1, 0)))
+            self.show(replace(self.ui, page=page, notice=notice))
+
+    def carry_out(self, request: Request) -> None:
         try:
             match request:
                 case requests.ReplayGame(file, analysed):
-                    recording = looking_back.read_record(_text_of(folder / file))
-                    eyes, analyse, plays_on = recording.all_eyes, looking_back.analyse, device is None
-                    replaying = Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on)
-                    wanted = await show(replaying, device)
-                    if isinstance(wanted, requests.PlayOn):
-                        return wanted
-                case requests.SaveGame(file, picture) if looking_back.folder is not None:
-                    text, path = _text_of(folder / file), looking_back.folder / f"palatinus-{file}"
-                    if picture:
-                        recording = looking_back.read_record(text)
-                        text = as_svg(recording, recording.end, recording.all_eyes)
-                        path = path.with_suffix(".svg")
-                    notice = Notice(describe_saved(save(path, text)))
+                    self._replay(self._folder / file, analysed=analysed)
+                case requests.SaveGame(file, picture) if self._looking_back.folder is not None:
+                    path = self._save(self._folder / file, self._looking_back.folder, picture=picture)
+                    self._tell(Notice(describe_saved(path)))
                 case requests.RemoveGame(file):
-                    (folder / file).unlink(missing_ok=True)
-                    notice = Notice(_("The game is removed."))
+                    (self._folder / file).unlink(missing_ok=True)
+                    self._show(
+                        tuple(each for each in self._games if each.file != file),
+                        Notice(_("The game is removed.")),
+                    )
+                case _:
+                    super().carry_out(request)
         except OSError as error:
             reads = isinstance(request, requests.ReplayGame)
-            describe = describe_unreadable if reads else describe_not_saved
-            notice = _failure_notice(describe, folder, error, device)
+            self._tell(self._failure(describe_unreadable if reads else describe_not_saved, error))
         except DamagedRecord as error:
             reason = _(error.text).format(**error.about)
             text = _("This record cannot be read: line {number}: {reason}.")
-            notice = Notice(text.format(number=error.line, reason=reason), refusal=True)
+            self._tell(Notice(text.format(number=error.line, reason=reason), refusal=True))
+
+    def resume(self, request: Request) -> None:
+        if isinstance(request, requests.PlayOn):
+            super().carry_out(request)
+
+    def _replay(self, file: Path, *, analysed: bool) -> None:
+        recording = self._looking_back.read_record(_text_of(file))
+        eyes, analyse, plays_on = recording.all_eyes, self._looking_back.analyse, self._device is None
+        self._program.open(Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on))
+
+    def _save(self, file: Path, folder: Path, *, picture: bool) -> Path:
+        text, path = _text_of(file), folder / f"palatinus-{file.name}"
+        if not picture:
+            return save(path, text)
+        recording = self._looking_back.read_record(text)
+        return save(path.with_suffix(".svg"), as_svg(recording, recording.end, recording.all_eyes))
+
+    def _tell(self, notice: Notice) -> None:
+        self.show(replace(self.ui, notice=notice))
+
+    def _failure(self, describe: Callable[[Path, OSError], str], error: OSError) -> Notice:
+        """Say what went wrong; the folders of this computer are not the business of others' terminals."""
+        path = Path(error.filename or self._folder)
+        return Notice(describe(path if self._device is None else Path(path.name), error), refusal=True)
 
 
 def _text_of(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
-
-
-def _failure_notice(
-    describe: Callable[[Path, OSError], str], folder: Path, error: OSError, device: Device | None
-) -> Notice:
-    """Say what went wrong; the folders of this computer are not the business of others' terminals."""
-    path = Path(error.filename or folder)
-    return Notice(describe(path if device is None else Path(path.name), error), refusal=True)

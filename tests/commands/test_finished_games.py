@@ -1,5 +1,6 @@
 """Finished games: kept, listed, shown, exported, removed, summed up, analysed and made into problems."""
 
+import asyncio
 import json
 import random
 import re
@@ -10,9 +11,15 @@ from typing import TypeAlias
 import pytest
 
 from client.records import Looked, PastGame, Slip, own_results, player_standings
+from client.ui.activity import Services, Stack
 from client.ui.export.tables import describe_losses, standings_listing, statistics_listing
+from client.ui.requests import PlayOn
+from client.ui.screens.history import HistoryPage
+from client.ui.state import Ui
+from client.ui.visit import LookingBack
+from commands.finished_games.history_screen import LookingAtGames
 from commands.finished_games.own_games import known_games, look_through, note_solved, problems
-from commands.finished_games.records import keep_record, kept_here, need_writable
+from commands.finished_games.records import keep_record, kept_here, need_writable, recording_of
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from engine.view import eyes_of
@@ -43,6 +50,26 @@ def records(tmp_path: Path) -> Path:
     (folder / "20261121-220000-KRTX.txt.unfinished").write_text("palatinus record 1\n")
     (folder / "notes.txt").write_text("mine")
     return folder
+
+
+async def test_a_past_game_is_played_on_from_its_record(records: Path) -> None:
+    """The list is where the player comes back to, on the same line, unless they go on playing."""
+    looking_back = LookingBack(recording_of, None, plays_on=True)
+    listed = LookingAtGames(Ui("", page=HistoryPage(())), records, looking_back, None)
+    await listed.list()
+    stack = Stack([listed])
+    listed.start(Services(lambda: None, lambda: None, asyncio.create_task, stack.append, lambda *_: None))
+    for key in ("down", "enter", "n"):
+        stack.top.press(key)
+    stack.top.press("escape")
+    assert stack.settle()
+    assert isinstance(stack.top.ui.page, HistoryPage)
+    assert stack.top.ui.page.chosen == 1
+    for key in ("enter", "n", "b"):
+        stack.top.press(key)
+    assert not stack.settle()
+    assert isinstance(listed.request, PlayOn)
+    assert listed.request.move == 1
 
 
 @pytest.fixture

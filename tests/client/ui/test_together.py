@@ -9,7 +9,7 @@ from pathlib import Path
 from client.network.connection import open_connection
 from client.player.seats import Seats
 from client.ui import requests
-from client.ui.activity import Activity, Services
+from client.ui.activity import Activity, Services, Stack
 from client.ui.game import Client
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
@@ -29,9 +29,9 @@ class Watcher:
     def __init__(self, client: Client, group: asyncio.TaskGroup) -> None:
         self.tasks: list[asyncio.Task[None]] = []
         self._group = group
-        self._stack: list[Activity] = [client]
+        self._stack = Stack([client])
         self._changed = asyncio.Event()
-        changed = self._changed.set
+        changed = self._change
         self._services = Services(changed, changed, self._begin, self._open, lambda *_: None)
         client.start(self._services)
 
@@ -39,15 +39,17 @@ class Watcher:
         self.tasks.append(self._group.create_task(work))
         return self.tasks[-1]
 
+    def _change(self) -> None:
+        self._stack.settle()
+        self._changed.set()
+
     def _open(self, session: Activity) -> None:
         self._stack.append(session)
         session.start(self._services)
 
     @property
     def top(self) -> Activity:
-        while self._stack[-1].over:
-            self._stack.pop()
-        return self._stack[-1]
+        return self._stack.top
 
     async def until(self, seen: Callable[[Ui], bool]) -> None:
         async with asyncio.timeout(TIMEOUT):
@@ -72,10 +74,8 @@ class Watcher:
 
     @property
     def plays_on(self) -> requests.PlayOn | None:
-        client = self._stack[0]
-        assert isinstance(client, Client)
-        request = client.result().request
-        return request if client.over and isinstance(request, requests.PlayOn) else None
+        request = self.top.request
+        return request if self.top.over and isinstance(request, requests.PlayOn) else None
 
     def press(self, *keys: str) -> None:
         for key in keys:
