@@ -62,6 +62,9 @@ _COMMANDS = (
     ("doctor", "doctor", N_("print what a bug report needs: versions, terminal, folders")),
 )
 
+# The module that declares the options of these: their help needs no game.
+_OPTIONS = dict.fromkeys(("learn", "play", "join", "problems"), "playing.options")
+
 # What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 _OURS = frozenset({"commands", "engine", "protocol", "server", "client"})
@@ -176,7 +179,8 @@ def build_parser() -> Parser:
         parser_class=Command,
     )
     for name, module, meaning in _COMMANDS:
-        add_command(commands, name, _(meaning)).declared_in = module
+        command = add_command(commands, name, _(meaning))
+        command.declared_in, command.carried_out_in = _OPTIONS.get(name, module), module
     shown = add_command(
         commands, "help", _("show this help, or a command's"), functools.partial(_help, parser)
     )

@@ -130,3 +130,7 @@ def access_of(arguments: argparse.Namespace) -> "ServerAccess":
                 raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
     hosts = frozenset(urlsplit(server_url(each)).hostname or "" for each in arguments.other_host)
     return ServerAccess(tls, password_of(arguments.password_file), hosts)
+
+
+def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
+    command.add_argument("--records", type=Path, metavar="FOLDER", default=default)

@@ -87,24 +87,29 @@ class Parser(argparse.ArgumentParser):
 
 
 class Command(Parser):
-    """A command whose module, imported when it is chosen, declares the options and carries it out.
+    """A command with the modules, imported when it is chosen, that declare its options and carry it out.
 
-    Its functions for that are `add_NAME`, unless there are no options, and `run_NAME`, unless all is done by
-    actions of the command. What the options are for stands in options.txt.
+    Their functions for that are `add_NAME`, unless there are no options, and `run_NAME`, unless all is done
+    by actions of the command. What the options are for stands in options.txt.
     """
 
-    declared_in = ""
+    declared_in = carried_out_in = ""
 
     def declare(self) -> None:
         """Import the module, unless that has been done, and declare the options."""
         if self.declared_in:
             name = self.prog.rpartition(" ")[2]
             module = import_module(f"commands.{self.declared_in}")
-            self.set_defaults(run=getattr(module, f"run_{name}", None))
+            self.set_defaults(run=getattr(module, f"run_{name}", self._run))
             if (add := getattr(module, f"add_{name}", None)) is not None:
                 add(self)
             add_language(self)
             self.declared_in = ""
+
+    def _run(self, arguments: argparse.Namespace) -> int:
+        module = import_module(f"commands.{self.carried_out_in}")
+        code: int = getattr(module, f"run_{self.prog.rpartition(' ')[2]}")(arguments)
+        return code
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse all arguments: unknown ones are an error of this command, whose help lists those it takes."""

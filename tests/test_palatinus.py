@@ -250,6 +250,20 @@ except SystemExit:
     assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing"}
 
 
+@pytest.mark.parametrize("command", ["play", "join", "learn", "problems"])
+def test_the_help_of_a_command_to_play_needs_no_game(command: str) -> None:
+    code = f"""
+import sys; sys.path.insert(0, {str(ROOT)!r})
+from palatinus import main
+try:
+    main([{command!r}, "--help"])
+except SystemExit:
+    print(*sys.modules)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"prompt_toolkit", "websockets", "engine.game"}.isdisjoint(told.stdout.splitlines()[-1].split())
+
+
 def test_every_help_in_the_text_file_is_of_an_argument() -> None:
     """What is missing there, the help of all commands needs."""
     (commands,) = (each for each in build_parser()._actions if isinstance(each.choices, dict))
@@ -274,6 +288,8 @@ extras = "asyncpg", "asyncssh", "gymnasium", "opentelemetry", "pettingzoo", "uvl
 sys.modules.update(dict.fromkeys(extras))
 for _name, module, _meaning in _COMMANDS:
     import_module(f"commands.{{module}}")
+for module in "play", "join", "learn":
+    import_module(f"commands.playing.{{module}}")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -17,7 +17,7 @@ import msgspec
 from client.language import WrongUse, _, counted, describe_reason, listed
 from client.records import PastGame, Recording, player_name
 from client.tables.draws import describe_recorded_draws
-from commands.arguments import data_folder
+from commands.arguments import add_folder, data_folder
 from commands.parsing import CANNOT_READ, CANNOT_WRITE, using_file
 from engine.errors import DamagedRecord
 from engine.fairness import Sources, sources_of
@@ -105,10 +105,6 @@ def past_evenings(folder: Path) -> list[EveningRecord]:
         with contextlib.suppress(OSError, msgspec.DecodeError):
             found.append(msgspec.json.decode(path.read_bytes(), type=EveningRecord))
     return found
-
-
-def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
-    command.add_argument("--records", type=Path, metavar="FOLDER", default=default)
 
 
 def folder_of(arguments: argparse.Namespace) -> Path:

@@ -19,23 +19,13 @@ from client.typed_text import BadText, invitation, not_found, server_url
 from client.typed_text import table_code as code_of
 from client.ui.game import report
 from client.ui.requests import GoTo
-from commands.arguments import access_of, add_access, table_code
+from commands.arguments import access_of
 from commands.finished_games.records import keep_record, kept_here
-from commands.parsing import add_display_options, need_terminal
+from commands.parsing import need_terminal
 from commands.playing.start_screen import choose_server, run_logged
 from commands.playing.visiting import options_of, play_on_after, visit_server
 
 _SECONDS: Final = 2.5  # for a server to answer to its name
-
-
-def add_join(join: argparse.ArgumentParser) -> None:
-    join.add_argument("server", nargs="?")
-    join.add_argument("table", nargs="?", type=table_code)
-    how = join.add_mutually_exclusive_group()
-    how.add_argument("--watch", action="store_true")
-    how.add_argument("--new", action="store_true")
-    add_access(join)
-    add_display_options(join)
 
 
 def run_join(arguments: argparse.Namespace) -> int:

@@ -6,12 +6,9 @@ import asyncio
 from client.player.preferences import name_of_player, prefer_as_remembered
 from client.ui.lessons.course import run
 from client.ui.requests import Errand
-from commands.parsing import add_display_options, need_terminal
+from commands.parsing import need_terminal
+from commands.playing.options import add_opening
 from commands.playing.start_screen import practice
-
-
-def add_learn(learn: argparse.ArgumentParser) -> None:
-    add_display_options(learn)
 
 
 def run_learn(arguments: argparse.Namespace) -> int:
@@ -19,7 +16,7 @@ def run_learn(arguments: argparse.Namespace) -> int:
     prefer_as_remembered()
     match asyncio.run(run(name_of_player(arguments.name), practice)):
         case Errand.PLAY:
-            from commands.playing.play import add_opening, run_play  # the lessons begin without a server
+            from commands.playing.play import run_play  # the lessons begin without a server
 
             game = argparse.ArgumentParser()
             add_opening(game)  # the display options are those of the lessons

@@ -4,14 +4,12 @@ import argparse
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
 from client.bots.brains import brain_named
 from client.language import WrongUse, _, listed
-from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
 from client.typed_text import seat_to_start, seats_meant
 from client.ui.game import report
@@ -20,10 +18,9 @@ from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.texts.times import local_time
 from client.ui.visit import Options, Visit
-from commands.arguments import positive, whole_number
 from commands.finished_games.own_games import solve
-from commands.finished_games.records import add_folder, file_of, folder_of, kept_here, recording_in
-from commands.parsing import add_display_options, need_terminal
+from commands.finished_games.records import file_of, folder_of, kept_here, recording_in
+from commands.parsing import need_terminal
 from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, run_logged
@@ -33,32 +30,6 @@ from server.config import Config
 
 # What plays a game, and what the start screen remembers of it.
 _Game: TypeAlias = tuple[Callable[[Options, Config], Coroutine[Any, Any, Visit]], dict[str, Any]]
-
-
-def add_play(play: argparse.ArgumentParser) -> None:
-    add_opening(play)
-    add_display_options(play)
-
-
-def add_opening(play: argparse.ArgumentParser) -> None:
-    begun = play.add_mutually_exclusive_group()
-    begun.add_argument("--continue", dest="go_on", action="store_true")
-    begun.add_argument("--from", dest="game", metavar="GAME")
-    play.add_argument("--at", type=whole_number, metavar="MOVE")
-    play.add_argument("--seat")
-    play.add_argument("--as-recorded", action="store_true")
-    play.add_argument("--players", type=positive, choices=range(2, 6), default=3)
-    text = _("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})")
-    meaning = text.format(levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS)
-    play.add_argument("--brain", default=FOR_BEGINNERS, metavar="LEVEL[,LEVEL...]", help=meaning)
-    play.add_argument("--pace", choices=("quick", "human"), default="quick")
-    play.add_argument("--seed", type=whole_number)
-    records = play.add_mutually_exclusive_group()
-    records.add_argument("--records", type=Path, metavar="FOLDER")
-    records.add_argument("--no-history", action="store_true")
-    play.add_argument("--random-layout", action="store_true")
-    play.add_argument("--starts", default="random", metavar="SEAT")
-    play.add_argument("--people")
 
 
 def run_play(arguments: argparse.Namespace) -> int:
@@ -150,11 +121,6 @@ def _left_game(_arguments: argparse.Namespace) -> _Game:
         raise WrongUse(_("there is no game to continue"))
     chosen = {"players": kept[0].players, "brain": kept[0].brains[0]}
     return (lambda options, config: going_on(options, kept[0], config)), chosen
-
-
-def add_problems(command: argparse.ArgumentParser) -> None:
-    add_display_options(command)
-    add_folder(command, default=None)
 
 
 def run_problems(arguments: argparse.Namespace) -> int:
