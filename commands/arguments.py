@@ -91,8 +91,16 @@ def smtp_server(text: str) -> str:
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--tls-ca", type=Path, metavar="FILE")
-    command.add_argument("--other-host", action="append", default=[], metavar="HOST")
+    command.add_argument(
+        "--tls-ca", type=Path, metavar="FILE", help=_("with wss://, trust the CA certificates in this file")
+    )
+    command.add_argument(
+        "--other-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help=_("let the server send this client on to this host as well (as often as you like)"),
+    )
     meaning = _("read the server's password from the first line of this file")
     also = _(PASSWORD_HELP).format(variable=PASSWORD_VARIABLE)
     command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
@@ -133,4 +141,10 @@ def access_of(arguments: argparse.Namespace) -> "ServerAccess":
 
 
 def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
-    command.add_argument("--records", type=Path, metavar="FOLDER", default=default)
+    command.add_argument(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        default=default,
+        help=_("folder with the records (default: the one for games on this computer)"),
+    )

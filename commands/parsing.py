@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
-from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, prose, yes_letters
+from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, yes_letters
 from client.player.terminal import Colours, DesktopNotices, Theme, plain_chosen
 from client.ui.texts.glyphs import speaks_unicode
 from server.errors import HostError
@@ -19,18 +18,6 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
-
-
-_options = functools.cache(functools.partial(prose, Path(__file__).with_name("options.txt")))
-
-
-def option_helps(command: str) -> dict[str, str]:
-    """Return the help of the arguments of a command, or of `command action`, by their names."""
-    helps: dict[str, str] = {}
-    for heading, *texts in _options():
-        if {command, command.partition(" ")[0]} & set(heading.strip("{}").split(", ")):
-            helps |= zip((name.strip("{}") for name in texts[::2]), texts[1::2], strict=True)
-    return helps
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,25 +48,11 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(None, text)
 
     def all_arguments(self) -> Iterator[Any]:
-        self.describe()
         for argument in self._actions:
             yield argument
             if isinstance(argument.choices, dict):
                 for command in argument.choices.values():
                     yield from command.all_arguments()
-
-    def describe(self) -> None:
-        """Give the arguments their help, unless they have it, and the command a long description."""
-        helps = option_helps(self.prog.partition(" ")[2] or self.prog)
-        if description := helps.get("description"):
-            self.description = _(description)
-        for argument in self._actions:
-            if argument.help is None and not isinstance(argument.choices, dict):
-                argument.help = _(helps[(argument.option_strings or [argument.dest])[-1]])
-
-    def format_help(self) -> str:
-        self.describe()
-        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
@@ -90,7 +63,7 @@ class Command(Parser):
     """A command with the modules, imported when it is chosen, that declare its options and carry it out.
 
     Their functions for that are `add_NAME`, unless there are no options, and `run_NAME`, unless all is done
-    by actions of the command. What the options are for stands in options.txt.
+    by actions of the command.
     """
 
     declared_in = carried_out_in = ""
@@ -166,12 +139,18 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--name")
+    command.add_argument(
+        "--name",
+        help=_(
+            "your name, as others see it (default: the one on the start screen, otherwise your login name)"
+        ),
+    )
     add_drawing(command, playing=True)
 
 
-def add_ascii(command: Any) -> None:
-    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS)
+def add_ascii(command: Any, meaning: str = "") -> None:
+    meaning = meaning or _("draw with ASCII characters only")
+    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
 
 
 def prints_ascii(arguments: argparse.Namespace) -> bool:
@@ -185,15 +164,39 @@ def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> N
     They may come before a command as well as after it: a command keeps what was given before it.
     """
     group = command.add_argument_group(_("screen"), argument_default=argparse.SUPPRESS)
-    group.add_argument("--plain", action="store_true")
+    group.add_argument(
+        "--plain",
+        action="store_true",
+        help=_("print lines of text and read typed lines: for screen readers, slow lines and scripts"),
+    )
     if playing:
-        group.add_argument("--confirm", action="store_true")
-        group.add_argument("--no-bell", dest="bell", action="store_false")
-        group.add_argument("--no-title", dest="title", action="store_false")
-        group.add_argument("--notices", choices=[notices.value for notices in DesktopNotices])
+        group.add_argument("--confirm", action="store_true", help=_("ask for confirmation before every move"))
+        group.add_argument(
+            "--no-bell", dest="bell", action="store_false", help=_("do not ring when it is your turn")
+        )
+        group.add_argument(
+            "--no-title", dest="title", action="store_false", help=_("leave the window's title alone")
+        )
+        group.add_argument(
+            "--notices",
+            choices=[notices.value for notices in DesktopNotices],
+            help=_(
+                "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
+            ),
+        )
     add_ascii(group)
-    group.add_argument("--theme", choices=[theme.value for theme in Theme])
-    group.add_argument("--colours", choices=[colours.value for colours in Colours])
+    group.add_argument(
+        "--theme",
+        choices=[theme.value for theme in Theme],
+        help=_(
+            "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
+        ),
+    )
+    group.add_argument(
+        "--colours",
+        choices=[colours.value for colours in Colours],
+        help=_("how many colours the terminal has (default: as the terminal reports)"),
+    )
 
 
 def set_display_defaults(parser: argparse.ArgumentParser) -> None:

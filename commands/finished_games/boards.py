@@ -28,7 +28,7 @@ from engine.view import SPECTATOR, Eyes, eyes_of
 
 def add_replay(replay: argparse.ArgumentParser) -> None:
     add_game(replay)
-    _add_view(replay)
+    _add_view(replay, _("start at this move (default: 0)"))
     add_drawing(replay)
 
 
@@ -43,12 +43,27 @@ def run_replay(arguments: argparse.Namespace) -> int:
 
 def add_export(export: argparse.ArgumentParser) -> None:
     add_game(export)
-    _add_view(export)
+    meaning = _("the board after this move (default: the end; for a finished game, after the scoring)")
+    _add_view(export, meaning)
     form = export.add_mutually_exclusive_group(required=True)
-    form.add_argument("--svg", metavar="OUT")
-    form.add_argument("--text", nargs="?", const="-", metavar="OUT")
-    form.add_argument("--json", nargs="?", const="-", metavar="OUT")
-    add_ascii(export)
+    form.add_argument(
+        "--svg", metavar="OUT", help=_("write an SVG picture to this file, or - for standard output")
+    )
+    form.add_argument(
+        "--text",
+        nargs="?",
+        const="-",
+        metavar="OUT",
+        help=_("print the board as text, or write it to this file"),
+    )
+    form.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="OUT",
+        help=_("print everything that the viewer may know as JSON, or write it to this file"),
+    )
+    add_ascii(export, _("with --text: ASCII characters only"))
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -65,9 +80,14 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_view(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--at", type=move_number, metavar="NUMBER")
-    command.add_argument("--eyes", metavar="SEAT|all|none", default="all")
+def _add_view(command: argparse.ArgumentParser, at: str) -> None:
+    command.add_argument("--at", type=move_number, metavar="NUMBER", help=at)
+    command.add_argument(
+        "--eyes",
+        metavar="SEAT|all|none",
+        default="all",
+        help=_("whose view: a seat's (from 1), all (default: everything is open), none (a spectator's)"),
+    )
 
 
 def _read_view(arguments: argparse.Namespace, recording: Recording, stop: int) -> tuple[int, Eyes]:
@@ -103,11 +123,34 @@ _WIDEST: Final = 100  # columns of text that are read with ease
 
 def add_analyse(analyse: argparse.ArgumentParser) -> None:
     add_game(analyse)
-    analyse.add_argument("--simulations", type=positive, metavar="NUMBER", default=None)
-    analyse.add_argument("--seed", type=whole_number, metavar="NUMBER", default=0)
-    analyse.add_argument("-j", "--cores", type=positive, metavar="NUMBER", default=1)
-    analyse.add_argument("--svg", metavar="OUT")
-    analyse.add_argument("--json", action="store_true")
+    analyse.add_argument(
+        "--simulations",
+        type=positive,
+        metavar="NUMBER",
+        default=None,
+        help=_("games played out to estimate each position (default: 1000); more take longer"),
+    )
+    analyse.add_argument(
+        "--seed",
+        type=whole_number,
+        metavar="NUMBER",
+        default=0,
+        help=_("another number gives slightly different estimates"),
+    )
+    analyse.add_argument(
+        "-j",
+        "--cores",
+        type=positive,
+        metavar="NUMBER",
+        default=1,
+        help=_("processor cores to use (default: 1)"),
+    )
+    analyse.add_argument(
+        "--svg",
+        metavar="OUT",
+        help=_("write the curves as an SVG picture to this file, or - for standard output"),
+    )
+    analyse.add_argument("--json", action="store_true", help=_("print JSON"))
 
 
 def run_analyse(arguments: argparse.Namespace) -> int:

@@ -24,24 +24,39 @@ def add_history(history: argparse.ArgumentParser) -> None:
     before = argparse.SUPPRESS  # an option before the action counts as well
     add_folder(history, default=None)
     history.add_argument("--last", type=positive, metavar="NUMBER", help=many)
-    history.add_argument("--json", action="store_true")
+    history.add_argument("--json", action="store_true", help=_("print JSON"))
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
     listing = add_command(actions, "list", _("list the latest games (the default)"), run_history)
     listing.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=many)
     standings = add_command(actions, "standings", _("games, wins and points by player"), _print_standings)
-    standings.add_argument("--evening", action="store_true")
+    standings.add_argument(
+        "--evening",
+        action="store_true",
+        help=_("of evenings held here, by people instead of names; --last counts evenings"),
+    )
     own = add_command(
         actions, "statistics", _("your results by opponents, and what your moves cost"), _own_games
     )
-    own.add_argument("--name")
+    own.add_argument("--name", help=_("whose results (default: the name on the start screen)"))
     for action in (standings, own):
-        action.add_argument("--last", type=positive, metavar="NUMBER", default=before)
+        action.add_argument(
+            "--last",
+            type=positive,
+            metavar="NUMBER",
+            default=before,
+            help=_("count only the latest games (default: all)"),
+        )
     for action in (listing, standings, own):
-        action.add_argument("--json", action="store_true", default=before)
+        action.add_argument("--json", action="store_true", default=before, help=_("print JSON"))
     removal = add_command(actions, "remove", _("remove games for good"), _remove_games)
-    removal.add_argument("--yes", action="store_true")
-    removal.add_argument("games", nargs="+", metavar="GAME")
+    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
+    removal.add_argument(
+        "games",
+        nargs="+",
+        metavar="GAME",
+        help=_("a game: its number in the list, its table's code, or its file's name"),
+    )
     for action in (listing, standings, own, removal):
         add_folder(action, default=before)
 

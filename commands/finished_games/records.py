@@ -127,7 +127,11 @@ def find_game(games: list[PastGame], wanted: str) -> PastGame:
 
 
 def add_game(command: argparse.ArgumentParser) -> None:
-    command.add_argument("game", metavar="GAME")
+    command.add_argument(
+        "game",
+        metavar="GAME",
+        help=_("a record, - for standard input, or a game's number, code or file name in palatinus history"),
+    )
     add_folder(command, default=None)
 
 
@@ -148,8 +152,8 @@ def file_of(arguments: argparse.Namespace) -> str:
 
 
 def add_check(check: argparse.ArgumentParser) -> None:
-    check.add_argument("file")
-    check.add_argument("--json", action="store_true")
+    check.add_argument("file", help=_("a record, or - for standard input"))
+    check.add_argument("--json", action="store_true", help=_("print JSON"))
 
 
 def run_check(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from engine.final import BadPosition, scored_line
 
 
 def add_score(score: argparse.ArgumentParser) -> None:
-    score.add_argument("file")
+    score.add_argument("file", help=_("a file of positions, or - for standard input"))
 
 
 def run_score(arguments: argparse.Namespace) -> int:

@@ -35,25 +35,97 @@ _RESULTS: Final = 1  # the version of the file
 
 
 def add_arena(arena: argparse.ArgumentParser) -> None:
-    arena.add_argument("players", nargs="+", metavar="BRAIN")
+    arena.description = _(
+        "Have brains play each other on this computer, each equally often in every seat and with the same "
+        "draws, and show how strong each is. The same seed gives the same games on any number of cores, "
+        "unless a search runs out of time."
+    )
+    arena.add_argument(
+        "players", nargs="+", metavar="BRAIN", help=_("two brains or more; see palatinus bot --help")
+    )
     add_schedule(arena)
-    arena.add_argument("--alone", action="store_true")
-    arena.add_argument("--series", type=positive, default=1, metavar="NUMBER")
-    arena.add_argument("--move-time", type=seconds, metavar="SECONDS")
+    arena.add_argument(
+        "--alone",
+        action="store_true",
+        help=_("the first brain has one seat in every game, and another brain has all the others"),
+    )
+    arena.add_argument(
+        "--series",
+        type=positive,
+        default=1,
+        metavar="NUMBER",
+        help=_("games that the same brains play in a row, so that they can learn (default: 1)"),
+    )
+    arena.add_argument(
+        "--move-time",
+        type=seconds,
+        metavar="SECONDS",
+        help=_("a move that takes longer loses the game (default: no limit)"),
+    )
 
 
 def add_schedule(arena: argparse.ArgumentParser) -> None:
     """Declare the options of arena and league alike."""
-    arena.add_argument("--players", dest="seats", type=positive, choices=range(2, 6), default=2)
-    arena.add_argument("--games", type=positive, metavar="NUMBER")
-    arena.add_argument("--better-by", type=positive, metavar="ELO")
-    arena.add_argument("-j", "--cores", type=positive, metavar="NUMBER")
-    arena.add_argument("--seed", type=whole_number, default=1)
-    arena.add_argument("--random-layout", action="store_true")
-    arena.add_argument("--results", type=Path, metavar="FILE")
-    arena.add_argument("--records", type=Path, metavar="FOLDER")
-    arena.add_argument("--json", action="store_true")
-    arena.add_argument("--no-times", dest="times", action="store_false")
+    arena.add_argument(
+        "--players",
+        dest="seats",
+        type=positive,
+        choices=range(2, 6),
+        default=2,
+        help=_("number of players in a game (default: 2)"),
+    )
+    arena.add_argument(
+        "--games",
+        type=positive,
+        metavar="NUMBER",
+        help=_(
+            "games for each combination of brains (default: 100); a few more if needed to "
+            "give every brain each seat equally often"
+        ),
+    )
+    arena.add_argument(
+        "--better-by",
+        type=positive,
+        metavar="ELO",
+        help=_(
+            "play until it is clear whether the first of two brains is better than the "
+            "second by this many Elo (for example 35), with an error of 5 per cent"
+        ),
+    )
+    arena.add_argument(
+        "-j",
+        "--cores",
+        type=positive,
+        metavar="NUMBER",
+        help=_("games to play at the same time, each on a core of its own (default: all cores)"),
+    )
+    arena.add_argument(
+        "--seed",
+        type=whole_number,
+        default=1,
+        help=_("seed of the draws and the brains, to repeat the games (default: 1)"),
+    )
+    arena.add_argument(
+        "--random-layout",
+        action="store_true",
+        help=_("lay the tiles at random instead of letting the players lay them"),
+    )
+    arena.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help=_("write each result to this file, and go on with the games that are missing there"),
+    )
+    arena.add_argument(
+        "--records", type=Path, metavar="FOLDER", help=_("write the record of every game to this folder")
+    )
+    arena.add_argument("--json", action="store_true", help=_("print JSON"))
+    arena.add_argument(
+        "--no-times",
+        dest="times",
+        action="store_false",
+        help=_("omit move times, the only thing that differs between runs with the same seed"),
+    )
 
 
 def run_arena(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ _NOT_YOUR_TURN: Final = 1
 
 def add_games(games: argparse.ArgumentParser) -> None:
     games.epilog = _("The exit code is 0 if it is your turn in any of them, otherwise 1.")
-    games.add_argument("--json", action="store_true")
+    games.add_argument("--json", action="store_true", help=_("print JSON"))
     add_access(games)
 
 

@@ -16,31 +16,89 @@ def add_play(play: argparse.ArgumentParser) -> None:
 
 def add_opening(play: argparse.ArgumentParser) -> None:
     begun = play.add_mutually_exclusive_group()
-    begun.add_argument("--continue", dest="go_on", action="store_true")
-    begun.add_argument("--from", dest="game", metavar="GAME")
-    play.add_argument("--at", type=whole_number, metavar="MOVE")
-    play.add_argument("--seat")
-    play.add_argument("--as-recorded", action="store_true")
-    play.add_argument("--players", type=positive, choices=range(2, 6), default=3)
+    begun.add_argument(
+        "--continue", dest="go_on", action="store_true", help=_("continue the game you left most recently")
+    )
+    begun.add_argument(
+        "--from",
+        dest="game",
+        metavar="GAME",
+        help=_("play a game of palatinus history, or a record, on from a move, against bots"),
+    )
+    play.add_argument(
+        "--at",
+        type=whole_number,
+        metavar="MOVE",
+        help=_("with --from: the last move that counts; 0 is the start of the game"),
+    )
+    play.add_argument(
+        "--seat", help=_("with --from: your seat, by number or name (default: the one on turn)")
+    )
+    play.add_argument(
+        "--as-recorded",
+        action="store_true",
+        help=_("with --from: the others' wolves are as recorded, not what you may think them"),
+    )
+    play.add_argument(
+        "--players",
+        type=positive,
+        choices=range(2, 6),
+        default=3,
+        help=_("number of players, you included (default: 3)"),
+    )
     text = _("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})")
     meaning = text.format(levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS)
     play.add_argument("--brain", default=FOR_BEGINNERS, metavar="LEVEL[,LEVEL...]", help=meaning)
-    play.add_argument("--pace", choices=("quick", "human"), default="quick")
-    play.add_argument("--seed", type=whole_number)
+    play.add_argument(
+        "--pace",
+        choices=("quick", "human"),
+        default="quick",
+        help=_("quick: bots move at once (default); human: they take 1.5 to 4 seconds for a move"),
+    )
+    play.add_argument("--seed", type=whole_number, help=_("seed of the draws and the bots, to repeat a game"))
     records = play.add_mutually_exclusive_group()
-    records.add_argument("--records", type=Path, metavar="FOLDER")
-    records.add_argument("--no-history", action="store_true")
-    play.add_argument("--random-layout", action="store_true")
-    play.add_argument("--starts", default="random", metavar="SEAT")
-    play.add_argument("--people")
+    records.add_argument(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        help=_("write the record of the finished game to this folder (default: see palatinus history)"),
+    )
+    records.add_argument("--no-history", action="store_true", help=_("do not keep the finished game"))
+    play.add_argument(
+        "--random-layout",
+        action="store_true",
+        help=_("lay the tiles at random instead of letting the players lay them"),
+    )
+    play.add_argument(
+        "--starts",
+        default="random",
+        metavar="SEAT",
+        help=_("who starts: a seat, counted from 1, me (seat 1), or random (default)"),
+    )
+    play.add_argument("--people", help=_("the people that you play, by its letter or name: S, Sabines"))
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
-    join.add_argument("server", nargs="?")
-    join.add_argument("table", nargs="?", type=table_code)
+    join.add_argument(
+        "server",
+        nargs="?",
+        help=_(
+            "the address on the host's screen, ws://HOST:PORT, or the server's name, or "
+            "just a table's code; without one, choose from your seats and what is found on "
+            "this network"
+        ),
+    )
+    join.add_argument(
+        "table",
+        nargs="?",
+        type=table_code,
+        help=_("a table's code; without one, choose a table in the lobby"),
+    )
     how = join.add_mutually_exclusive_group()
-    how.add_argument("--watch", action="store_true")
-    how.add_argument("--new", action="store_true")
+    how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
+    how.add_argument(
+        "--new", action="store_true", help=_("join as a new player, even where a seat is kept for you")
+    )
     add_access(join)
     add_display_options(join)
 

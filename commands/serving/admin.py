@@ -55,7 +55,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
         if node:
             running_server.add_node(action, argparse.SUPPRESS)
         if code:
-            action.add_argument("code", type=table_code, metavar="CODE")
+            action.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
         return action
 
     add("nodes", _nodes, _("show the servers that share the database"))
@@ -63,41 +63,64 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     add("tables", _tables, _("show the tables, and who is at them"), node=True)
     add("who", _who, _("list the clients: address, program and where each one is"), node=True)
     announce = add("announce", _announce, _("send an announcement to everybody"), node=True)
-    announce.add_argument("text", metavar="TEXT")
+    announce.add_argument("text", metavar="TEXT", help=_("text of the announcement"))
     close = add("close", _close, _("close a table for good"), code=True)
-    close.add_argument("--reason", metavar="TEXT")
+    close.add_argument("--reason", metavar="TEXT", help=_("reason to show to the people at the table"))
     remove = add("remove", _remove, _("remove a player from a seat"), code=True)
-    remove.add_argument("player", metavar="SEAT|NAME")
+    remove.add_argument("player", metavar="SEAT|NAME", help=_("a seat, counted from 1, or a player's name"))
     for ban in (
         add("ban", _ban, _("shut out an address, a network or a name until the ban is lifted"), node=True),
         add("unban", _unban, _("lift a ban"), node=True),
     ):
         banned = ban.add_mutually_exclusive_group(required=True)
-        banned.add_argument("address", nargs="?", type=network, metavar="ADDRESS")
-        banned.add_argument("--name", metavar="NAME")
+        banned.add_argument(
+            "address",
+            nargs="?",
+            type=network,
+            metavar="ADDRESS",
+            help=_("an address (192.0.2.7) or a network (192.0.2.0/24)"),
+        )
+        banned.add_argument(
+            "--name",
+            metavar="NAME",
+            help=_("a player's name instead; names that look like it count as the same"),
+        )
     add("bans", _bans, _("list the bans"), node=True)
     backup = add("backup", _backup, _("copy the journal while the server runs"))
-    backup.add_argument("file", type=Path, metavar="FILE")
+    backup.add_argument(
+        "file", type=Path, metavar="FILE", help=_("file to write; an existing file is overwritten")
+    )
     running_server.add_record(add("export", _export, _("write a game's record"), code=True))
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
-    drain.add_argument("time", nargs="?", type=_time, default="10m", metavar="TIME")
+    drain.add_argument(
+        "time",
+        nargs="?",
+        type=_time,
+        default="10m",
+        metavar="TIME",
+        help=_("30s, 10m or 2h; off cancels the drain (default: %(default)s)"),
+    )
     evening = add(
         "evening",
         _evening,
         _("show, open, draw a round of, or close the evening, or remove or hand over a person"),
     )
-    evening.add_argument("act", nargs="?", choices=_EVENING, default="show")
-    evening.add_argument("name", nargs="?", metavar="NAME")
+    evening.add_argument(
+        "act", nargs="?", choices=_EVENING, default="show", help=_("what to do (default: %(default)s)")
+    )
+    evening.add_argument("name", nargs="?", metavar="NAME", help=_("name of the evening to open"))
     for option in serve_options():
         if option.key.startswith(_OF_EVENING):
             replace(option, key=option.key.removeprefix(_OF_EVENING)).add_to(evening)
     level = add("log-level", _log_level, _("log more or less from now on"), node=True)
-    level.add_argument("level", choices=("info", "warning", "error"))
+    level.add_argument("level", choices=("info", "warning", "error"), help=_("lowest level to log"))
 
 
 def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
     running_server.add_server(command, default=data)
-    command.add_argument("--json", action="store_true", default=as_json)
+    command.add_argument(
+        "--json", action="store_true", default=as_json, help=_("print the server's answer as JSON")
+    )
 
 
 def _time(text: str) -> int | None:

@@ -7,7 +7,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -19,7 +19,7 @@ from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
 from commands import arguments
 from commands.levels import STAND_IN, level_name
-from commands.parsing import CANNOT_READ, option_helps, using_file
+from commands.parsing import CANNOT_READ, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
 from protocol.text import printable
@@ -128,66 +128,180 @@ _HEADINGS: Final[Mapping[str, str]] = {  # of the help, above the option and tho
 }
 
 
+def _option(default: Any, meaning: str) -> Any:
+    """Return a field of the options, with its help."""
+    about = {_HELP: meaning}
+    if callable(default):
+        return field(default_factory=default, metadata=about)
+    return field(default=default, metadata=about)
+
+
+_HELP: Final = "help"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
     """What is chosen, and by default; None if nothing is, or something that excludes it."""
 
-    host: Address = "0.0.0.0"  # noqa: S104 - a LAN host
-    port: Port = DEFAULT_PORT
-    announce: bool | None = None
-    name: Annotated[str, "NAME", arguments.server_name] | None = None
-    data: Folder | None = field(default_factory=arguments.data_folder)
-    memory: bool | None = False
-    durable: Literal["normal", "full"] = "normal"
-    records: Folder | None = None
-    history: bool | None = None
-    records_kept: int | None = None
-    records_days: Annotated[int, "DAYS", arguments.positive] | None = None
-    archive: int = Limits().archived_tables
-    database: Url | None = None
-    node: Name | None = None
-    address: Url | None = None
-    lease: Annotated[int, "SECONDS", arguments.positive] = 6
-    password_file: Path | None = None
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    trust_proxy: list[Annotated[Network, "ADDRESS", arguments.network]] | None = None
-    proxy_protocol: bool = False
-    max_tables: int = 500
-    tables_per_minute: int | None = None
-    max_connections: int = 1000
-    connections_per_address: int = 250
-    rate: int = 20
-    bots: bool = True
-    bots_cpu: Annotated[float, "SHARE", arguments.share] = 0.5
-    bots_pace: Literal["human", "quick"] = "human"
-    stand_in: Level = STAND_IN
-    ssh: Port | None = None
-    max_guests: int = 200
-    guests_per_address: int = 50
-    web: bool | Literal["watch"] = False
-    lobby_chat: bool = True
-    notify: list[Annotated[str, "WHERE", arguments.notices_allowed]] | None = None
-    smtp: Annotated[str, "URL", arguments.smtp_server] | None = None
-    smtp_from: Address | None = None
-    smtp_password_file: Path | None = None
-    evening: Name | None = None
-    evening_rounds: int | None = None
-    evening_minutes: int = 60
-    evening_same_draws: bool = False
-    evening_bots: Level | None = None
-    verbose: bool = False
-    log_json: bool = False
-    metrics: bool | None = None
-    admin: bool | None = None
-    admin_socket: Path | None = None
+    host: Address = _option("0.0.0.0", N_("address to listen on (default: all)"))  # noqa: S104 - a LAN host
+    port: Port = _option(DEFAULT_PORT, N_("port to listen on (default: %(default)s)"))
+    announce: bool | None = _option(
+        None, N_("announce the server to palatinus join (default: unless --host is a loopback address)")
+    )
+    name: Annotated[str, "NAME", arguments.server_name] | None = _option(
+        None, N_("name under which others find the server (default: this computer's name)")
+    )
+    data: Folder | None = _option(
+        arguments.data_folder, N_("folder where games are kept (default: %(default)s)")
+    )
+    memory: bool | None = _option(False, N_("keep nothing on disk: all games end when the server stops"))
+    durable: Literal["normal", "full"] = _option(
+        "normal",
+        N_(
+            "full: every move waits for the disk, so that not even a power cut loses one (default: "
+            "%(default)s)"
+        ),
+    )
+    records: Folder | None = _option(
+        None,
+        N_("write the record of every finished game to this folder (default: the folder records of --data)"),
+    )
+    history: bool | None = _option(
+        None, N_("keep the records of finished games for palatinus history (default: yes)")
+    )
+    records_kept: int | None = _option(
+        None,
+        N_(
+            "keep only the latest records, so many (default: 10,000 in the folder records of --data, "
+            "all in --records)"
+        ),
+    )
+    records_days: Annotated[int, "DAYS", arguments.positive] | None = _option(
+        None, N_("remove records after so many days (default: never)")
+    )
+    archive: int = _option(
+        Limits().archived_tables,
+        N_("games to keep in the archive, for players who come back (default: %(default)s)"),
+    )
+    database: Url | None = _option(
+        None, N_("keep games in this PostgreSQL database, which several servers share, not in --data")
+    )
+    node: Name | None = _option(
+        None, N_("the name of this server among those that share the database (default: host and port)")
+    )
+    address: Url | None = _option(
+        None,
+        N_(
+            "address of this server: the other servers give it to clients, and pages for browsers "
+            "know its name (default: as shown at the start)"
+        ),
+    )
+    lease: Annotated[int, "SECONDS", arguments.positive] = _option(
+        6,
+        N_(
+            "seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)"
+        ),
+    )
+    password_file: Path | None = _option(None, N_("require the password on the first line of this file"))
+    tls_cert: Path | None = _option(None, N_("certificate chain (PEM), to serve wss://"))
+    tls_key: Path | None = _option(None, N_("private key, if it is not in the --tls-cert file"))
+    trust_proxy: list[Annotated[Network, "ADDRESS", arguments.network]] | None = _option(
+        None,
+        N_("trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"),
+    )
+    proxy_protocol: bool = _option(
+        False, N_("trusted proxies report addresses with the PROXY protocol instead of X-Forwarded-For")
+    )
+    max_tables: int = _option(500, N_("maximum number of tables at once (default: %(default)s)"))
+    tables_per_minute: int | None = _option(
+        None,
+        N_(
+            "maximum number of tables opened per minute from one address (default: 120, and 30 from "
+            "one connection)"
+        ),
+    )
+    max_connections: int = _option(1000, N_("maximum number of connections at once (default: %(default)s)"))
+    connections_per_address: int = _option(
+        250, N_("maximum number of connections at once from one address (default: %(default)s)")
+    )
+    rate: int = _option(20, N_("messages per second read from one client (default: %(default)s)"))
+    bots: bool = _option(True, N_("seat bots at tables whose hosts ask for them (default: yes)"))
+    bots_cpu: Annotated[float, "SHARE", arguments.share] = _option(
+        0.5, N_("CPU cores that all bots together may use for thinking (default: %(default)s)")
+    )
+    bots_pace: Literal["human", "quick"] = _option(
+        "human",
+        N_(
+            "human: at a table of several people, bots take 1.5 to 4 seconds for a move; quick: 1 "
+            "second (default: %(default)s)"
+        ),
+    )
+    stand_in: Level = _option(
+        STAND_IN, N_("the level of the bot that plays for absent players (default: %(default)s)")
+    )
+    ssh: Port | None = _option(None, N_("let people play over ssh, with nothing installed (port: {port})"))
+    max_guests: int = _option(200, N_("maximum number of guests over ssh at once (default: %(default)s)"))
+    guests_per_address: int = _option(
+        50, N_("maximum number of guests at once from one address (default: %(default)s)")
+    )
+    web: bool | Literal["watch"] = _option(
+        False, N_("let people play in browsers, and watch public tables there; with --web=watch, only watch")
+    )
+    lobby_chat: bool = _option(
+        True, N_("let people in the lobby see who is online, and talk there (default: yes)")
+    )
+    notify: list[Annotated[str, "WHERE", arguments.notices_allowed]] | None = _option(
+        None,
+        N_(
+            "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN"
+            " or url:HOST; a named host may be on your own network (can be repeated)"
+        ),
+    )
+    smtp: Annotated[str, "URL", arguments.smtp_server] | None = _option(
+        None, N_("send e-mail through this server: smtp://user@host:587, or smtps://user@host:465")
+    )
+    smtp_from: Address | None = _option(None, N_("the sender of the e-mail"))
+    smtp_password_file: Path | None = _option(
+        None, N_("read the password for --smtp from the first line of this file")
+    )
+    evening: Name | None = _option(
+        None, N_("hold an evening: people sign up, and the server draws who plays with whom")
+    )
+    evening_rounds: int | None = _option(
+        None, N_("in so many rounds (default: a table begins when enough people wait)")
+    )
+    evening_minutes: int = _option(
+        60, N_("minutes for a game, shared equally by its players (default: %(default)s)")
+    )
+    evening_same_draws: bool = _option(
+        False, N_("all tables of a round have the same tiles and laurels; nobody can watch them")
+    )
+    evening_bots: Level | None = _option(
+        None, N_("bots of this level fill up tables with fewer than three people")
+    )
+    verbose: bool = _option(False, N_("also log connections, seats taken and departures"))
+    log_json: bool = _option(False, N_("log one JSON object per line"))
+    metrics: bool | None = _option(
+        None, N_("serve /healthz and /metrics (default: only on a loopback address)")
+    )
+    admin: bool | None = _option(
+        None, N_("listen for palatinus admin (default: yes, unless --memory is given)")
+    )
+    admin_socket: Path | None = _option(
+        None, N_("listen for palatinus admin there (default: admin.sock in the data folder)")
+    )
 
 
 def serve_options() -> list[Option]:
-    usual, helps = ServeOptions(), option_helps("serve")
+    usual, hints = ServeOptions(), get_type_hints(ServeOptions, include_extras=True)
     return [
-        Option(key := name.replace("_", "-"), helps[f"--{key}"], getattr(usual, name), **_read_hint(hint))
-        for name, hint in get_type_hints(ServeOptions, include_extras=True).items()
+        Option(
+            each.name.replace("_", "-"),
+            each.metadata[_HELP],
+            getattr(usual, each.name),
+            **_read_hint(hints[each.name]),
+        )
+        for each in fields(ServeOptions)
     ]
 
 

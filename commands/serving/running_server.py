@@ -36,8 +36,20 @@ R = TypeVar("R")
 
 
 def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
-    command.add_argument("--data", type=Path, metavar="FOLDER", default=default)
-    command.add_argument("--admin-socket", type=Path, metavar="FILE", default=default)
+    command.add_argument(
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        default=default,
+        help=_("folder where the server keeps its games"),
+    )
+    command.add_argument(
+        "--admin-socket",
+        type=Path,
+        metavar="FILE",
+        default=default,
+        help=_("where the server listens, if not in its data folder"),
+    )
 
 
 def data_of(arguments: argparse.Namespace) -> Path:
@@ -186,7 +198,12 @@ class Gathered:
 
 
 def add_node(command: argparse.ArgumentParser, default: str | None) -> None:
-    command.add_argument("--node", metavar="NAME", default=default)
+    command.add_argument(
+        "--node",
+        metavar="NAME",
+        default=default,
+        help=_("name of the server to ask, among those sharing the database"),
+    )
 
 
 def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
@@ -232,7 +249,12 @@ def _failure(error: admin.FailureReport) -> AdminFailure:
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", nargs="?", metavar="FILE")
+    command.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
+    )
 
 
 def export_record(table: admin.StoredReport, events: Sequence[Event], file: str | None) -> Path | None:

@@ -254,8 +254,10 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
     options.show_default(
         file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file()
     )
-    file.add_argument("--no-config", action="store_true")
-    serve.add_argument("--print-config", action="store_true")
+    file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
+    serve.add_argument(
+        "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")
+    )
 
 
 def run_serve(arguments: argparse.Namespace) -> int:

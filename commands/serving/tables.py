@@ -38,27 +38,39 @@ _DAMAGE: Final = {
 def add_tables(tables: argparse.ArgumentParser) -> None:
     running_server.add_server(tables, default=None)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
-    tables.add_argument("--database", metavar="URL")
+    tables.add_argument(
+        "--database",
+        metavar="URL",
+        help=_("the PostgreSQL database that keeps the games, instead of a data folder"),
+    )
 
     def add(name: str, run: Callable[[argparse.Namespace], int], meaning: str, codes: str = "") -> Any:
         """Add an action; `codes` is how many codes it takes: none, 1, + or *."""
         action = parsing.add_command(actions, name, meaning, run)
         if codes == "1":
-            action.add_argument("code", type=str.upper, metavar="CODE")
+            action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
         elif codes:
-            action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE")
-        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS)
+            meaning = _("a table's code (default: all)") if codes == "*" else _("a table's code")
+            action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE", help=meaning)
+        action.add_argument(
+            "--database",
+            metavar="URL",
+            default=argparse.SUPPRESS,
+            help=_("the PostgreSQL database that keeps the games, instead of a data folder"),
+        )
         # An option before the action counts as well.
         running_server.add_server(action, default=argparse.SUPPRESS)
         return action
 
     add("list", run_tables, _("list all tables (the default)"))
     show = add("show", _show_table, _("show one table"), "1")
-    show.add_argument("--open", action="store_true")
+    show.add_argument(
+        "--open", action="store_true", help=_("reveal the wolf pieces of a game without a result")
+    )
     parsing.add_ascii(show)
     running_server.add_record(add("export", _export_table, _("write a game's record"), "1"))
     removal = add("remove", _remove_tables, _("remove tables for good"), "+")
-    removal.add_argument("--yes", action="store_true")
+    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     add("check", _check_tables, _("check every table and report which are intact"))
     salvage = add(
         "salvage",
@@ -66,10 +78,19 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
         _("write a damaged journal again from what can be read, or the records of its games"),
         "*",
     )
-    salvage.add_argument("--to", type=Path, metavar="FOLDER")
+    salvage.add_argument(
+        "--to",
+        type=Path,
+        metavar="FOLDER",
+        help=_("only write the records of all games to this folder; existing files are not overwritten"),
+    )
     add("restore", _restore_table, _("put a damaged table back into play at its last intact move"), "1")
     copying = add("copy", _copy_tables, _("copy all games to a database, or back"))
-    copying.add_argument("--back", action="store_true")
+    copying.add_argument(
+        "--back",
+        action="store_true",
+        help=_("copy from the database into a new data folder, instead of into the database"),
+    )
 
 
 @contextlib.contextmanager
