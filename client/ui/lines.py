@@ -119,7 +119,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
     match text.lower().split():
         case ["help" | "?"]:
             return [labelled(command, told) for command, told in _help(ui, model)]
-        case ["list"] if (options := (ui.overlay or ui.page).options(ui, model)) is not None:
+        case ["list"] if (options := ui.top.options(ui, model)) is not None:
             return numbered(options)
         case ["rules"]:
             return [text for page in paged(rules(WIDE), WIDE) for text in spoken(page)]
@@ -147,7 +147,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
 def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     """Yield what can be typed now, and what it does, each thing once."""
     rows: Iterable[tuple[str, str]] = _IN_LISTS
-    if (ui.overlay or ui.page).options(ui, model) is None:
+    if ui.top.options(ui, model) is None:
         at, record = At(ui, model), ui.page if isinstance(ui.page, Replay) else None
         rows = (*QUESTIONS, *_MORE_WORDS, *help_on_commands(at, record), *help_on_hosting(at, record))
     does: dict[str, list[str]] = {}
@@ -444,8 +444,7 @@ class LineShell:
             return
         top = self._top()
         ui = at_table_page(top.ui, top.model)
-        if isinstance(ui.overlay, Announcements):
-            ui = replace(ui, overlay=None)  # the log has it, too
+        ui = ui.without(Announcements)  # the log has them, too
         if ui.entry is not None and ui.entry.command and not ui.entry.text.endswith(" "):
             ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
         top.ui = ui
@@ -599,13 +598,13 @@ def _choose_line(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | No
 
     It is what Enter does, or the letter before the number.
     """
-    here, (*letter, number) = ui.overlay or ui.page, word.split() or [""]
+    here, (*letter, number) = ui.top, word.split() or [""]
     options = here.options(ui, model) or ()
     key = letters(ui, model).get(" ".join(letter))
     if not _NUMBER.fullmatch(number) or not 0 < int(number) <= len(options) or (letter and key is None):
         return None
     there, action = here.at_option(int(number) - 1), Act.CONFIRM if key is None else key.action
-    return (replace(ui, overlay=there) if isinstance(there, Overlay) else replace(ui, page=there), action)
+    return (ui.changed(there) if isinstance(there, Overlay) else replace(ui, page=there), action)
 
 
 def _point(top: Activity, word: str) -> None:

@@ -1,4 +1,4 @@
-"""The UI state: the screen, its overlay, what was said, and what all screens share."""
+"""The UI state: the page and what is open over it, what was said, and what all screens share."""
 
 import enum
 from collections.abc import Iterable, Sequence
@@ -356,7 +356,7 @@ class Ui:
     address: str = ""
     capabilities: Capabilities = Capabilities()
     page: Screen = _NOWHERE
-    overlay: Overlay | None = None
+    overlays: tuple[Overlay, ...] = ()
     new_table: Open = _NEW_TABLE
     entry: TypedLine | None = None
     sent: TypedLine | None = None
@@ -384,6 +384,34 @@ class Ui:
     stops_at: float | None = None
     last_top: int = 0
     since_end: int = 0
+
+    @property
+    def overlay(self) -> Overlay | None:
+        return self.overlays[-1] if self.overlays else None
+
+    @property
+    def top(self) -> Screen:
+        """Return the screen that the player sees: the overlay opened last, or the page."""
+        return self.overlay or self.page
+
+    def opened(self, overlay: Overlay) -> Self:
+        return replace(self, overlays=(*self.overlays, overlay))
+
+    def closed(self) -> Self:
+        """Return the state with what was below the overlay opened last."""
+        return replace(self, overlays=self.overlays[:-1])
+
+    def changed(self, overlay: Overlay) -> Self:
+        """Return the state with this overlay in the place of the one opened last."""
+        return self.closed().opened(overlay)
+
+    def without(self, *kinds: type[Overlay]) -> Self:
+        """Return the state without overlays of these kinds, without any if none is named."""
+        kept = tuple(each for each in self.overlays if kinds and not isinstance(each, kinds))
+        return replace(self, overlays=kept)
+
+    def with_only(self, *kinds: type[Overlay]) -> Self:
+        return replace(self, overlays=tuple(each for each in self.overlays if isinstance(each, kinds)))
 
     def with_notice(self, text: str, *, refusal: bool = False) -> Self:
         """Return the state with a notice to the player."""

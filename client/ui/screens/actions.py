@@ -6,7 +6,6 @@ buttons of a browser's page.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Final, get_args
 
@@ -248,7 +247,7 @@ def _press_people(at: At) -> Outcome:
         return at.ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
     own = at.state.seats[seat].people
     line = next((number for number, people in enumerate(People) if people == own), 0)
-    return replace(at.ui, overlay=TableMenu(PEOPLE, line)), None
+    return at.ui.opened(TableMenu(PEOPLE, line)), None
 
 
 _LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
@@ -291,7 +290,7 @@ def _press_bot(at: At) -> Outcome:
     elif len(levels) == 1:
         return ui, messages.SeatBot(NEW, levels[0])
     else:
-        return replace(ui, overlay=TableMenu(BOT, levels.index(usual_level(levels)))), None
+        return ui.opened(TableMenu(BOT, levels.index(usual_level(levels)))), None
     return ui.with_notice(text), None
 
 
@@ -651,7 +650,7 @@ def _end(text: str, at: At) -> Meaning | None:
     if text != "game":
         return None
     if END_GAME.may(at) is May.YES:  # which is asked once more
-        return lambda _screen, ui, _model: (replace(ui, overlay=TableMenu(END)), None)
+        return lambda _screen, ui, _model: (ui.opened(TableMenu(END)), None)
     return messages.EndGame(NEW)
 
 

@@ -27,8 +27,7 @@ def done_anywhere(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
 
 def _reading(topic: Act) -> Callable[[Ui, TableModel], Outcome]:
     def read(ui: Ui, _model: TableModel) -> Outcome:
-        over = ui.overlay.over if isinstance(ui.overlay, Reading) else ui.overlay
-        return replace(ui, overlay=Reading(topic, over=over)), None
+        return ui.without(Reading).opened(Reading(topic)), None
 
     return read
 
@@ -36,7 +35,7 @@ def _reading(topic: Act) -> Callable[[Ui, TableModel], Outcome]:
 def _read_whole(ui: Ui, _model: TableModel) -> Outcome:
     hint = ui.page.game.hint if isinstance(ui.page.game, Playing) else ""
     told = hint if ui.notice is None else ui.notice.text
-    return replace(ui, overlay=Reading(Act.WHOLE, told=told), notice=None), None
+    return replace(ui.opened(Reading(Act.WHOLE, told=told)), notice=None), None
 
 
 def _type_command(ui: Ui, _model: TableModel) -> Outcome:
@@ -46,13 +45,13 @@ def _type_command(ui: Ui, _model: TableModel) -> Outcome:
 def _open_menu(ui: Ui, model: TableModel) -> Outcome | None:
     if isinstance(ui.overlay, TableMenu):
         return None
-    return (ui if model.state is None else replace(ui, overlay=TableMenu(MENU))), None
+    return (ui if model.state is None else ui.opened(TableMenu(MENU))), None
 
 
 def _open_evening(ui: Ui, _model: TableModel) -> Outcome:
     if ui.evening is None:
         return ui.with_notice(_("There is no evening on this server.")), None
-    return replace(ui, overlay=EveningPage()), None
+    return ui.opened(EveningPage()), None
 
 
 def _say(ui: Ui, _model: TableModel) -> Outcome:
@@ -66,7 +65,7 @@ def _say(ui: Ui, _model: TableModel) -> Outcome:
 def _read_talk(ui: Ui, _model: TableModel) -> Outcome:
     if isinstance(ui.page, LobbyPage) and (stays := _without_lobby_chat(ui)) is not None:
         return stays, None
-    return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
+    return replace(ui.opened(TalkPage()), talk=replace(ui.talk, unread=0)), None
 
 
 def _without_lobby_chat(ui: Ui) -> Ui | None:
@@ -75,27 +74,27 @@ def _without_lobby_chat(ui: Ui) -> Ui | None:
         return ui.with_notice(_("This server has no chat in the lobby."))
     if ui.company is not None and ui.company.fault:
         entry = TypedLine(LinePrompt.NAME).filled(ui.name)
-        return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
+        return replace(ui.without(), entry=entry, notice=Notice(ui.company.fault, refusal=True))
     return None
 
 
 def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
     """Ask before a page is left where leaving ends more than the visit to it."""
     if isinstance(ui.page, LobbyPage) and hosts_others(ui):
-        return replace(ui, overlay=Quitting(requests.Errand.GO_HOME)), None
+        return ui.opened(Quitting(requests.Errand.GO_HOME)), None
     if not ui.capabilities.home and ui.page.asks_to_quit:
-        return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
+        return ui.opened(Quitting()), None  # one Esc too many must not end the program
     return None
 
 
 def _quit(ui: Ui, model: TableModel) -> Outcome:
     running = isinstance(ui.page, Playing) and model.seat is not None
     if running or hosts_others(ui):
-        return replace(ui, overlay=Quitting(running=running)), None
+        return ui.opened(Quitting(running=running)), None
     if isinstance(ui.page, Gathering) and loses_seat(ui, model):
-        return replace(ui, overlay=Quitting(gives_up_seat=True)), None
+        return ui.opened(Quitting(gives_up_seat=True)), None
     if ui.capabilities.home:  # whoever wants to go back there may take q for the key
-        return replace(ui, overlay=Quitting()), None
+        return ui.opened(Quitting()), None
     return ui, requests.Errand.QUIT
 
 

@@ -213,7 +213,7 @@ def after_key(ui: Ui, name: str, model: TableModel) -> Outcome:
 
 def keys_now(ui: Ui, model: TableModel) -> tuple[Key, ...]:
     """Return the keys that do something now: those of the line being typed, or of the top layer."""
-    return KEYS if ui.entry is not None else (ui.overlay or ui.page).keys(model)
+    return KEYS if ui.entry is not None else ui.top.keys(model)
 
 
 # What opens a page that only a screen can show; lines of text have words for it.
@@ -224,7 +224,7 @@ def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
     """Return the keys that can be typed as a line of one letter: none where letters move over a board."""
     if ui.overlay is None and isinstance(ui.page.game, Playing):
         return {}
-    offered = (ui.overlay or ui.page).offered_keys(replace(ui, last_top=0), model)
+    offered = ui.top.offered_keys(replace(ui, last_top=0), model)
     keys = (key for key in offered if callable(key.action) or key.action in {*Act} - _SHOWN)
     return {name: key for key in keys for name in key.names if len(name) == 1 and name.strip()}
 
@@ -302,7 +302,7 @@ def _act(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if (outcome := done_anywhere(ui, action, model)) is not None:
         return outcome
     if callable(action):
-        return handled(action, ui.overlay or ui.page, ui, model)
+        return handled(action, ui.top, ui, model)
     if ui.overlay is None and action is Act.RUN:
         return (ui if _walk_ends(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
-    return (ui.overlay or ui.page).act(ui, action, model)
+    return ui.top.act(ui, action, model)

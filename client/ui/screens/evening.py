@@ -1,7 +1,7 @@
 """The evening: how the player takes part, where they are called to, the standings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from client.language import N_, _
@@ -32,7 +32,7 @@ def go_to_table(_page: object, ui: Ui, model: TableModel) -> Outcome:
     """Return the request to take the seat at the table where the player is expected, if there is one."""
     if (table := _called_to(ui, model)) is None:
         return ui, None
-    return replace(ui, overlay=None), TakeSeat(table)
+    return ui.closed(), TakeSeat(table)
 
 
 def _taking_part(how: TakesPart, when: When) -> Handler:
@@ -83,8 +83,8 @@ class EveningPage(Overlay):
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:
-            return replace(ui, overlay=None), None
-        return replace(ui, overlay=EveningPage(scrolled_to(action, self.top, ui.last_top))), None
+            return ui.closed(), None
+        return ui.changed(EveningPage(scrolled_to(action, self.top, ui.last_top))), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         width = pane.width

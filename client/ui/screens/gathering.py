@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from client.language import N_, _, counted, labelled, listed, parted
@@ -53,7 +53,7 @@ class Gathering(ServerScreen):
         if action is not Act.LEAVE:
             return ui, None
         if loses_seat(ui, model):
-            return replace(ui, overlay=Quitting(Leave(NEW), gives_up_seat=True)), None
+            return ui.opened(Quitting(Leave(NEW), gives_up_seat=True)), None
         return ui, Leave(NEW)
 
     def body(self, pane: Pane) -> list[Line]:

@@ -229,7 +229,7 @@ class LobbyPage(ServerScreen):
                 if chosen.table in self.kept_seats or chosen.stage == "gathering":
                     return ui, requests.Join(chosen.table)
                 if chosen.vacant:
-                    return replace(ui, overlay=TakingOver(chosen, requests.Join(chosen.table))), None
+                    return ui.opened(TakingOver(chosen, requests.Join(chosen.table))), None
                 return ui, requests.WatchTable(chosen.table)
             case Act.LEAVE:
                 return ui, requests.Errand.GO_HOME
@@ -288,7 +288,7 @@ class TakingOver(Overlay):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.QUIT:
             return ui, requests.Errand.QUIT
-        return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
+        return ui.closed(), self.request if action is Act.CONFIRM else None
 
     def question(self, ui: Ui) -> str:
         if self.table.study:

@@ -74,45 +74,41 @@ _KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TableMenu(Overlay):
-    """The menu of a table at one of its pages; `chosen` is the line that the player is on.
-
-    `above` is where the page was opened, if that was in the menu.
-    """
+    """The menu of a table at one of its pages; `chosen` is the line that the player is on."""
 
     page: Page
     chosen: int = 0
-    above: "TableMenu | None" = None
 
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines = self.page.lines(At(ui, model))
         if (there := line_chosen(action, self.chosen, len(lines))) is not None:
-            return replace(ui, overlay=replace(self, chosen=there)), None
+            return ui.changed(replace(self, chosen=there)), None
         match action:
             case Act.CONFIRM | ChooseLine() if self.chosen < len(lines):
-                return self._chosen(ui, lines[self.chosen].effect)
+                return self._do(ui, lines[self.chosen].effect)
             case Act.CANCEL:
-                return self._chosen(ui, action)
+                return self._do(ui, action)
             case Act.MENU:
-                return replace(ui, overlay=None), None
+                return ui.without(TableMenu), None
             case _:
                 return ui, None
 
-    def _chosen(self, ui: Ui, effect: Effect | None) -> Outcome:
+    def _do(self, ui: Ui, effect: Effect | None) -> Outcome:
         match effect:
             case None:
                 return ui, None
             case Act.CANCEL:
-                return replace(ui, overlay=self.above), None
+                return ui.closed(), None
             case TypedLine():
-                return replace(ui, overlay=None, entry=effect), None
+                return replace(ui.without(TableMenu), entry=effect), None
             case Mute():
-                return with_mute(replace(ui, overlay=None), effect), None
+                return with_mute(ui.without(TableMenu), effect), None
             case Page():
-                return replace(ui, overlay=TableMenu(effect, above=self)), None
+                return ui.opened(TableMenu(effect)), None
             case request:
-                return replace(ui, overlay=None), request
+                return ui.without(TableMenu), request
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         return (_small_menu if small else _menu_block)(self, pane), 0

@@ -79,10 +79,9 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     if not page.at_server:
         return ui
     if ui.talk.table != model.table:
-        overlay = None if isinstance(ui.overlay, TalkPage) else ui.overlay
         lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
         talk = lobby_talk if model.table is None else TalkLog(model.table)
-        ui = replace(ui, talk=talk, lobby_talk=lobby_talk, overlay=overlay)
+        ui = replace(ui.without(TalkPage), talk=talk, lobby_talk=lobby_talk)
     here: Screen
     if model.table is None:
         here = page if isinstance(page, LobbyPage) else LobbyPage()
@@ -96,9 +95,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
         here = page if isinstance(page, Playing) else Playing()
     if here is page:
         return ui
-    return replace(
-        ui, page=here, overlay=None if isinstance(ui.overlay, Quitting | TakingOver) else ui.overlay
-    )
+    return replace(ui.without(Quitting, TakingOver), page=here)
 
 
 def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -155,9 +152,10 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Closed(reason=reason):
             return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
         case Announced(text):  # over the page until it is closed, below those not closed yet
-            texts = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
-            texts = (*texts, text)[-ANNOUNCEMENTS_KEPT:]
-            return with_log(replace(ui, overlay=Announcements(texts)), [tables.announcement(text)])
+            unread = (each for over in ui.overlays if isinstance(over, Announcements) for each in over.texts)
+            texts = (*unread, text)[-ANNOUNCEMENTS_KEPT:]
+            shown = ui.without(Announcements).opened(Announcements(texts))
+            return with_log(shown, [tables.announcement(text)])
         case Stopping(seconds):
             if seconds is None:
                 return with_log(replace(ui, stops_at=None), [_("The server will not stop after all.")])
@@ -242,9 +240,8 @@ def at_other_table(ui: Ui, model: TableModel) -> Ui:
     if ui.talk.table is None or model.table is None:
         ui = at_table_page(ui, model)
     ui = replace(ui, page=Nowhere(), entry=None, sent=None, retry=None, notice=None, asked=None, busy=False)
-    overlay = ui.overlay if isinstance(ui.overlay, Announcements) else None
     talk = replace(ui.talk, table=model.table)
-    return replace(ui, overlay=overlay, talk=talk, scroll=0, ponders=False, ticks_left=None, speed=0)
+    return replace(ui.with_only(Announcements), talk=talk, scroll=0, ponders=False, ticks_left=None, speed=0)
 
 
 def at_next_table(ui: Ui, model: TableModel, talk: TalkLog) -> Ui:
@@ -277,7 +274,9 @@ def _evening_news(ui: Ui, evening: Evening, model: TableModel) -> Ui:
         return ui
     ui = with_log(ui, [sentence])
     plays = isinstance(ui.page, Playing) and model.seat is not None
-    return ui if plays or isinstance(ui.overlay, Announcements) else replace(ui, overlay=EveningPage())
+    if plays or isinstance(ui.overlay, Announcements):
+        return ui
+    return ui.without(EveningPage).opened(EveningPage())
 
 
 def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
@@ -357,8 +356,7 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
             case events.TakenBack(), Playing():
                 ui = _after_snapshot(ui, model)
             case events.GameEnded(), Scoring() | Result():
-                overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
-                ui = replace(ui, overlay=overlay, entry=None, since_end=0)
+                ui = replace(ui.with_only(Announcements, TalkPage), entry=None, since_end=0)
                 ui = with_game(ui, Scoring(begun=True))
             case _:
                 pass

@@ -1,6 +1,6 @@
 """Overlays on any page: chat, announcements, and the question whether to quit."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from client.language import N_, _
@@ -61,7 +61,9 @@ class Quitting(Overlay):
     own_keys = _QUITTING
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
+        if action is Act.CONFIRM:
+            return ui.without(), self.request
+        return ui.closed(), None
 
     def question(self, ui: Ui) -> str:
         if self.gives_up_seat:
@@ -84,7 +86,7 @@ class Announcements(Overlay):
     own_keys = _ANNOUNCEMENT
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        return (replace(ui, overlay=None) if action is Act.CANCEL else ui), None
+        return (ui.closed() if action is Act.CANCEL else ui), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         width, height = pane.width, pane.height
@@ -114,9 +116,9 @@ class TalkPage(Overlay):
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:
-            return replace(ui, overlay=None), None
+            return ui.closed(), None
         top = scrolled_to(action, self.first_line(ui), ui.last_top)
-        return replace(ui, overlay=TalkPage(None if top >= ui.last_top else top)), None
+        return ui.changed(TalkPage(None if top >= ui.last_top else top)), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         ui, width = pane.ui, pane.width

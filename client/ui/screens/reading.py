@@ -76,23 +76,21 @@ HANDS: Final = "{hands}"  # where the table of hands stands in them
 class Reading(Overlay):
     """A text that is open over the page, at its page of this number: what this key shows.
 
-    How many pages there are depends on the window. `told` is the notice that there was no room for, and
-    `over` the menu or page below it, to return to.
+    How many pages there are depends on the window. `told` is the notice that there was no room for.
     """
 
     topic: Act
     number: int = 0
     told: str = ""
-    over: Overlay | None = None
 
     own_keys = _READING
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:
-            return replace(ui, overlay=self.over), None
+            return ui.closed(), None
         turned = (action is Act.PAGE_DOWN) - (action is Act.PAGE_UP)
         number = min(max(min(self.number, ui.last_top) + turned, 0), ui.last_top)
-        return (replace(ui, overlay=replace(self, number=number)) if turned else ui), None
+        return (ui.changed(replace(self, number=number)) if turned else ui), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         margin = 1 if small else 2
@@ -124,7 +122,7 @@ def _text(reading: Reading, pane: Pane, *, small: bool) -> list[Section]:
         case Act.WHOLE:
             page = _whole_texts(ui, reading, width, pane.height)
         case _:
-            return _help(reading.over or ui.page, pane)
+            return _help(ui.closed().top, pane)
     return sections(page, width)
 
 

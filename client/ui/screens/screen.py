@@ -46,7 +46,7 @@ def keys_offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...
 
     `last_top` is how far the page can be scrolled.
     """
-    here = ui.overlay or ui.page
+    here = ui.top
     if ui.entry is not None:
         return tuple(key for key in keys_now(ui, model) if key.short)
     shown = (key for key in here.offered_keys(replace(ui, last_top=last_top), model) if key.short)
@@ -159,7 +159,7 @@ def _small_question(pane: Pane) -> list[Line]:
     room_left = pane.height - len(asked)
     if room_left < _LEAST_PAGE:
         return asked
-    without = structs.replace(pane, ui=replace(pane.ui, overlay=None), height=room_left)
+    without = structs.replace(pane, ui=pane.ui.without(), height=room_left)
     return pane.ui.page.small_body(without) + asked
 
 

@@ -136,7 +136,7 @@ class Search(ListScreen):
         """Go there, unless that would take over a seat that somebody has left: then ask first."""
         summary = None if request.table is None else self.summary_at((request.url, request.table))
         if summary is not None and summary.vacant:
-            return replace(ui, overlay=TakingOver(summary, request)), None
+            return ui.opened(TakingOver(summary, request)), None
         return ui, request
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:

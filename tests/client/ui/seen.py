@@ -119,7 +119,7 @@ def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
 def on_line(effect: object, ui: Ui, model: TableModel, page: Page = MENU) -> Ui:
     """Return what follows when the player opens the menu and goes to the first line with this effect."""
     at = [choice.effect == effect for choice in page.lines(At(ui, model))].index(True)
-    return after(replace(ui, overlay=TableMenu(page)), model, *["down"] * at)
+    return after(ui.opened(TableMenu(page)), model, *["down"] * at)
 
 
 def typed(text: str) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def reading_pages(
     for topic in topics:
         number = last = 0
         while number <= last:
-            frame = drawn(replace(ui, overlay=Reading(topic, number, over=ui.overlay)), model, glyphs, *size)
+            frame = drawn(ui.opened(Reading(topic, number)), model, glyphs, *size)
             number, last = number + 1, frame.last_top
             yield frame
 

@@ -109,9 +109,9 @@ def test_what_is_told_of_the_evening() -> None:
         ["2", "Bob", "0.0", "0.0", "1", "0", "9", "paused"],
         ["Cid", "0", "0", "0"],
     ]
-    shown = screen_of(replace(ui, overlay=EveningPage()), model)
+    shown = screen_of(ui.opened(EveningPage()), model)
     assert all(text.strip() in shown for text in told[3:6])
-    assert "paused" in screen_of(replace(ui, overlay=EveningPage(top=4)), model, 40, 12)
+    assert "paused" in screen_of(ui.opened(EveningPage(top=4)), model, 40, 12)
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
     free = after_update(ui, structs.replace(FRIDAY, rounds=0), model)
     assert EveningPage().words(free, model)[2].startswith("You will be called when a table is ready")
@@ -146,7 +146,7 @@ def test_an_evening_that_ends_says_so() -> None:
         (last, "Round 1 is the last one: the evening ends with its games."),
         (closed, "No more tables are drawn: the evening ends with these games."),
     ):
-        ui = after_update(Ui("Ann", page=LobbyPage(), person=1, overlay=EveningPage()), evening, model)
+        ui = after_update(Ui("Ann", page=LobbyPage(), person=1, overlays=(EveningPage(),)), evening, model)
         assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
         assert letters(ui, model).keys().isdisjoint("spx")
         assert told in call(evening, 1, None)
@@ -212,9 +212,9 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
 
 
 def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
-    ui, model = replace(Ui("Ann", page=LobbyPage(), overlay=EveningPage()), evening=FRIDAY), TableModel()
+    ui, model = replace(Ui("Ann", page=LobbyPage(), overlays=(EveningPage(),)), evening=FRIDAY), TableModel()
     assert "sign up, or play again after a pause" in screen_of(after(ui, model, "?"), model)
-    for opened in ui.overlay, TableMenu(MENU):
-        helped, _ = updated(replace(ui, overlay=opened), Act.HELP, model)
+    for opened in EveningPage(), TableMenu(MENU):
+        helped, _ = updated(ui.opened(opened), Act.HELP, model)
         ruled, _ = updated(helped, Act.RULES, model)
         assert updated(ruled, Act.CANCEL, model)[0].overlay == opened

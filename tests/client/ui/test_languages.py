@@ -110,7 +110,7 @@ def untranslated(text: str) -> set[str]:
 
 def with_help(ui: Ui) -> tuple[Ui, Ui]:
     """Return the page, and under the first page of its help, whose others are the same everywhere."""
-    return ui, replace(ui, overlay=Reading(Act.HELP))
+    return ui, ui.opened(Reading(Act.HELP))
 
 
 @pytest.mark.usefixtures("cyrillic")

@@ -240,7 +240,7 @@ async def test_an_error_while_handling_a_key_ends_the_program() -> None:
 
 async def test_a_click_turns_the_page() -> None:
     """As the key does: to the next page of as many as there are in this window."""
-    rules = Ui("Ann", page=Start((), Preferences()), overlay=Reading(Act.RULES))
+    rules = Ui("Ann", page=Start((), Preferences()), overlays=(Reading(Act.RULES),))
     frame = drawn(rules, TableModel(), UNICODE, 60, 20)
     column, row = next(
         (column, row)

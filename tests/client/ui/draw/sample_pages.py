@@ -183,7 +183,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering-no-bots": lambda: (replace(waiting()[0], capabilities=Capabilities()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,
     "menu": menu,
-    "menu-bots": lambda: (replace(waiting()[0], overlay=TableMenu(BOT, 1)), waiting()[1]),
+    "menu-bots": lambda: (waiting()[0].opened(TableMenu(BOT, 1)), waiting()[1]),
     "menu-peoples": lambda: then(waiting, "p", "down"),
     "quitting": lambda: then(placing, "q"),
     "ended": ended,

@@ -209,7 +209,7 @@ def test_the_help_has_every_key(
     ui, model = placing()
     column = {79: 24, 80: 25, 120: 25}.get(size[0], 0)  # of the meanings, beside names in several rows
     for table, keys in seen.KEYS.items():
-        ui = replace(ui, overlay=HasKeys(keys), evening=Evening("Friday", 1, 3, 60))
+        ui = replace(ui.opened(HasKeys(keys)), evening=Evening("Friday", 1, 3, 60))
         pages = takewhile(_tells_of_keys, seen.reading_pages(ui, model, Act.HELP, size=size))
         rows = [plain(row) for page in pages for row in page.lines[1 + bool(page.last_top) : -1]]
         named, explained = (
@@ -440,7 +440,6 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
 def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
     """Whatever lies over it: the menu, the question whether to quit, talk, announcements, texts."""
     overlays = (
-        None,
         Quitting(),
         TalkPage(),
         Announcements(("Cosima.",)),
@@ -449,8 +448,8 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
     )
     for page in PAGES.values():
         ui, model = page()
-        for overlay in overlays:
-            frame = drawn(replace(ui, overlay=overlay), model, UNICODE, *size)
+        for shown in (ui, *map(ui.opened, overlays)):
+            frame = drawn(shown, model, UNICODE, *size)
             assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
             assert frame.seen
             assert "The window" not in seen.text_of(frame)
@@ -478,8 +477,8 @@ def test_what_is_asked_and_typed_is_seen_in_every_window(language: str) -> None:
     """The question whether to quit as a whole, and the end of a line, however long its question is."""
     ui, model = placing()
     with speaking(language):
-        asked = news_lines(replace(ui, overlay=Quitting(), log=()), 200, 1, "")
-        frame = drawn(replace(ui, overlay=Quitting()), model, UNICODE, 20, 8)
+        asked = news_lines(replace(ui.opened(Quitting()), log=()), 200, 1, "")
+        frame = drawn(ui.opened(Quitting()), model, UNICODE, 20, 8)
         assert plain(asked[0]).strip() in " ".join(plain(row).strip() for row in frame.lines)
         for asks in LinePrompt:
             entry = TypedLine(asks).filled("the end")
@@ -491,7 +490,7 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
     ui, model = menu()
     lines = [choice.text for choice in MENU.lines(At(ui, model))]
     for at, words in enumerate(lines):
-        frame = drawn(replace(ui, overlay=TableMenu(MENU, at)), model, UNICODE, *size)
+        frame = drawn(ui.opened(TableMenu(MENU, at)), model, UNICODE, *size)
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
         shown = (re.sub(" [\u2191\u2193]\\d+", "", plain(frame.lines[row])) for row in rows)  # without marks
         assert " ".join(row.strip("\u25ba ") for row in shown) == words
@@ -511,7 +510,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
             many = len([*page.lines(At(ui, model))])
             yield (
                 f"{stage} {page}",
-                [(replace(ui, overlay=TableMenu(page, at)), model) for at in range(many)],
+                [(ui.opened(TableMenu(page, at)), model) for at in range(many)],
             )
     listed = tuple(structs.replace(TABLES[0], table=f"AB{number:02}") for number in range(30))
     hosting = Capabilities(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"))
@@ -579,7 +578,7 @@ def test_a_line_that_is_cut_can_be_clicked_at_its_dots() -> None:
 def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
     """Even many keys, which fill their column in a larger one."""
     ui, model = PAGES["scoring-piece"]()
-    shown = seen.screen_of(replace(ui, overlay=Reading(Act.HELP)), model, 60, 20)
+    shown = seen.screen_of(ui.opened(Reading(Act.HELP)), model, 60, 20)
     assert "wheel down: the next step" in shown
 
 
@@ -599,7 +598,7 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[in
     ui, model = placing()
     pages = [each.lines[1:-1] for each in seen.reading_pages(ui, model, topic)]
     whole = "\n".join(plain(content) for page in pages for content in page)
-    ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
+    ui, first = shown_in(ui.opened(Reading(topic)), model, size)
     read, text, screens = first, first, 1
     while Act.PAGE_DOWN in {key.action for key in keys_offered(ui, model, ui.last_top)}:
         ui, text = shown_in(seen.after(ui, model, "pagedown"), model, size)
@@ -609,14 +608,14 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[in
     for _screen in range(screens):
         ui, text = shown_in(seen.after(ui, model, "pageup"), model, size)
     assert "page 1 of" in text or topic in {Act.COUNTS, Act.WHOLE}
-    assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
+    assert drawn(ui.opened(Quitting()), model, UNICODE, *size).seen
 
 
 def test_what_happened_last_is_read_first_in_a_small_window() -> None:
     """It is what ended in dots; a whole game's log is many pages there."""
     ui, model = placing()
     ui = replace(ui, log=(*(f"{number} came before." for number in range(99)), "This came last."))
-    _, text = shown_in(replace(ui, overlay=Reading(Act.WHOLE)), model, (40, 12))
+    _, text = shown_in(ui.opened(Reading(Act.WHOLE)), model, (40, 12))
     assert text.index("This came last.") < text.index("98 came before.")
 
 
@@ -646,7 +645,7 @@ def test_any_screen_of_any_game_fits(
         ui, _ = after_key(ui, key, model)
     announced = data.draw(st.lists(st.text("ab é小", min_size=1, max_size=ANNOUNCEMENT_LENGTH), max_size=3))
     if announced:
-        ui = replace(ui, overlay=Announcements(tuple(announced)))
+        ui = ui.opened(Announcements(tuple(announced)))
     ui = replace(ui, stops_at=data.draw(st.none() | st.integers(0, 86_400)))
     with speaking(language):
         frames = [drawn(ui, model, glyphs, *size) for glyphs in (UNICODE, ASCII)]

@@ -296,12 +296,12 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     seen.change(model, stage="over", next="ABCD")
     ui = replace(seen.ui_of(game, model), page=Result())
     assert "next game" in seen.screen_of(ui, model, 100, 24)
-    told = seen.screen_of(replace(ui, overlay=Reading(Act.HELP)), model)
+    told = seen.screen_of(ui.opened(Reading(Act.HELP)), model)
     assert "watch the next game of the same players" in told
     assert "play again" not in told
     seen.change(model, stage="gathering")
     model.view = None
-    ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Act.HELP))
+    ui = replace(Ui("Zoe"), page=Gathering(), overlays=(Reading(Act.HELP),))
     assert "ready" not in seen.screen_of(ui, model)
 
 
@@ -423,7 +423,7 @@ def test_pages_to_read() -> None:
     four = replace(ui, last_top=3)  # pages there are, in the window
     assert seen.after(four, model, "?", *["down"] * 5).overlay == Reading(Act.HELP, 3)
     assert seen.after(four, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Act.RULES)
-    reading = replace(four, overlay=Reading(Act.HELP, 3))
+    reading = four.opened(Reading(Act.HELP, 3))
     assert seen.after(replace(reading, last_top=2), model, "up").overlay == Reading(Act.HELP, 1)  # enlarged
     assert isinstance(seen.after(ui, model, "c").overlay, Reading)
     for key in "?ic":

@@ -171,7 +171,7 @@ def test_rematches_votes_and_bots_are_logged() -> None:
 
 def test_an_announcement_stays_until_it_is_closed() -> None:
     ui, model = seen.client_of(played(GameOptions(3, random_layout=True), 1, 5), 0)
-    ui = after_update(replace(ui, overlay=Reading(Act.HELP)), Announced("Down at ten."), model)
+    ui = after_update(ui.opened(Reading(Act.HELP)), Announced("Down at ten."), model)
     assert ui.overlay == Announcements(("Down at ten.",))
     assert ui.log[-1] == "Announcement by the host of the server: Down at ten."
     for key in ("up", "down", " ", "q", "?", "1", "m"):
@@ -183,7 +183,7 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
     at_the_end = after_update(both, Happened((ended.events[-1],), 1), seen.model_of(ended, 0))
     assert at_the_end.overlay == both.overlay
     for key in ("escape", "enter"):
-        assert seen.after(both, model, key).overlay is None
+        assert seen.after(both, model, key).overlay == Reading(Act.HELP)  # which was open before
 
 
 def test_an_announcement_does_not_take_the_line_being_typed() -> None:

@@ -404,7 +404,7 @@ def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
     at = len(effects(MENU, model))
 
     def chosen() -> Ui:
-        return replace(ui, overlay=TableMenu(MENU, at))
+        return ui.opened(TableMenu(MENU, at))
 
     def told(state: Literal["unconfirmed", "unreachable", "confirmed"]) -> Ui:
         (update,) = model.take(messages.Notices(state, "url"))
@@ -443,8 +443,7 @@ def test_the_menu_is_walked_and_closed() -> None:
             if not isinstance(effect, Page | TypedLine | None):
                 assert seen.request_after(seen.on_line(effect, ui, model, page), model, "enter") == effect
     on_page = seen.after(seen.on_line(actions.STARTING, ui, model), model, "enter")
-    assert isinstance(on_page.overlay, TableMenu)
-    assert on_page.overlay.page is actions.STARTING
+    assert on_page.overlay == TableMenu(actions.STARTING)
     assert effect_chosen(seen.after(on_page, model, "escape"), model) is actions.STARTING
     assert seen.after(on_page, model, "escape", "escape").overlay is None
     assert seen.after(ui, model, "o", "o").overlay is None
@@ -453,7 +452,7 @@ def test_the_menu_is_walked_and_closed() -> None:
     assert seen.request_after(seen.after(ui, model, "o", "enter"), model, "enter") == messages.ChangeSetting(
         NEW, Title("")
     )
-    far = replace(ui, overlay=TableMenu(actions.SPECTATORS, 1))
+    far = ui.opened(TableMenu(actions.SPECTATORS, 1))
     seen.change(model, watching=[])  # a line that is gone asks for nothing
     assert seen.after(far, model, "enter").overlay == far.overlay
 
