@@ -32,7 +32,7 @@ from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.state import Notice, OnlineList, Outcome, Ui, hints_allowed
+from client.ui.state import Can, Notice, Offers, OnlineList, Outcome, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at
 from client.ui.together import Together
@@ -99,23 +99,13 @@ class Client(Activity):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
-        looking_back, first = options.looking_back, options.first
-        capabilities = replace(
-            options.capabilities,
-            private=options.bots is not None,
-            levels=connection.levels,
-            notices=connection.notices,
-            hints=options.suggest is not None,
-            looks_back=looking_back is not None,
-            lists_games=looking_back is not None and looking_back.lists,
-            analyses=looking_back is not None and looking_back.analyse is not None,
-            lobby=connection.has_lobby,
-            saves=looking_back is not None and looking_back.folder is not None,
-        )
+        first = options.first
         ui = Ui(
             options.name,
             options.url,
-            capabilities,
+            options.ways,
+            _offered(connection),
+            _can(options),
             now=time.monotonic(),
             new_table=first if isinstance(first, requests.Open) else requests.Open(3),
             confirms=options.confirms,
@@ -189,9 +179,7 @@ class Client(Activity):
                     self._keeper.release()  # a table that failed, or one of another journal, may come back
             # After a lost connection the server may be another version.
             connection = self._connection
-            levels, notices, lobby = connection.levels, connection.notices, connection.has_lobby
-            capabilities = replace(self.ui.capabilities, levels=levels, notices=notices, lobby=lobby)
-            ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
+            ui = replace(self.ui, now=time.monotonic(), offers=_offered(connection))
             was = ui.evening
             if (
                 isinstance(update, messages.Evening)
@@ -252,8 +240,8 @@ class Client(Activity):
                 if self.model.table is None:
                     await self.ask(messages.ListTables(NEW))
             if self._options.found_as is not None:
-                capabilities = replace(self.ui.capabilities, found_as=self._options.found_as())
-                self.show(replace(self.ui, capabilities=capabilities))
+                ways = structs.replace(self.ui.ways, found_as=self._options.found_as())
+                self.show(replace(self.ui, ways=ways))
             await asyncio.sleep(_LOBBY_SECONDS)
 
     async def farewell(self) -> None:
@@ -358,7 +346,7 @@ class Client(Activity):
                 await connection.ask(structs.replace(request, language=current_language()))
             case requests.Errand.SEE_MOVES:
                 await self._see_moves()
-            case requests.Errand() if not self.ui.capabilities.saves:
+            case requests.Errand() if not self.ui.can.saves:
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
                 self.show(news.with_refusal(self.ui, text))
             case requests.Review() | requests.Errand():  # the program has carried out all other errands
@@ -463,7 +451,7 @@ class Client(Activity):
         everything = recording.all_eyes
         match request:
             case requests.Review():
-                connection = None if self.ui.capabilities.private else self._connection
+                connection = None if self.ui.can.private else self._connection
                 self._together = Together(recording, self, connection, looking_back, request)
                 self._program.open(self._together)
             case requests.Errand.SAVE_RECORD:
@@ -524,7 +512,7 @@ class Client(Activity):
                 if held.asked:
                     self._keep(seated, held.name)
                 self.show(replace(self.ui, name=held.name))
-                if not self.ui.capabilities.private:  # nobody else has waited
+                if not self.ui.can.private:  # nobody else has waited
                     self.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
         seated = await self._take_new_seat(table, name)
@@ -592,6 +580,23 @@ class Client(Activity):
             self._keeper.release()
         else:
             self._keeper.forget()
+
+
+def _offered(connection: Connection) -> Offers:
+    return Offers(connection.levels, connection.notices, connection.has_lobby)
+
+
+def _can(options: Options) -> Can:
+    bots, back = options.bots, options.looking_back
+    return Can(
+        private=bots is not None,
+        hints=options.suggest is not None,
+        takes_back=bots is not None and bots.takes_back,
+        looks_back=back is not None,
+        lists_games=back is not None and back.lists,
+        analyses=back is not None and back.analyse is not None,
+        saves=back is not None and back.folder is not None,
+    )
 
 
 def _refusal(code: Code, **about: str) -> RequestRefused:

@@ -17,7 +17,7 @@ from client.ui.requests import Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
-from client.ui.state import Capabilities, Ui
+from client.ui.state import Can, Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from engine.view import Eyes
@@ -143,7 +143,7 @@ class Replaying(Activity):
         plays_on: bool = False,
     ) -> None:
         ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)
-        ui = replace(ui, capabilities=Capabilities(plays_on=plays_on))
+        ui = replace(ui, can=Can(plays_on=plays_on))
         super().__init__(ui)
         self.model = replay.seen_in(ui)
         self._recording, self._analyse, self._analysed = recording, analyse, analysed

@@ -15,7 +15,7 @@ from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens.actions import suggest
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
-from client.ui.state import Capabilities, GamePage, Notice, Outcome, Pane, Ui
+from client.ui.state import Can, GamePage, Notice, Outcome, Pane, Ui, Ways
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
 from engine.errors import Fault
 from engine.events import Place
@@ -97,7 +97,7 @@ def open_problem(problem: Problem, number: int, count: int, *, home: bool = Fals
     view = model_of(problem).view
     last = None if view is None else next(reversed(view.placed), None)
     page = ProblemPage(problem, number, count, table=Playing(last=last))
-    return Ui(name, page=page, capabilities=Capabilities(hints=True, home=home), log=(task,))
+    return Ui(name, page=page, ways=Ways(home=home), can=Can(hints=True), log=(task,))
 
 
 def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:

@@ -298,38 +298,41 @@ class OnlineList:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What this program can do at its server.
+class Ways(Struct, frozen=True):
+    """The ways to the server, for others, and back from it."""
 
-    `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
-    bots that the server seats, the best last; `notices` are the kinds of addresses where it calls players
-    who are away; `hints` if it can suggest moves; `takes_back` if the player's moves can be taken back,
-    and `plays_on` if past games can be played on; `looks_back` if it shows finished games, `lists_games`
-    if the lobby leads to a list of these, `analyses` if it judges them, `saves` if it writes them to
-    files, too; `lobby` if people can talk in the server's lobby; `home` if there is a start screen to go
-    back to; `addresses` are those that others join with, `other_ways` what they type or open instead, or
-    `way_in` is the command that they type, and `found_as` is the name under which they find the server,
-    empty if they do not. `pages` is where browsers find the server, empty if they do not.
-    """
+    home: bool = False  # there is a start screen to go back to
+    addresses: tuple[str, ...] = ()  # that others join with
+    other_ways: tuple[str, ...] = ()  # what others type or open instead
+    way_in: str = ""  # the command that others type, if it is a single one
+    found_as: str = ""  # the name under which others find the server, if they do
+    pages: str = ""  # where browsers find the server, if they do
 
-    private: bool = False
-    levels: tuple[str, ...] = ()
-    notices: tuple[NoticeKind, ...] = ()
-    hints: bool = False
-    takes_back: bool = False
-    plays_on: bool = False
-    looks_back: bool = False
-    lists_games: bool = False
-    analyses: bool = False
-    lobby: bool = False
-    home: bool = False
-    addresses: tuple[str, ...] = ()
-    found_as: str = ""
-    saves: bool = False
-    way_in: str = ""
-    other_ways: tuple[str, ...] = ()
-    pages: str = ""
+
+class Offers(Struct, frozen=True):
+    """What the server offers."""
+
+    levels: tuple[str, ...] = ()  # of the bots that it seats, the best last
+    notices: tuple[NoticeKind, ...] = ()  # the kinds of addresses where it calls players who are away
+    lobby: bool = False  # people can talk in its lobby
+
+
+class Can(Struct, frozen=True):
+    """What this program can do for its player."""
+
+    private: bool = False  # nobody else plays there, so there is no lobby to go back to
+    hints: bool = False  # suggest moves
+    takes_back: bool = False  # take back the player's moves
+    looks_back: bool = False  # show finished games
+    lists_games: bool = False  # show a list of these, to which the lobby leads
+    analyses: bool = False  # judge finished games
+    saves: bool = False  # write them to files
+    plays_on: bool = False  # play past games on
+
+
+_WAYS: Final = Ways()
+_OFFERS: Final = Offers()
+_CAN: Final = Can()
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +357,9 @@ class Ui:
 
     name: str
     address: str = ""
-    capabilities: Capabilities = Capabilities()
+    ways: Ways = _WAYS
+    offers: Offers = _OFFERS
+    can: Can = _CAN
     page: Screen = _NOWHERE
     overlays: tuple[Overlay, ...] = ()
     new_table: Open = _NEW_TABLE
@@ -443,7 +448,7 @@ def closed_for_good(ui: Ui) -> bool:
 
 def hints_allowed(ui: Ui, model: TableModel) -> bool:
     """Return whether the player may have moves suggested: by this program, and at this table."""
-    return ui.capabilities.hints and model.state is not None and model.state.switches.hints
+    return ui.can.hints and model.state is not None and model.state.switches.hints
 
 
 def with_game(ui: Ui, game: Screen) -> Ui:

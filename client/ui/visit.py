@@ -10,7 +10,7 @@ from client.network.transport import FREE_ACCESS, ServerAccess
 from client.player.seats import Seats
 from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
-from client.ui.state import Capabilities
+from client.ui.state import Ways
 from client.ui.terminal.device import Device
 from engine.legal import Legal
 from engine.view import View
@@ -38,43 +38,36 @@ class LookingBack:
 
 
 class SeatedBots(NamedTuple):
-    """This program's bots: a function that seats a number of them at a table, and their failures."""
+    """This program's bots: a function that seats a number of them at a table, and their failures.
+
+    If the game `takes_back`, the visit ends when its player wants that, and the game begins again before it.
+    """
 
     seat: Callable[[str, int], None]
     failures: asyncio.Queue[str]
+    takes_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the client starts.
-
-    `first` is what it asks for; without it, the lobby is shown. With `bots` these take all other seats of
-    every table that is opened, and the game starts by itself when everybody is there. `suggest` gives hints
-    where the table allows them. `capabilities` are those that the place gives, which the server's come to,
-    and `found_as` returns the name under which others find it, empty as long as they do not. In `seats` the
-    seat is kept for another time; without them it is lost with the client. With `confirms` every move has to
-    be confirmed. With `looking_back` finished games can be reviewed and saved. `news` are the first lines of
-    the log; `parting` says how to come back to the seat, if that is not by joining, and `reminder` says so at
-    every seat that is taken. `device` is the player's terminal, if it is not this program's. With `asks` the
-    visit ends at once if the server may send the player on to hosts that they have not confirmed.
-    """
+    """How a visit starts, and what it has of this computer."""
 
     url: str
     name: str
-    first: requests.Open | requests.Join | requests.WatchTable | None = None
-    bots: SeatedBots | None = None
-    suggest: Suggest | None = None
+    first: requests.Open | requests.Join | requests.WatchTable | None = None  # without it, to the lobby
     access: ServerAccess = FREE_ACCESS
-    capabilities: Capabilities = field(default_factory=Capabilities)
-    found_as: Callable[[], str] | None = None
-    seats: Seats | None = None
-    confirms: bool = False
-    looking_back: LookingBack | None = None
-    news: tuple[str, ...] = ()
-    parting: str = ""
-    reminder: str = ""
-    device: Device | None = None
-    asks: bool = False
+    asks: bool = False  # end at once if the server may send the player on to hosts they have not confirmed
+    ways: Ways = field(default_factory=Ways)
+    found_as: Callable[[], str] | None = None  # the name under which others find the server, once they do
+    bots: SeatedBots | None = None  # they take all other seats of every table that is opened
+    suggest: Suggest | None = None  # hints, where the table allows them
+    looking_back: LookingBack | None = None  # for finished games
+    seats: Seats | None = None  # where the seat is kept for another time
+    confirms: bool = False  # every move has to be confirmed
+    news: tuple[str, ...] = ()  # the first lines of the log
+    parting: str = ""  # how to come back to the seat, if that is not by joining
+    reminder: str = ""  # the same, at every seat that is taken
+    device: Device | None = None  # the player's terminal, if it is not this program's
 
 
 def at_table(table: str | None, *, watch: bool = False) -> requests.Join | requests.WatchTable | None:

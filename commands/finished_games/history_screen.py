@@ -13,7 +13,7 @@ from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, 
 from client.ui.program import Replaying, show
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
-from client.ui.state import Capabilities, Notice, Ui
+from client.ui.state import Can, Notice, Ui, Ways
 from client.ui.terminal.device import Device
 from client.ui.visit import LookingBack
 from commands.finished_games.records import past_games
@@ -33,10 +33,8 @@ async def look_back(
     That is to quit, to go home, or on this computer to play a game on. `own` says what the player's own moves
     cost. With `home` there is a start screen to go back to.
     """
-    capabilities = Capabilities(
-        analyses=looking_back.analyse is not None, saves=looking_back.folder is not None, home=home
-    )
-    ui = Ui("", capabilities=capabilities, page=HistoryPage((), own=own))
+    can = Can(analyses=looking_back.analyse is not None, saves=looking_back.folder is not None)
+    ui = Ui("", ways=Ways(home=home), can=can, page=HistoryPage((), own=own))
     looking = LookingAtGames(ui, folder, looking_back, device)
     await looking.list()
     return await show(looking, device) or requests.Errand.GO_HOME

@@ -21,7 +21,7 @@ from client.records import Suggestion
 from client.typed_text import fault_of
 from client.ui.game import visit
 from client.ui.requests import Errand
-from client.ui.state import Capabilities
+from client.ui.state import Ways
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
@@ -292,7 +292,7 @@ class Gateway:
             looking_back=looking_back,
             parting=visitor.back,
             reminder=visitor.back if visitor.new else "",
-            capabilities=Capabilities(way_in=login.connection.way_in()),
+            ways=Ways(way_in=login.connection.way_in()),
             device=terminal.device(Colouring().resolved(here), Calling().resolved(here)),
         )
         if visitor.new:

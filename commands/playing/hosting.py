@@ -17,7 +17,7 @@ from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
 from client.ui.requests import Join, Open, PlayOn, TakeBack
-from client.ui.state import Capabilities
+from client.ui.state import Ways
 from client.ui.visit import Options, SeatedBots, Visit, at_table
 from commands.arguments import SSH_PORT, data_folder
 from commands.finished_games.records import kept_here
@@ -98,8 +98,7 @@ def _unusable(error: JournalError) -> str:
 async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
     told_first = _("The game is kept. Continue it on the start screen, or with")
     parting = f"{told_first}\n  palatinus play --continue"
-    capabilities = replace(options.capabilities, takes_back=True)
-    there = replace(options, seats=game.seat, parting=parting, capabilities=capabilities)
+    there = replace(options, seats=game.seat, parting=parting)
     config = replace(config, data=game.folder)
     while True:
         visited = await _against_bots(there, game.brains, config, game.players - 1, game.bots)
@@ -144,9 +143,10 @@ async def _against_bots(
 
         if isinstance(options.first, Join):  # a game to continue: the bots take their seats again
             seat_bots(options.first.table, others)
-        visited = await visit(replace(options, url=url, bots=SeatedBots(seat_bots, failures)))
-        for bots in seated:
-            bots.cancel()
+        bots = SeatedBots(seat_bots, failures, takes_back=bots_seats is not None)
+        visited = await visit(replace(options, url=url, bots=bots))
+        for task in seated:
+            task.cancel()
     return visited
 
 
@@ -193,7 +193,7 @@ async def host_game(options: Options, preferences: Preferences, *, announced: bo
                         url=url,
                         news=news,
                         seats=Seats(seats_folder(), url),
-                        capabilities=Capabilities(
+                        ways=Ways(
                             home=True,
                             addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
                             other_ways=tuple(other_ways),

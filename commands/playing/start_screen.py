@@ -25,7 +25,7 @@ from client.ui import requests
 from client.ui.lessons.course import run as run_lessons
 from client.ui.screens.start import LeftGame, Start, StartLine
 from client.ui.start import run
-from client.ui.state import Capabilities, Notice, Ui
+from client.ui.state import Notice, Ui, Ways
 from client.ui.texts.times import local_time
 from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games
@@ -130,7 +130,7 @@ async def choose_server(name: str, access: "ServerAccess", *, home: bool) -> req
     """
     from client.ui.search import run as run_search
 
-    ui, seats = Ui(name, capabilities=Capabilities(home=home)), kept_seats(seats_folder())[:_SEATS]
+    ui, seats = Ui(name, ways=Ways(home=home)), kept_seats(seats_folder())[:_SEATS]
     return await run_search(ui, access=access, seats=seats)
 
 

@@ -20,7 +20,7 @@ from client.typed_text import login_name
 from client.ui import requests
 from client.ui.export.tables import describe_losses
 from client.ui.game import visit
-from client.ui.state import Capabilities
+from client.ui.state import Ways
 from client.ui.terminal.device import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
@@ -133,7 +133,7 @@ async def go_where_chosen(
         case requests.GoTo(url):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = options_of(url, name, arguments, keep_record)
-            game = visit_server(replace(there, capabilities=Capabilities(home=True)), request)
+            game = visit_server(replace(there, ways=Ways(home=True)), request)
         case _:
             return Visit(request=request)
     return await play_on_after(game, options, (preferences.brain,), config)

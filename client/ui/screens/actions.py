@@ -268,7 +268,7 @@ def _bots_to_remove(at: At) -> tuple[str, ...]:
 
 
 def _levels(at: At) -> Iterator[MenuLine]:
-    for level in at.ui.capabilities.levels:
+    for level in at.ui.offers.levels:
         words, about = describe_level(level), describe_temper(level)
         yield MenuLine(words, messages.SeatBot(NEW, level), about=about, typed=level)
 
@@ -278,7 +278,7 @@ BOT: Final = Page(N_("Bot level"), _levels)
 
 def _press_bot(at: At) -> Outcome:
     """Seat a bot; if the server has several levels, ask for one."""
-    ui, model, levels = at.ui, at.model, at.ui.capabilities.levels
+    ui, model, levels = at.ui, at.model, at.ui.offers.levels
     if model.state is None:
         return ui, None
     if not levels:
@@ -331,7 +331,7 @@ def suggest(_screen: object, ui: Ui, model: TableModel) -> Outcome:
 
 def _undo(at: At) -> Outcome:
     model = at.model
-    if at.ui.capabilities.takes_back and stage_of(model) == "playing" and model.seat is not None:
+    if at.ui.can.takes_back and stage_of(model) == "playing" and model.seat is not None:
         return at.ui, requests.TakeBack(model.seat)
     if (asked := request_for(model, "take-back")) is None:
         return at.ui.with_notice(_("There is no move to take back.")), None
@@ -565,7 +565,7 @@ def _line_of_notices(at: At) -> Iterator[MenuLine]:
         yield MenuLine(_("type the code that was sent to your address"), NOTIFY)
     else:
         about = _("Type {what} after notify. A code comes there, to confirm it.")
-        what = describe_addresses(at.ui.capabilities.notices)
+        what = describe_addresses(at.ui.offers.notices)
         yield MenuLine(_(CALLED), NOTIFY, about=about.format(what=what))
 
 
@@ -676,15 +676,15 @@ def _can_play_again(at: At) -> bool:
 
 
 def _looks_back(at: At) -> bool:
-    return at.ui.capabilities.looks_back
+    return at.ui.can.looks_back
 
 
 def _analyses(at: At) -> bool:
-    return at.ui.capabilities.analyses
+    return at.ui.can.analyses
 
 
 def _saves(at: At) -> bool:
-    return at.ui.capabilities.saves
+    return at.ui.can.saves
 
 
 def _is_studied(at: At) -> bool:
@@ -786,7 +786,7 @@ READY: Final = Action(
     switching(lambda on: messages.SayReady(NEW, on)),
     texts=either("", "off"),
     stages=GATHERING,
-    possible=lambda at: not at.ui.capabilities.private,
+    possible=lambda at: not at.ui.can.private,
     menu=_line_of_ready,
     keys=(
         Key(
@@ -806,7 +806,7 @@ SEAT_BOT: Final = Action(
     pages=(BOT,),
     stages=GATHERING,
     who=Who.HOST,
-    possible=lambda at: at.ui.capabilities.levels and free_seats(at.state),
+    possible=lambda at: at.ui.offers.levels and free_seats(at.state),
     menu=lambda _at: [MenuLine(_("seat a bot"), BOT)],
     keys=(Key(("b",), pressing(_press_bot), N_("let a bot take a free seat"), N_("bot"), for_players=True),),
 )
@@ -863,7 +863,7 @@ TOGETHER: Final = Action(
     exactly("", requests.Review(together=True)),
     stages=OVER,
     who=Who.ANYBODY,
-    possible=lambda at: _looks_back(at) and not at.ui.capabilities.private,
+    possible=lambda at: _looks_back(at) and not at.ui.can.private,
     keys=(Key(("f",), asking_if(_looks_back, requests.Review(together=True)), "", N_("together")),),
 )
 STUDY: Final = Action(
@@ -1016,7 +1016,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         N_("take back your last move, if the others agree"),
         exactly("", pressing(_undo)),
         stages=PLAYING,
-        possible=lambda at: at.ui.capabilities.takes_back or _can_ask("take-back")(at),
+        possible=lambda at: at.ui.can.takes_back or _can_ask("take-back")(at),
         menu=_line_of_wish("take-back"),
         keys=(Key(("z",), pressing(_undo), "", N_("take back"), for_players=True, with_others=True),),
     ),
@@ -1090,7 +1090,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         _notify,
         texts=either("...", "off"),
         stages=UNFINISHED,
-        possible=lambda at: at.ui.capabilities.notices,
+        possible=lambda at: at.ui.offers.notices,
         menu=_line_of_notices,
     ),
     SEAT_BOT,

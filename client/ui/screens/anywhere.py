@@ -70,7 +70,7 @@ def _read_talk(ui: Ui, _model: TableModel) -> Outcome:
 
 def _without_lobby_chat(ui: Ui) -> Ui | None:
     """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
-    if not ui.capabilities.lobby:
+    if not ui.offers.lobby:
         return ui.with_notice(_("This server has no chat in the lobby."))
     if ui.company is not None and ui.company.fault:
         entry = TypedLine(LinePrompt.NAME).filled(ui.name)
@@ -82,7 +82,7 @@ def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
     """Ask before a page is left where leaving ends more than the visit to it."""
     if isinstance(ui.page, LobbyPage) and hosts_others(ui):
         return ui.opened(Quitting(requests.Errand.GO_HOME)), None
-    if not ui.capabilities.home and ui.page.asks_to_quit:
+    if not ui.ways.home and ui.page.asks_to_quit:
         return ui.opened(Quitting()), None  # one Esc too many must not end the program
     return None
 
@@ -93,7 +93,7 @@ def _quit(ui: Ui, model: TableModel) -> Outcome:
         return ui.opened(Quitting(running=running)), None
     if isinstance(ui.page, Gathering) and loses_seat(ui, model):
         return ui.opened(Quitting(gives_up_seat=True)), None
-    if ui.capabilities.home:  # whoever wants to go back there may take q for the key
+    if ui.ways.home:  # whoever wants to go back there may take q for the key
         return ui.opened(Quitting()), None
     return ui, requests.Errand.QUIT
 

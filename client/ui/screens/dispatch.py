@@ -268,7 +268,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     if outage.until is None and isinstance(request, Leave):
-        return ui, Errand.GO_HOME if ui.capabilities.home else Errand.QUIT
+        return ui, Errand.GO_HOME if ui.ways.home else Errand.QUIT
     if outage.until is None:
         return ui.with_notice(outage.reason), None
     if isinstance(request, ListTables):

@@ -42,7 +42,7 @@ _KEYS: Final = (
 
 def loses_seat(ui: Ui, model: TableModel) -> bool:
     """Return whether a player who leaves gives up a seat that somebody else could take."""
-    return model.seat is not None and not closed_for_good(ui) and not ui.capabilities.private
+    return model.seat is not None and not closed_for_good(ui) and not ui.can.private
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if special := list(set_up(state)):
         so = _("At this table: {settings}.").format(settings=parted(special))
         lines += indented(so, width, "class:faint")
-    if not ui.capabilities.private and any(each.name is None for each in state.seats):
+    if not ui.can.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table, width, host=model.seat == state.host)
     return lines
 
 
 def _code_for_phones(pane: Pane) -> tuple[Line, ...]:
     """Return the QR code that leads a phone to a seat, with a heading; nothing if no phone can play here."""
-    state, pages = pane.model.state, pane.ui.capabilities.pages
+    state, pages = pane.model.state, pane.ui.ways.pages
     if state is None or not pages or pane.glyphs.ascii or all(each.name is not None for each in state.seats):
         return ()
     return (line(_("Play on a phone:"), "class:faint"), *_qr_code(f"{pages}play/{state.table}"))
@@ -155,7 +155,7 @@ def set_up(state: TableState) -> Iterator[str]:
 
 def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:
     """Return what others type to take a seat, and how to seat a bot."""
-    what = ui.capabilities
+    what = ui.ways
     near = not what.addresses and loopback(ui.address)
     if what.way_in:
         commands = [what.way_in]
@@ -170,9 +170,9 @@ def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:
         if near:
             said.append(_("From another computer the address is different: palatinus serve prints it."))
         lines += (line("  ") + each for each in paragraphs(said, width - 2, "class:faint"))
-    if what.levels and host:
+    if ui.offers.levels and host:
         return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]
-    if what.way_in or what.levels:
+    if what.way_in or ui.offers.levels:
         return lines
     lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
     return [*lines, *_commands([f"palatinus bot {ui.address} {table} --rematch"], width)]

@@ -76,9 +76,9 @@ class HistoryPage(ListScreen):
             case Act.PAGE_UP | Act.PAGE_DOWN:
                 there = self.chosen + (_PAGE if action is Act.PAGE_DOWN else -_PAGE)
                 return replace(ui, page=replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
-            case Act.CONFIRM | ChooseLine() | Act.ANALYSE if ui.capabilities.analyses or not analysed:
+            case Act.CONFIRM | ChooseLine() | Act.ANALYSE if ui.can.analyses or not analysed:
                 return replace(ui, page=here), requests.ReplayGame(game.file, analysed)
-            case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.capabilities.saves:
+            case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.can.saves:
                 picture = action is Act.SAVE_PICTURE
                 return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
             case _:

@@ -137,7 +137,7 @@ def _with_time(table: Open, fits: Callable[[int, int], bool]) -> Open:
 
 # With no table chosen, Enter does the same as `o`, and has another name.
 def _look_back(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
-    return ui, requests.Errand.LOOK_BACK if ui.capabilities.lists_games else None
+    return ui, requests.Errand.LOOK_BACK if ui.can.lists_games else None
 
 
 _KEYS: Final = (
@@ -158,7 +158,7 @@ _KEYS: Final = (
         Act.CHAT,
         N_("talk in the lobby; read what was said, who is online"),
         N_("say"),
-        when=lambda _lobby, ui, _model: ui.capabilities.lobby,
+        when=lambda _lobby, ui, _model: ui.offers.lobby,
     ),
     Key(
         ("T",),
@@ -173,7 +173,7 @@ _KEYS: Final = (
         _look_back,
         N_("your past games, if you are here over ssh"),
         N_("past games"),
-        when=lambda _lobby, ui, _model: ui.capabilities.lists_games,
+        when=lambda _lobby, ui, _model: ui.can.lists_games,
     ),
     *(Key((str(n),), Pick(n), N_("new table: how many players")) for n in range(2, 6)),
     Key(
@@ -262,7 +262,7 @@ class LobbyPage(ServerScreen):
         return short_list(pane, whole + online)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        if ui.capabilities.private:
+        if ui.can.private:
             return ()
         here = _("You are in the lobby. Type tables for the list, join and a table's code, or open 3.")
         new = labelled(_("A new table"), parted(words for _keys, words in _describe_set_up(ui.new_table)))
@@ -396,11 +396,11 @@ def _above(ui: Ui) -> list[Line]:
     """Return the server's evening, and how others join it if this program hosts it; often neither."""
     lines = [
         line("  " + _("Others join with"), "class:faint") + line(f" palatinus join {address}")
-        for address in ui.capabilities.addresses[:1]
+        for address in ui.ways.addresses[:1]
     ]
-    lines += [line(f"      {each}") for each in ui.capabilities.other_ways]
-    if ui.capabilities.found_as:
-        lines.append(line(f"  {describe_found_as(ui.capabilities.found_as)}", "class:faint"))
+    lines += [line(f"      {each}") for each in ui.ways.other_ways]
+    if ui.ways.found_as:
+        lines.append(line(f"  {describe_found_as(ui.ways.found_as)}", "class:faint"))
     if ui.evening is not None:
         words = _("Evening: {name}. E: sign up, pause, standings")
         lines.append(line(f"  {words.format(name=printable(ui.evening.name))}"))

@@ -117,7 +117,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
                 # It would hide what is asked, and the keys that answer; or it is about a pause that is over.
                 ui = replace(ui, notice=None)
             changes = tables.describe_changes(state, before, model.view)
-            if ui.capabilities.private:  # bots are always there; they come back when this program has
+            if ui.can.private:  # bots are always there; they come back when this program has
                 changes = [each for each in changes if not isinstance(each, tables.PresenceLine)]
             return _come_or_gone(ui, changes)
         case HeardRemark():

@@ -47,7 +47,7 @@ _TALK: Final = (
 def hosts_others(ui: Ui) -> bool:
     """Return whether this program hosts the server, and others are there."""
     company = ui.company
-    return bool(ui.capabilities.addresses) and company is not None and len(company.people) > 1
+    return bool(ui.ways.addresses) and company is not None and len(company.people) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ _PLAY_ON: Final = Key(
     Act.PLAY_ON,
     N_("play on from here, against bots"),
     N_("play on"),
-    when=lambda replay, ui, _model: ui.capabilities.plays_on and replay.before_last_turn,
+    when=lambda replay, ui, _model: ui.can.plays_on and replay.before_last_turn,
 )
 _GO_ON: Final = N_("play on: against bots; at a new table, open to all")
 _KEYS: Final = (*_LOOKING, _PLAY_ON, *_EYES, *_READING)
@@ -227,7 +227,7 @@ class Replay(GamePage):
             case Act.ANALYSE if self.wants_analysis:
                 scored = not isinstance(self.table, Playing)  # where no chances are shown
                 return go_to(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
-            case Act.PLAY_ON if not ui.capabilities.plays_on:
+            case Act.PLAY_ON if not ui.can.plays_on:
                 told = _("Games can be played on from the list of past games, on the start screen.")
                 return ui.with_notice(told), None
             case Act.PLAY_ON | Act.STUDY if not self.before_last_turn:

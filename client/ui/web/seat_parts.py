@@ -34,7 +34,7 @@ from client.ui.screens.actions import (
 )
 from client.ui.screens.menu import At, Page
 from client.ui.screens.reading import counts_page
-from client.ui.state import Capabilities, TypedLine, Ui
+from client.ui.state import Offers, TypedLine, Ui
 from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words, piece_words
@@ -63,7 +63,7 @@ class SeatPage:
         self._state, self._view, self._hints, self._suggested = state, view, hand.hints, hand.suggested
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
         self._address = hand.address
-        self._ui = Ui("", capabilities=Capabilities(levels=tuple(hand.levels), notices=tuple(hand.kinds)))
+        self._ui = Ui("", offers=Offers(levels=tuple(hand.levels), notices=tuple(hand.kinds)))
         chosen = hand.choice
         fields = {} if view is None else view.layout.fields
         self._free = {cell: field for cell, field in fields.items() if view and field not in view.placed}
@@ -145,7 +145,7 @@ class SeatPage:
         if self._may(START):
             yield button(_("Start the game"), messages.StartGame(NEW), main=True)
         elif self._may(SEAT_BOT):
-            yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.capabilities.levels)))
+            yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.offers.levels)))
         if self._may(READY) and seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
         if self._address and not self._of_evening and any(each.name is None for each in state.seats):
@@ -280,7 +280,7 @@ class SeatPage:
         elif notices.state == "unreachable":
             yield element("p", describe_notices(notices))
         leaving = button(_("send me a code"), messages.CallMe(NEW, "-", current_language()))
-        which = describe_addresses(self._ui.capabilities.notices)
+        which = describe_addresses(self._ui.offers.notices)
         yield _field_to_open(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
 
 

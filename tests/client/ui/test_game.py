@@ -60,7 +60,7 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyb
     async with scripted(act) as url:
         opening = requests.Open(2, random_layout=True)
         bots = SeatedBots(lambda table, seats: seated_bots.append((table, seats)), asyncio.Queue())
-        assert await run(Options(url, "Ann", opening, bots)) == 0
+        assert await run(Options(url, "Ann", opening, bots=bots)) == 0
     assert seated_bots == [("KXQT", 1)]
 
 
@@ -344,7 +344,7 @@ async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None
     bots = SeatedBots(lambda _table, _seats: None, asyncio.Queue())
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
-        playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots)))
+        playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots=bots)))
         await keys.until(keyboard.is_idle)
         assert keys.client._connection.listed_as is None
         keys.press("q")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from msgspec.structs import replace as replace_fields
 
 from client.finding import found
@@ -22,7 +23,7 @@ from client.ui.screens.dispatch import updated
 from client.ui.screens.lobby import LobbyPage, TakingOver
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search, seat_stands, with_found
-from client.ui.state import Capabilities, Ui
+from client.ui.state import Ui, Ways
 from client.ui.texts.glyphs import UNICODE
 from discovery.names import default_name
 from protocol.messages import TableSummary, Turn
@@ -123,7 +124,7 @@ def test_servers_and_tables_are_chosen() -> None:
     assert at_first is None
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "escape") is None
-    home = replace(SEEN, capabilities=Capabilities(home=True))
+    home = replace(SEEN, ways=Ways(home=True))
     assert request_after(home, NOWHERE, "escape") == requests.Errand.GO_HOME
 
 
@@ -250,10 +251,10 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 
 def test_the_host_sees_the_address_in_the_lobby() -> None:
     """From the moment the server is open, and the name as soon as it is announced."""
-    capabilities = Capabilities(home=True, addresses=(ATTIC,))
-    before = Ui("Ann", page=LobbyPage(), capabilities=capabilities)
+    ways = Ways(home=True, addresses=(ATTIC,))
+    before = Ui("Ann", page=LobbyPage(), ways=ways)
     assert f"Others join with palatinus join {ATTIC}" in screen_of(before, NOWHERE)
-    announced = replace(before, capabilities=replace(capabilities, found_as="attic-2"))
+    announced = replace(before, ways=structs.replace(ways, found_as="attic-2"))
     assert "palatinus join finds this server as attic-2." in text_of(
         drawn(announced, NOWHERE, UNICODE, 80, 24)
     )

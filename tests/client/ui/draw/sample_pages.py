@@ -14,7 +14,7 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.scoring import last_step
-from client.ui.state import Capabilities, Ui
+from client.ui.state import Can, Offers, Ui
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game, GameOptions
@@ -64,9 +64,7 @@ def hinted() -> tuple[Ui, TableModel]:
     ui, model = placing()
     seen.change(model, switches=Switches(hints=True))
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
-    return with_suggestion(
-        replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model
-    ), model
+    return with_suggestion(replace(ui, can=Can(hints=True)), Suggestion(command), model), model
 
 
 def laying() -> tuple[Ui, TableModel]:
@@ -98,7 +96,7 @@ def evening() -> tuple[Ui, TableModel]:
     standings = (messages.Standing(3, 1, 55), messages.Standing(3, 2, 61), messages.Standing(2, 0, 30))
     seats = zip(model.state.seats, standings, strict=True)
     seen.change(model, seats=[structs.replace(seat, standing=standing) for seat, standing in seats])
-    return replace(ui, capabilities=Capabilities(looks_back=True, saves=True)), model
+    return replace(ui, can=Can(looks_back=True, saves=True)), model
 
 
 def history() -> tuple[Ui, TableModel]:
@@ -110,14 +108,14 @@ def history() -> tuple[Ui, TableModel]:
         games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     page = HistoryPage(tuple(games), chosen=1)
-    return Ui("", capabilities=Capabilities(analyses=True, saves=True), page=page), TableModel()
+    return Ui("", can=Can(analyses=True, saves=True), page=page), TableModel()
 
 
 def waiting() -> tuple[Ui, TableModel]:
     ann = messages.SeatSummary("Ann", True, ready=True, people="E")
     bob = messages.SeatSummary("Bob", False, people="A", chosen=True)
     state = messages.TableState("KXQT", "gathering", [ann, bob, messages.SeatSummary(people="L")], 0)
-    ui = Ui("Ann", seen.ADDRESS, Capabilities(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
+    ui = Ui("Ann", seen.ADDRESS, offers=Offers(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
     return ui, TableModel("KXQT", Seat(0), state=state)
 
 
@@ -180,7 +178,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", seen.ADDRESS, page=LobbyPage(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", seen.ADDRESS, page=LobbyPage(listed=True)), TableModel()),
     "gathering": waiting,
-    "gathering-no-bots": lambda: (replace(waiting()[0], capabilities=Capabilities()), waiting()[1]),
+    "gathering-no-bots": lambda: (replace(waiting()[0], offers=Offers()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,
     "menu": menu,
     "menu-bots": lambda: (waiting()[0].opened(TableMenu(BOT, 1)), waiting()[1]),

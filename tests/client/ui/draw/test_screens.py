@@ -37,15 +37,16 @@ from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start
 from client.ui.state import (
-    Capabilities,
     LinePrompt,
     Notice,
+    Offers,
     OnlineList,
     Outage,
     Overlay,
     Screen,
     TypedLine,
     Ui,
+    Ways,
 )
 from client.ui.terminal.painter import style_for
 from client.ui.texts.games import describe_forecast
@@ -265,7 +266,7 @@ def test_spectators_see_that_they_are_watching() -> None:
 @pytest.mark.parametrize("bots", [False, True])
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
-    ui = Ui("Ann", seen.ADDRESS, Capabilities(levels=("greedy",) if bots else ()))
+    ui = Ui("Ann", seen.ADDRESS, offers=Offers(levels=("greedy",) if bots else ()))
     (seat_bot,), (start_game,) = ([key.action for key in each.keys] for each in (SEAT_BOT, START))
     for seats, expected in (
         ([SeatSummary("Ann", True), SeatSummary()], {seat_bot} if bots else set()),
@@ -505,7 +506,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         watching = [SpectatorSummary(1, "Zoe")]
         seen.change(model, spectators=1, watching=watching, absence=absence, seats=seats)
         seen.change(model, may_ask=["take-back", "more-time"])
-        ui = replace(ui, capabilities=Capabilities(levels=LEVELS, notices=("mail",)))
+        ui = replace(ui, offers=Offers(levels=LEVELS, notices=("mail",)))
         for page in seen.MENU_PAGES:
             many = len([*page.lines(At(ui, model))])
             yield (
@@ -513,9 +514,9 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
                 [(ui.opened(TableMenu(page, at)), model) for at in range(many)],
             )
     listed = tuple(structs.replace(TABLES[0], table=f"AB{number:02}") for number in range(30))
-    hosting = Capabilities(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"))
+    hosting = Ways(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"))
     for online in (None, OnlineList((PersonOnline("Bob"), PersonOnline("Cosima")))):
-        ui = Ui("Ann", capabilities=hosting, company=online)
+        ui = Ui("Ann", ways=hosting, company=online)
         pages = [LobbyPage(listed, chosen=at) for at in range(len(listed) + 1)]
         yield "lobby", [(replace(ui, page=page), TableModel()) for page in pages]
     servers = tuple(f"ws://192.0.2.{number}:7733" for number in range(5))

@@ -16,7 +16,7 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_other_table, at_table_page
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
+from client.ui.state import Notice, Offers, OnlineList, Outage, Ui, Ways
 from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.texts.tables import ROWS, Row
 from engine.pieces import Seat
@@ -113,7 +113,7 @@ def test_escape_leaves_the_lobby() -> None:
     assert "Quit Palatinus?" in seen.screen_of(seen.after(Ui("Ann"), seen.LOBBY, "escape"), seen.LOBBY)
     assert seen.request_after(Ui("Ann"), seen.LOBBY, "escape", "y") == requests.Errand.QUIT
     assert seen.after(Ui("Ann"), seen.LOBBY, "escape", "escape") == Ui("Ann", page=LobbyPage())
-    home = Ui("Ann", capabilities=Capabilities(home=True))
+    home = Ui("Ann", ways=Ways(home=True))
     assert seen.request_after(home, seen.LOBBY, "escape") == requests.Errand.GO_HOME
 
 
@@ -134,7 +134,7 @@ def test_without_a_connection_one_request_waits() -> None:
 )
 def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
     """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
-    closed = Ui("Ann", capabilities=Capabilities(home=home), lost=Outage("Your seat was taken over.", None))
+    closed = Ui("Ann", ways=Ways(home=home), lost=Outage("Your seat was taken over.", None))
     model = gathering(ANN, SeatSummary())
     ui = at_table_page(closed, model)
     assert seen.request_after(ui, model, "escape") == way_out
@@ -150,13 +150,11 @@ def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Req
 
 def test_the_host_seats_bots() -> None:
     model = gathering(ANN, BOB, SeatSummary())
-    one, two = (
-        Ui("Ann", capabilities=Capabilities(levels=levels)) for levels in (("greedy",), ("random", "greedy"))
-    )
+    one, two = (Ui("Ann", offers=Offers(levels=levels)) for levels in (("greedy",), ("random", "greedy")))
     assert seen.request_after(one, model, "b") == SeatBot(NEW, "greedy")
     assert seen.request_after(two, model, "b", "enter") == SeatBot(NEW, "greedy")
     assert seen.request_after(two, model, "b", "up", "enter") == SeatBot(NEW, "random")
-    levels = Ui("Ann", capabilities=Capabilities(levels=("slave", "plebeian", "citizen")))
+    levels = Ui("Ann", offers=Offers(levels=("slave", "plebeian", "citizen")))
     assert seen.request_after(levels, model, "b", "enter") == SeatBot(NEW, "plebeian")
     assert seen.request_after(levels, model, "b", "down", "enter") == SeatBot(NEW, "citizen")
     full, guest = gathering(ANN, BOB), replace(model, seat=Seat(1))
@@ -184,8 +182,8 @@ def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -
     """The code leads to a seat; a narrow, low or plain terminal has the address alone."""
     pages = "http://192.168.100.200:7733/"
     ui, model = waiting()
-    hosted = Capabilities(addresses=("ws://192.168.100.200:7733",), other_ways=(pages,), pages=pages)
-    ui = replace(ui, capabilities=hosted)
+    hosted = Ways(addresses=("ws://192.168.100.200:7733",), other_ways=(pages,), pages=pages)
+    ui = replace(ui, ways=hosted)
     wide, usual = drawn(ui, model, UNICODE, 100, 30), drawn(ui, model, UNICODE, 80, 24)
     halves = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}
     shown = [text for each in wide.lines for style, text, _ in each if style == "class:code"]
@@ -223,7 +221,7 @@ REMARKS = (
 
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
-    ui = Ui("Ann", seen.ADDRESS, Capabilities(lobby=True), page=LobbyPage(TABLES, chosen=1))
+    ui = Ui("Ann", seen.ADDRESS, offers=Offers(lobby=True), page=LobbyPage(TABLES, chosen=1))
     ui = after_update(ui, Online(list(PEOPLE), more), NOWHERE)
     return after_update(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
 
@@ -309,8 +307,8 @@ def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
 
 
 def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
-    hosting = Capabilities(home=True, addresses=("ws://192.0.2.7:7733",))
-    ui = replace(in_lobby(), capabilities=hosting)
+    hosting = Ways(home=True, addresses=("ws://192.0.2.7:7733",))
+    ui = replace(in_lobby(), ways=hosting)
     assert ui.company is not None
     for key, errand in (("q", requests.Errand.QUIT), ("escape", requests.Errand.GO_HOME)):
         asked = seen.after(ui, NOWHERE, key)

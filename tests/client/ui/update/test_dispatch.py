@@ -17,7 +17,7 @@ from client.ui.screens.news import after_update, with_refusal, with_suggestion
 from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
-from client.ui.state import Capabilities, LinePrompt, TypedLine, Ui
+from client.ui.state import Can, LinePrompt, TypedLine, Ui
 from engine.board import HILLS, Field, Tile
 from engine.errors import Fault
 from engine.events import LayTile, Place, Placed
@@ -141,7 +141,7 @@ def names_offered(ui: Ui, model: TableModel) -> list[str]:
 
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     ui, model = seen.over()
-    able = replace(ui, page=Result(), capabilities=Capabilities(looks_back=True, analyses=True, saves=True))
+    able = replace(ui, page=Result(), can=Can(looks_back=True, analyses=True, saves=True))
     wanted = {
         "v": requests.Review(),
         "y": requests.Review(analysed=True),
@@ -150,7 +150,7 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     }
     assert {key: seen.request_after(able, model, key) for key in wanted} == wanted
     assert wanted.keys() <= set(names_offered(able, model))
-    for other in (replace(able, capabilities=Capabilities()), replace(able, page=Scoring())):
+    for other in (replace(able, can=Can()), replace(able, page=Scoring())):
         assert {seen.request_after(other, model, key) for key in wanted} == {None}
         assert "v" not in names_offered(other, model)
 
@@ -167,7 +167,7 @@ def test_moves_are_taken_back_against_bots_alone() -> None:
     ui, model = seen.placing()
     assert "z" not in names_offered(ui, model)
     assert "no move" in seen.notice_of(seen.after(ui, model, "z"))
-    alone = replace(ui, capabilities=Capabilities(takes_back=True))
+    alone = replace(ui, can=Can(takes_back=True))
     assert "z" in names_offered(alone, model)
     assert seen.request_after(alone, model, "z") == requests.TakeBack(Seat(0))
     assert seen.request_after(alone, model, ":", *"undo", "enter") == requests.TakeBack(Seat(0))
@@ -175,7 +175,7 @@ def test_moves_are_taken_back_against_bots_alone() -> None:
 
 def test_hints_where_the_table_allows_them() -> None:
     ui, model = seen.placing()
-    allowed = replace(ui, capabilities=Capabilities(hints=True))
+    allowed = replace(ui, can=Can(hints=True))
     assert "no hints" in seen.notice_of(seen.after(allowed, model, "s"))
     assert "s" not in names_offered(allowed, model)
     seen.change(model, switches=Switches(hints=True))
@@ -259,7 +259,7 @@ def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
 def test_a_key_that_ends_a_search_or_a_question_does_not_show_it_again() -> None:
     ui, model = seen.placing()
     seen.change(model, switches=Switches(hints=True))
-    searching, _hint = after_key(replace(ui, capabilities=Capabilities(hints=True)), "s", model)
+    searching, _hint = after_key(replace(ui, can=Can(hints=True)), "s", model)
     at = seen.view_of(model).layout.hexes[free_field(model)]
     asked = seen.after(seen.with_cursor(replace(ui, confirms=True), at), model, "1", "enter")
     for waiting, words in (searching, "Any key stops"), (asked, "Enter: yes"):
@@ -439,7 +439,7 @@ def test_quitting_before_a_game_asks_whether_to_give_up_the_seat() -> None:
         assert seen.request_after(asked, model, "y") is requests.Errand.QUIT
         assert seen.after(asked, model, "n").overlay is None
     watching = replace(model, seat=None)
-    alone = replace(ui, capabilities=Capabilities(private=True))
+    alone = replace(ui, can=Can(private=True))
     assert seen.request_after(ui, watching, "q") is requests.Errand.QUIT
     assert seen.request_after(alone, model, "q") is requests.Errand.QUIT
 

@@ -34,7 +34,7 @@ from client.ui.screens.news import (
 )
 from client.ui.screens.playing import Ended
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Capabilities, Mute, Outage, TalkLog, TypedLine, Ui
+from client.ui.state import Can, Mute, Offers, Outage, TalkLog, TypedLine, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import ROWS, Row, describe_absence
 from client.ui.texts.times import moment_named
@@ -88,7 +88,7 @@ def running(seat: int = 0) -> tuple[Ui, TableModel]:
     )
 
 
-BARE = Ui("Ann", capabilities=Capabilities(levels=("random", "greedy")))
+BARE = Ui("Ann", offers=Offers(levels=("random", "greedy")))
 
 
 def effects(page: Page, model: TableModel) -> list[object]:
@@ -170,7 +170,7 @@ def test_what_is_not_possible_is_offered_nowhere(stage: messages.Stage, seat: in
     game = {"playing": seen.placing, "over": seen.over}
     ui, model = game[stage]() if stage in game else gathering()
     model.seat = None if seat is None else Seat(seat)
-    at = At(replace(ui, capabilities=BARE.capabilities), model)
+    at = At(replace(ui, offers=BARE.offers), model)
     lines = {line for line in MENU.lines(at) if line.effect is not None}
     typed_now = typed_commands.completions("", at)
     offered = {key.action for key in keys_offered(at_table_page(*at), model)}
@@ -288,7 +288,7 @@ def test_a_paused_game_says_so_until_the_pause_is_over(at_turn: Callable[[], tup
 def test_the_prompt_knows_the_words_for_keys_and_names_the_nearest() -> None:
     ui, model = seen.placing()
     seen.change(model, switches=Switches(hints=True))
-    ui = replace(ui, capabilities=Capabilities(hints=True))
+    ui = replace(ui, can=Can(hints=True))
     assert seen.request_after(ui, model, *typed("hint")) is requests.Errand.HINT
     assert isinstance(seen.after(ui, model, *typed("menu")).overlay, TableMenu)
     assert "IF COUNTED NOW" in seen.screen_of(seen.after(ui, model, *typed("count")), model)
@@ -400,7 +400,7 @@ def test_a_move_is_taken_back_among_people() -> None:
 def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
     ui, model = gathering(1)
     assert not any("called" in each.text for each in MENU.lines(At(BARE, model)))
-    ui = replace(ui, capabilities=replace(ui.capabilities, notices=("mail", "url")))
+    ui = replace(ui, offers=structs.replace(ui.offers, notices=("mail", "url")))
     at = len(effects(MENU, model))
 
     def chosen() -> Ui:
