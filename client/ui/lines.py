@@ -148,8 +148,8 @@ def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     """Yield what can be typed now, and what it does, each thing once."""
     rows: Iterable[tuple[str, str]] = _IN_LISTS
     if ui.top.options(ui, model) is None:
-        at, record = At(ui, model), ui.page if isinstance(ui.page, Replay) else None
-        rows = (*QUESTIONS, *_MORE_WORDS, *help_on_commands(at, record), *help_on_hosting(at, record))
+        at = At(ui, model)
+        rows = (*QUESTIONS, *_MORE_WORDS, *help_on_commands(at), *help_on_hosting(at))
     does: dict[str, list[str]] = {}
     for typed, words in rows:
         does.setdefault(_(words), []).append(typed)

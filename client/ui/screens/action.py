@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from client.language import _
 from client.tables.table import TableModel
 from client.typed_text import BadText, Misplaced
-from client.ui.keys import Act, Handler, Key
+from client.ui.keys import Act, GoToStop, Handler, Key, Pick
 from client.ui.requests import Request
 from client.ui.screens.arguments import ON_OR_OFF, known_seat, seat_and_name, typed_players
 from client.ui.screens.menu import At, MenuLine, Page
@@ -19,7 +19,7 @@ from engine.view import Phase
 from protocol import messages
 from protocol.messages import NEW
 
-Meaning: TypeAlias = Request | Act | Mute | Handler
+Meaning: TypeAlias = Request | Act | Pick | GoToStop | Mute | Handler
 Read: TypeAlias = Callable[[str, At], Meaning | None]
 Stage: TypeAlias = Literal["lobby"] | messages.Stage
 

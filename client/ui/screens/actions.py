@@ -905,16 +905,25 @@ PICTURE: Final = Action(
 LEAVE: Final = Action(
     "leave", N_("leave the table (a game keeps your seat)"), exactly("", messages.Leave(NEW)), who=Who.ANYBODY
 )
+SAY: Final = Action(
+    "say hello",
+    N_("say something to the table, or in the lobby"),
+    _say,
+    texts=anything,
+    stages=ANYWHERE,
+    who=Who.ANYBODY,
+)
+PLACE: Final = Action(
+    "m* C4",
+    N_("place a merchant with the wolf (m m* f f* s) on C4"),
+    _place,
+    name="place",
+    more=(("Lm* C4", N_("the same of your second people (with two players)")),),
+    texts=nothing,
+    stages=PLAYING,
+)
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action(
-        "m* C4",
-        N_("place a merchant with the wolf (m m* f f* s) on C4"),
-        _place,
-        name="place",
-        more=(("Lm* C4", N_("the same of your second people (with two players)")),),
-        texts=nothing,
-        stages=PLAYING,
-    ),
+    PLACE,
     Action(
         "lay 3 2",
         N_("lay the tile at position 3, turned twice"),
@@ -929,14 +938,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         texts=nothing,
         stages=PLAYING,
     ),
-    Action(
-        "say hello",
-        N_("say something to the table, or in the lobby"),
-        _say,
-        texts=anything,
-        stages=ANYWHERE,
-        who=Who.ANYBODY,
-    ),
+    SAY,
     START,
     Action(
         "title Friday",
@@ -1212,7 +1214,6 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("refresh", N_("refresh the list"), _refresh, stages=LOBBY, who=Who.ANYBODY),
     *PAGES,
 )
-BY_VERB: Final = {action.verb: action for action in ACTIONS}
 
 
 def _main(at: At) -> Iterator[MenuLine]:

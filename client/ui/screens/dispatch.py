@@ -28,7 +28,7 @@ from client.ui.screens.news import at_table_page
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
-from client.ui.screens.typed_commands import completions, meaning, replay_meaning, shared_start
+from client.ui.screens.typed_commands import completions, meaning, shared_start
 from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
@@ -87,9 +87,8 @@ def _send(entry: TypedLine, ui: Ui, model: TableModel) -> Outcome:
     if not entry.command:
         return start.accept_answer(closed, entry.prompt, text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
-    record = replay_in(ui)
     try:
-        read = meaning(text, At(ui, model)) if record is None else replay_meaning(text, record)
+        read = meaning(text, At(ui, model))
     except BadText as error:
         there = closed if isinstance(error, Misplaced) else ui  # else it can be mended
         return there.with_notice(str(error), refusal=True), None
@@ -121,11 +120,6 @@ KEYS: Final = (
 _EDITS: Final = frozenset(key.action for key in KEYS)
 
 
-def replay_in(ui: Ui) -> Replay | None:
-    """Return the record on the screen, if there is one: it has its own typed commands."""
-    return ui.page if isinstance(ui.page, Replay) else None
-
-
 def _edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after a key or a click while a line is being typed, and the line's request."""
     if isinstance(action, InsertText):
@@ -142,7 +136,7 @@ def _edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> O
 
 def ways_on(ui: Ui, entry: TypedLine, model: TableModel) -> tuple[str, ...]:
     """Return the lines that a command could be completed to, the likeliest first."""
-    return completions(entry.text, At(ui, model), replay_in(ui))
+    return completions(entry.text, At(ui, model))
 
 
 TICK_SECONDS: Final = 1.0

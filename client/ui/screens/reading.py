@@ -204,9 +204,8 @@ def _help(screen: Screen, pane: Pane) -> list[Section]:
 
 def _commands(ui: Ui, model: TableModel) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     if any(key.action is Act.COMMAND for key in ui.page.keys(model)):
-        at, record = At(ui, model), ui.page if isinstance(ui.page, Replay) else None
-        yield _("COMMANDS, AFTER A COLON"), help_on_commands(at, record)
-        yield _("COMMANDS OF A TABLE'S HOST"), help_on_hosting(at, record)
+        yield _("COMMANDS, AFTER A COLON"), help_on_commands(At(ui, model))
+        yield _("COMMANDS OF A TABLE'S HOST"), help_on_hosting(At(ui, model))
 
 
 def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from client.language import N_, _
-from client.typed_text import BadText, Misplaced, seats_meant
-from client.ui.keys import Act, GoToStop, Handler, Pick
+from client.language import _
+from client.typed_text import BadText
 from client.ui.screens.action import Action, May, Meaning, Who
-from client.ui.screens.actions import ACTIONS, BY_VERB, PAGES, remark
+from client.ui.screens.actions import ACTIONS, PLACE
 from client.ui.screens.arguments import PIECE
 from client.ui.screens.menu import At
-from client.ui.screens.replay import Replay, all_eyes, no_eyes
+from client.ui.screens.record_commands import GO, RECORD_ACTIONS
+from client.ui.screens.replay import Replay
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
-from protocol import messages
-from protocol.messages import NEW
 
 HelpRow: TypeAlias = tuple[str, str]
 
@@ -29,34 +27,21 @@ def help_rows(actions: Iterable[Action]) -> tuple[HelpRow, ...]:
     )
 
 
-def help_on_commands(at: At, replay: Replay | None = None) -> tuple[HelpRow, ...]:
+def help_on_commands(at: At) -> tuple[HelpRow, ...]:
     """Return the help on what everybody can type where the player is."""
-    here = (each for each in ACTIONS if each.who is not Who.HOST and each.concerns(at))
-    return help_rows(here) if replay is None else REPLAY_COMMANDS
+    return help_rows(each for each in _known(at) if each.who is not Who.HOST and each.concerns(at))
 
 
-def help_on_hosting(at: At, replay: Replay | None = None) -> tuple[HelpRow, ...]:
+def help_on_hosting(at: At) -> tuple[HelpRow, ...]:
     """Return the help on what the host of the table can type besides."""
-    here = (each for each in ACTIONS if each.who is Who.HOST and each.concerns(at))
-    return help_rows(here) if replay is None else ()
+    return help_rows(each for each in _known(at) if each.who is Who.HOST and each.concerns(at))
 
 
-REPLAY_COMMANDS: Final = (
-    ("go 12, 12", N_("go to move 12")),
-    ("go start, go end", N_("go to the start, to the end")),
-    ("go scoring", N_("go to the first step of the scoring")),
-    ("eyes 1, eyes Ann", N_("see what that seat saw")),
-    ("eyes all, eyes none", N_("see everything; see what spectators saw")),
-    ("say hello", N_("say something to the table, or in the lobby")),
-    ("together", N_("at a table: lead the others, or follow who leads; again: stop")),
-    ("study", N_("at a table: go on from here at a new table, open to all")),
-    ("leave", N_("stop the analysis, or leave")),
-    *help_rows(PAGES),
-)
-
-ReplayMeaning: TypeAlias = Handler | Act | Pick | GoToStop | messages.Say
-_REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
-_PAGES: Final = tuple(page.verb for page in PAGES)
+def _known(at: At) -> tuple[Action, ...]:
+    """Return the commands that mean something where the player is, if not now."""
+    if isinstance(at.ui.page, Replay):
+        return tuple(action for action in RECORD_ACTIONS if action.possible(at))
+    return ACTIONS
 
 
 def meaning(text: str, at: At) -> Meaning:
@@ -64,83 +49,45 @@ def meaning(text: str, at: At) -> Meaning:
     verb, rest = [*text.split(maxsplit=1), "", ""][:2]
     if not verb:
         raise BadText(_("Type a command, for example: {example}").format(example="m* C4"))
-    if (action := BY_VERB.get(verb.lower())) is not None:
+    verbs = {action.verb: action for action in _known(at)}
+    if (action := verbs.get(verb.lower())) is not None:
         return action.meaning(rest.strip(), at)
-    if PIECE.fullmatch(verb) or (at.model.view is not None and len(rest.split()) == 1):
-        return BY_VERB["place"].meaning(text, at)
-    raise _no_command(text)
+    if (unnamed := _without_verb(verb, rest, at)) is not None:
+        return unnamed.meaning(text.strip(), at)
+    raise _no_command(text, verbs)
 
 
-def _no_command(text: str) -> BadText:
+def _without_verb(first: str, rest: str, at: At) -> Action | None:
+    """Return the command that a line means whose first word is no verb: a move, or the number of one."""
+    if isinstance(at.ui.page, Replay):
+        return GO if first.isascii() and first.isdigit() and not rest else None
+    moves = PIECE.fullmatch(first) or (at.model.view is not None and len(rest.split()) == 1)
+    return PLACE if moves else None
+
+
+def _no_command(text: str, verbs: Iterable[str]) -> BadText:
     """Return that this is no command, and which is the nearest one that is."""
     from difflib import get_close_matches  # noqa: PLC0415 - few lines are mistyped
 
-    line, words = text.strip(), text.split()
-    known = sorted({*BY_VERB, *(each.split()[0] for each in _REPLAY_WORDS)})
-    near = get_close_matches(words[0].lower(), known, 1) if words else []
-    if near and near[0] != words[0].lower():
+    line, first = text.strip(), text.split(maxsplit=1)[0].lower()
+    near = get_close_matches(first, sorted(verbs), 1)
+    if near:
         text = _("'{line}' is not a command. Do you mean {word}?")
         return BadText(text.format(line=line, word=near[0]))
     return BadText(_("'{line}' is not a command. Type help for the list.").format(line=line))
 
 
-def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
-    """Return what a line asks for at a record; raises as `meaning` does."""
-    recording = replay.recording
-    words = text.split()
-    seats = (str(seat + 1) for seat in recording.seats)
-    match [word.lower() for word in words]:
-        case [word] if word in {*_PAGES, "together", "leave"}:
-            return Act[word.upper()]
-        case ["study"] if replay.company is not None:
-            return Act.STUDY
-        case ["say", *_said] if replay.company is not None:
-            return messages.Say(NEW, remark(text.partition(" ")[2].strip()))
-        case ["go", "start"]:
-            return Act.FIRST
-        case ["go", "end"]:
-            return Act.SKIP
-        case ["go", "scoring"] if recording.over:
-            return GoToStop(recording.end)
-        case ["go", "scoring"]:
-            raise Misplaced(_("This game has not been scored: the record ends before the scoring."))
-        case ["go", number] | [number] if number.isascii() and number.isdigit():
-            if len(number) < 4 and int(number) <= recording.moves:
-                return GoToStop(int(number))
-            form = _("There is no move {number}. Choose 0 to {last}.")
-            raise BadText(form.format(number=number, last=recording.moves))
-        case ["eyes", "all"]:
-            return all_eyes
-        case ["eyes", "none"]:
-            return no_eyes
-        case ["eyes", *_] if meant := seats_meant(" ".join(words[1:]), recording.names):
-            return Pick(meant[0] + 1)
-        case ["eyes", *_]:
-            raise BadText(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
-        case ["go", *_]:
-            form = _("Type go and a move from 0 to {last}, or start, scoring or end.")
-            raise BadText(form.format(last=recording.moves))
-    raise _no_command(text)
-
-
-def completions(text: str, at: At, replay: Replay | None = None) -> tuple[str, ...]:
+def completions(text: str, at: At) -> tuple[str, ...]:
     """Return the lines that `text` could be completed to, the likeliest first."""
     wanted = text.lower()
-    lines = (*_moves(at, text), *_commands(at)) if replay is None else tuple(_of_replay(replay))
+    moves = () if isinstance(at.ui.page, Replay) else _moves(at, text)
+    lines = (*moves, *_commands(at))
     return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
-
-
-def _of_replay(replay: Replay) -> Iterator[str]:
-    names = replay.recording.names
-    called = (name for seat, name in enumerate(names) if seats_meant(name, names)[:1] == [seat])
-    yield from _REPLAY_WORDS
-    yield from (f"eyes {who}" for who in (*(str(seat + 1) for seat in replay.recording.seats), *called))
-    yield from ("together", *(() if replay.company is None else ("study",)), "leave", *_PAGES)
 
 
 def _commands(at: At) -> Iterator[str]:
     """Yield all that the player can do now, as it is typed."""
-    for action in ACTIONS:
+    for action in _known(at):
         if action.may(at) is May.YES:
             yield from action.lines(at)
 

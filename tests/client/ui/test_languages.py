@@ -28,15 +28,14 @@ from client.ui.screens.dispatch import after_key
 from client.ui.screens.menu import At
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
-from client.ui.screens.replay import Replay, open_record, seen_in
+from client.ui.screens.record_commands import RECORD_ACTIONS
+from client.ui.screens.replay import open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_commands import (
-    REPLAY_COMMANDS,
     help_rows,
     meaning,
-    replay_meaning,
 )
 from client.ui.state import Pane, Ui
 from client.ui.texts.games import describe_event
@@ -58,7 +57,7 @@ CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghij
 CYRILLIC |= {ord(letter): chr(0x410 + at) for at, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
 FILLED_IN = re.compile(r"\{[^}]*\}|%\(\w+\)[srd]|%[srd]")
 
-ALL_COMMANDS = (*help_rows(ACTIONS), *REPLAY_COMMANDS)
+ALL_COMMANDS = help_rows((*ACTIONS, *RECORD_ACTIONS))
 
 # The same in all languages: signs, addresses, names and commands.
 SIGNS = re.compile(
@@ -171,14 +170,13 @@ def test_every_word_about_every_event_is_translated(game: Game, watching: bool) 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_misread_line_is_translated() -> None:
     """Only the typed words, and those to be typed instead, stay as they are."""
-    _, model = placing()
-    replay = open_record(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
-    assert isinstance(replay, Replay)
+    record = open_record(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR)
+    in_game, at_record = At(*placing()), At(record, seen_in(record))
     typed = [*("", "xyz", "lay", "lay 9", "m* 9", "m* Z9", "Em* B9", "s* C4"), "say", "vote", "vote maybe"]
     in_record = ("xyz", "go", "go 99", "go scoring", "eyes", "eyes 9")
     for line in (*typed, "place m", *in_record):
         with pytest.raises(BadText) as misread:
-            replay_meaning(line, replay) if line in in_record else meaning(line, At(Ui("Ann"), model))
+            meaning(line, at_record if line in in_record else in_game)
         assert not untranslated(str(misread.value)) - {*line.split(), "yes"}, line
 
 
