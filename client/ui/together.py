@@ -34,14 +34,27 @@ class Together(Replaying):
     ) -> None:
         analysing, plays_on = looking_back.analyse, looking_back.plays_on
         eyes, analysed = recording.all_eyes, review.analysed
-        super().__init__(recording, 0, eyes, analysing, analysed=analysed, plays_on=plays_on)
         self._visit, self._connection, self._joins = visit, connection, review.together
-        self.ui = replace(self.ui, talk=visit.ui.talk)
+        self._table, said = visit.ui.talk.table, visit.ui.talk
+        super().__init__(recording, 0, eyes, analysing, analysed=analysed, plays_on=plays_on)
+        self.ui = replace(self.ui, talk=said)
         self._leaves_for: PlayOn | Study | None = None
         self._studied = visit.model.state.studied if visit.model.state is not None else None
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
         self._at: int | None = None  # the step that the others were told last
         self._telling = False
+
+    @property
+    def ui(self) -> Ui:
+        """Return the state of the record, with what the visit has heard while it is at the same table."""
+        talk = self._visit.ui.talk
+        return replace(self._ui, talk=talk) if talk.table == self._table else self._ui
+
+    @ui.setter
+    def ui(self, ui: Ui) -> None:
+        self._ui = ui
+        if self._visit.ui.talk.table == self._table:
+            self._visit.ui = replace(self._visit.ui, talk=ui.talk)
 
     def start(self, program: Services) -> None:
         super().start(program)
@@ -50,7 +63,7 @@ class Together(Replaying):
             self.act(Act.TOGETHER)
 
     def look(self) -> None:
-        """Look who leads now, and where, what was said, and whether somebody has opened a study."""
+        """Look who leads now, and where, whether there is a study, and what the player has read."""
         if self._connection is None or self.over or not isinstance(page := self.ui.page, Replay):
             return
         state = self._connection.model.state
@@ -62,23 +75,20 @@ class Together(Replaying):
             leads = own is not None and (own.seat, own.spectator) == (shown.seat, shown.spectator)
             follows = company.follows and not leads and leader == company.leader
             company = Companions(leader, shown.step, leads, follows)
-        talk = self._visit.ui.talk if self._hears else self.ui.talk
-        if isinstance(self.ui.overlay, TalkPage):
-            talk = replace(talk, unread=0)
         if state is not None and state.studied is not None and state.studied != self._studied:
             self._studied = state.studied
             form = _(
                 "{name} goes on from move {step} at table {table}, a study. Close the record, then B: join in"
             )
             self.show(self.ui.with_notice(describe_study(state.studied, state, form)))
-        if company != page.company or talk != self.ui.talk:
-            self.show(in_company(replace(self.ui, talk=talk), company))
+        if company != page.company:
+            self.show(in_company(self.ui, company))
+        if isinstance(self.ui.overlay, TalkPage) and self.ui.talk.unread:
+            self.show(replace(self.ui, talk=replace(self.ui.talk, unread=0)))
 
     def show(self, ui: Ui) -> None:
         ui = on_own_way(ui)
         super().show(ui)
-        if self._hears and not self.over:
-            self._visit.ui = replace(self._visit.ui, talk=ui.talk)
         if self._leads and not self._telling:
             self._telling = True
             self._program.begin(self._tell())
@@ -96,11 +106,6 @@ class Together(Replaying):
             self.show(self.ui.with_notice(told))
             return
         super().carry_out(request)
-
-    @property
-    def _hears(self) -> bool:
-        """Return whether the visit is still at this table."""
-        return self._visit.ui.talk.table == self.ui.talk.table
 
     @property
     def _leads(self) -> bool:
