@@ -810,26 +810,6 @@ SEAT_BOT: Final = Action(
     menu=lambda _at: [MenuLine(_("seat a bot"), BOT)],
     keys=(Key(("b",), pressing(_press_bot), N_("let a bot take a free seat"), N_("bot"), for_players=True),),
 )
-VOTE: Final = Action(
-    "vote yes, vote no Bob",
-    N_("to what is asked, or whether a bot plays for Bob"),
-    _vote,
-    texts=_votes,
-    stages=PLAYING,
-    menu=_line_of_refusal,
-    keys=(
-        Key(("v",), agree, _ANSWER, with_others=True),
-        Key(("V",), refuse, _ANSWER, for_players=True, with_others=True),
-    ),
-)
-HINT: Final = Action(
-    "hint",
-    N_("suggest a move, where the table allows hints"),
-    exactly("", suggest),
-    stages=PLAYING,
-    possible=lambda at: hints_allowed(at.ui, at.model) and at.model.legal is not None,
-    keys=(Key(("s",), suggest, "", N_("hint"), for_players=True, with_others=True),),
-)
 AGAIN: Final = Action(
     "again",
     N_("play again with the same players"),
@@ -903,7 +883,11 @@ PICTURE: Final = Action(
     keys=(Key(("e",), asking_if(_saves, requests.Errand.SAVE_PICTURE), "", N_("picture")),),
 )
 LEAVE: Final = Action(
-    "leave", N_("leave the table (a game keeps your seat)"), exactly("", messages.Leave(NEW)), who=Who.ANYBODY
+    "leave",
+    N_("leave the table (a game keeps your seat)"),
+    exactly("", messages.Leave(NEW)),
+    who=Who.ANYBODY,
+    keys=(Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),),
 )
 SAY: Final = Action(
     "say hello",
@@ -1012,7 +996,14 @@ ACTIONS: Final[tuple[Action, ...]] = (
             ),
         ),
     ),
-    HINT,
+    Action(
+        "hint",
+        N_("suggest a move, where the table allows hints"),
+        exactly("", suggest),
+        stages=PLAYING,
+        possible=lambda at: hints_allowed(at.ui, at.model) and at.model.legal is not None,
+        keys=(Key(("s",), suggest, "", N_("hint"), for_players=True, with_others=True),),
+    ),
     Action(
         "undo",
         N_("take back your last move, if the others agree"),
@@ -1022,7 +1013,18 @@ ACTIONS: Final[tuple[Action, ...]] = (
         menu=_line_of_wish("take-back"),
         keys=(Key(("z",), pressing(_undo), "", N_("take back"), for_players=True, with_others=True),),
     ),
-    VOTE,
+    Action(
+        "vote yes, vote no Bob",
+        N_("to what is asked, or whether a bot plays for Bob"),
+        _vote,
+        texts=_votes,
+        stages=PLAYING,
+        menu=_line_of_refusal,
+        keys=(
+            Key(("v",), agree, _ANSWER, with_others=True),
+            Key(("V",), refuse, _ANSWER, for_players=True, with_others=True),
+        ),
+    ),
     Action(
         "pause",
         _CONSENT,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from client.language import N_, _, counted, labelled, listed, parted
+from client.language import _, counted, labelled, listed, parted
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
 from client.ui.draw.page import LOG_LINES, ServerScreen, short_list, with_news
@@ -21,8 +21,8 @@ from client.ui.frame import (
     spoken,
     width_of,
 )
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
-from client.ui.screens.actions import keys_at
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action
+from client.ui.screens.actions import LEAVE, keys_at
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Outcome, Pane, Ui, closed_for_good
 from client.ui.texts import tables
@@ -34,7 +34,7 @@ from protocol.messages import NEW, Leave, TableState
 
 _KEYS: Final = (
     *keys_at("gathering"),
-    Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),
+    *LEAVE.keys,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )

@@ -22,8 +22,7 @@ from client.ui.draw.page import (
 from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
-from client.ui.screens.actions import AGAIN, keys_at
-from client.ui.screens.scoring import LEAVE
+from client.ui.screens.actions import AGAIN, LEAVE, keys_at
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.tables import describe_ended, names_at
@@ -81,7 +80,7 @@ PLACING_KEYS: Final = (
     *_BOARD,
     *ON_EVERY_PAGE,
 )
-_ENDED_KEYS: Final = (*AGAIN.keys_offered(), LEAVE, *AT_TABLE, *ON_EVERY_PAGE)
+_ENDED_KEYS: Final = (*AGAIN.keys_offered(), *LEAVE.keys, *AT_TABLE, *ON_EVERY_PAGE)
 
 
 class _GameScreen(at_table.Selection, ServerScreen):

@@ -35,7 +35,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
-from client.ui.screens.actions import STUDY, TOGETHER, keys_at
+from client.ui.screens.actions import LEAVE, STUDY, TOGETHER, keys_at
 from client.ui.state import Outcome, Pane, Screen, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
@@ -49,7 +49,6 @@ from engine.scoring import points_won
 from engine.view import View
 from protocol.messages import NEW, Leave
 
-LEAVE: Final = Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave"))
 _BACK: Final = Key(
     ("left", "p", "backspace", "h", "up", "k", "scroll-up"), Act.BACK, N_("one step back"), N_("back")
 )
@@ -87,7 +86,7 @@ RESULT_KEYS: Final = (
     _BACK,
     _FIRST,
     *keys_at("over"),
-    LEAVE,
+    *LEAVE.keys,
     *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,
 )

@@ -92,7 +92,8 @@ class SeatPage:
     def parts(self) -> dict[str, str]:
         """Return the parts of the page that only a player has; the menu is a terminal's, and the way out."""
         evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
-        leave = button(_(LEAVE.help), messages.Leave(NEW))
+        (leaving,) = LEAVE.keys
+        leave = button(leaving.words, messages.Leave(NEW))
         menu = join(evening, self._counts(), self._menu_page(MENU), leave)
         return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(menu)}
 
