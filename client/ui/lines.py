@@ -100,7 +100,6 @@ _MORE_WORDS: Final = (
     ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
     ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
     ("play on", N_("in a record or a problem: play on from there, against bots")),
-    ("study", N_("in a table's record: go on from there at a new table; after a game: join in there")),
     ("wait", N_("wait for your turn, before the next line is read")),
 )
 
