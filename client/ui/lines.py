@@ -24,11 +24,10 @@ from client.ui.draw.board import notation
 from client.ui.draw.page import asked_question, countdown, on_turn, paged, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
-from client.ui.keys import Act, Action, InsertText, Key, Pick
-from client.ui.screens.actions import ANALYSE, PAGES, START, agree, keys_at, refuse, suggest
+from client.ui.keys import Act, Action, InsertText, Key
+from client.ui.screens.actions import PAGES, agree, keys_at, refuse
 from client.ui.screens.arguments import placement
-from client.ui.screens.dispatch import keys_now, letters
-from client.ui.screens.evening import go_to_table
+from client.ui.screens.dispatch import letters
 from client.ui.screens.gathering import Gathering, gathering_block, set_up
 from client.ui.screens.lobby import LobbyPage, tables_in_words
 from client.ui.screens.menu import At
@@ -36,7 +35,7 @@ from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.reading import counts_page, rules
-from client.ui.screens.replay import Replay, go_to_decisive, hand_title, told_of_move
+from client.ui.screens.replay import Replay, hand_title, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
     help_on_commands,
@@ -61,7 +60,7 @@ from engine.board import (
     has_spring,
     layout_of,
 )
-from engine.components import DEALS, LAUREL_WORTH
+from engine.components import LAUREL_WORTH
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -89,17 +88,6 @@ QUESTIONS: Final = (
     ("tables", N_("the tables in the lobby")),
     ("talk", N_("what was said, and who is online")),
     ("log", N_("what happened last")),
-)
-
-_MORE_WORDS: Final = (
-    (
-        "next, back",
-        N_("one step on or back in the scoring, a record, a lesson or the problems; an empty line: on"),
-    ),
-    ("next hill, result", N_("on to the next hill that is scored, or to the result")),
-    ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
-    ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
-    ("play on", N_("in a record or a problem: play on from there, against bots")),
     ("wait", N_("wait for your turn, before the next line is read")),
 )
 
@@ -148,14 +136,16 @@ def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     rows: Iterable[tuple[str, str]] = _IN_LISTS
     if ui.top.options(ui, model) is None:
         at = At(ui, model)
-        rows = (*QUESTIONS, *_MORE_WORDS, *help_on_commands(at), *help_on_hosting(at))
+        rows = (*QUESTIONS, *help_on_commands(at), *help_on_hosting(at))
     does: dict[str, list[str]] = {}
     for typed, words in rows:
         does.setdefault(_(words), []).append(typed)
+    for key in ui.top.offered_keys(replace(ui, last_top=0), model):
+        does.setdefault(key.words, []).extend(filter(None, key.typed))
     for letter, key in letters(ui, model).items():
         if ui.evening is not None or key.action is not Act.EVENING:
             does.setdefault(key.words, []).append(letter)
-    yield from ((", ".join(each), told) for told, each in does.items())
+    yield from ((", ".join(each), told) for told, each in does.items() if each)
 
 
 def numbered(options: Sequence[str]) -> list[str]:
@@ -333,20 +323,6 @@ def _table(ui: Ui, model: TableModel) -> list[str]:
 
 _NUMBER: Final = re.compile("[0-9]{1,6}")
 _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
-_WORDS: Final[Mapping[str, frozenset[Action]]] = {
-    "": frozenset({Act.NEXT, go_to_table, *(key.action for key in START.keys)}),
-    "next": frozenset({Act.NEXT}),
-    "back": frozenset({Act.BACK, Act.LEAVE}),
-    **{f"players {number}": frozenset({Pick(number)}) for number in DEALS},
-    "next hill": frozenset({Act.NEXT_HILL, Act.PAGE_DOWN}),
-    "result": frozenset({Act.SKIP}),
-    "next page": frozenset({Act.PAGE_DOWN}),
-    "last page": frozenset({Act.PAGE_UP}),
-    "analyse": frozenset({Act.ANALYSE, *(key.action for key in ANALYSE.keys)}),
-    "decisive": frozenset({go_to_decisive}),
-    "play on": frozenset({Act.PLAY_ON}),
-    "hint": frozenset({suggest}),
-}
 
 
 class Told(NamedTuple):
@@ -535,7 +511,7 @@ class LineShell:
             top.act(keys[word].action)
         elif ui.overlay is not None and word == "back":
             top.act(Act.CANCEL)
-        elif here := [key.action for key in keys_now(ui, model) if key.action in _WORDS.get(word, ())]:
+        elif here := [key.action for key in ui.top.shown_keys(model) if word in key.typed]:
             top.act(here[0])
         elif (told := answer(text, ui, model)) is not None:
             self._say(told)
@@ -545,7 +521,7 @@ class LineShell:
             top.act(key.action)
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             top.act(agree if reply is Act.CONFIRM else refuse)
-        elif word in _WORDS.keys() - {""}:
+        elif word in _words_of_keys():
             self._say([_("There is nothing for {word} to do now.").format(word=word)])
         elif word:
             _type(top, TypedLine(), text.removeprefix(":"))
@@ -559,6 +535,15 @@ def _letters_in_game(ui: Ui) -> Mapping[str, Key]:
     """Return the keys of what can be asked for in a game: those that move over the board are no words."""
     keys = keys_at("playing") if ui.page.at_server else ()
     return {name: key for key in keys for name in key.names}
+
+
+def _words_of_keys() -> Iterator[str]:
+    """Yield the words for keys of any screen."""
+    kinds: list[type[Screen]] = [Screen]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        yield from (word for key in kind.own_keys for word in key.typed)
 
 
 def _begun(entry: TypedLine) -> str:

@@ -32,10 +32,10 @@ _KEYS: Final = (
         for key in PLACING_KEYS
         if not key.with_others and key.action not in _OTHERWISE and key not in _ELSEWHERE
     ),
-    Key(("s",), suggest, N_("show the solution"), N_("solution")),
-    Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem")),
-    Key(("pageup",), Act.BACK, N_("the previous problem")),
-    Key(("p",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
+    Key(("s",), suggest, N_("show the solution"), N_("solution"), typed=("hint",)),
+    Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem"), typed=("", "next")),
+    Key(("pageup",), Act.BACK, N_("the previous problem"), typed=("back",)),
+    Key(("p",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on"), typed=("play on",)),
     COMMAND,
     COUNTS,
     *ON_EVERY_PAGE,

@@ -41,8 +41,14 @@ BOARD: Final = 1_000_000  # the line after the last one of any text: in a small 
 
 _KEYS: Final = (
     Key(("escape",), Act.QUIT, N_("leave")),
-    Key(("enter", " ", "n"), Act.NEXT, N_("one step forward, or the next page"), N_("next")),
-    Key(("backspace", "p"), Act.BACK, N_("one step back, or the previous page"), N_("back")),
+    Key(
+        ("enter", " ", "n"),
+        Act.NEXT,
+        N_("one step forward, or the next page"),
+        N_("next"),
+        typed=("", "next"),
+    ),
+    Key(("backspace", "p"), Act.BACK, N_("one step back, or the previous page"), N_("back"), typed=("back",)),
     Key(
         ("right", "l", "scroll-down"), Way.EAST, N_("one step forward in the scoring; otherwise cursor east")
     ),
@@ -54,9 +60,10 @@ _KEYS: Final = (
         Act.PAGE_DOWN,
         N_("the next page, at any time"),
         N_("next page"),
+        typed=("next page",),
         when=lambda lesson, ui, _model: not lesson.last or lesson.top < ui.last_top,
     ),
-    Key(("pageup",), Act.PAGE_UP, N_("the previous page, at any time")),
+    Key(("pageup",), Act.PAGE_UP, N_("the previous page, at any time"), typed=("last page",)),
     COMMAND,
     *ON_EVERY_PAGE,
 )
@@ -78,6 +85,7 @@ class Lesson(GamePage):
 
     reads_on = False
     log_style = "class:info"  # it says what to do
+    own_keys = _KEYS
 
     @property
     def page(self) -> LessonPage:
@@ -98,7 +106,7 @@ class Lesson(GamePage):
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
         if not isinstance(self.table, Playing) or self.done:
-            return _KEYS
+            return self.own_keys
         return self.table.keys(model)
 
     def shown_keys(self, model: TableModel) -> tuple[Key, ...]:

@@ -777,6 +777,7 @@ START: Final = Action(
             N_("start the game (host only)"),
             N_("start"),
             for_players=True,
+            typed=("",),
         ),
     ),
 )
@@ -862,7 +863,15 @@ ANALYSE: Final = Action(
     stages=OVER,
     who=Who.ANYBODY,
     possible=_analyses,
-    keys=(Key(("y",), asking_if(_analyses, requests.Review(analysed=True)), "", N_("analyse")),),
+    keys=(
+        Key(
+            ("y",),
+            asking_if(_analyses, requests.Review(analysed=True)),
+            "",
+            N_("analyse"),
+            typed=("analyse",),
+        ),
+    ),
 )
 SAVE: Final = Action(
     "save",
@@ -887,7 +896,7 @@ LEAVE: Final = Action(
     N_("leave the table (a game keeps your seat)"),
     exactly("", messages.Leave(NEW)),
     who=Who.ANYBODY,
-    keys=(Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),),
+    keys=(Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave"), typed=("back",)),),
 )
 SAY: Final = Action(
     "say hello",

@@ -49,6 +49,7 @@ _KEYS: Final = (
         go_to_table,
         N_("go to your table"),
         N_("go there"),
+        typed=("",),
         when=lambda _page, ui, model: _called_to(ui, model) is not None,
     ),
     _key_to_take_part("s", "play", _can_sign_up, N_("sign up, or play again after a pause"), N_("sign up")),

@@ -39,12 +39,12 @@ def _remove(history: "HistoryPage", ui: Ui, _model: TableModel) -> Outcome:
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the game below")),
-    Key(("pageup",), Act.PAGE_UP, N_("ten games up")),
-    Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down")),
+    Key(("pageup",), Act.PAGE_UP, N_("ten games up"), typed=("last page",)),
+    Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down"), typed=("next page",)),
     Key(("enter", " ", "v"), Act.CONFIRM, N_("replay the game with everything revealed"), N_("review")),
     *_OF_A_GAME,
     Key(("x", "delete"), _remove, N_("remove the game for good; press twice"), N_("remove")),
-    Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave")),
+    Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave"), typed=("back",)),
     *ON_EVERY_PAGE,
 )
 

@@ -175,7 +175,10 @@ _KEYS: Final = (
         N_("past games"),
         when=lambda _lobby, ui, _model: ui.can.lists_games,
     ),
-    *(Key((str(n),), Pick(n), N_("new table: how many players")) for n in range(2, 6)),
+    *(
+        Key((str(n),), Pick(n), N_("new table: how many players"), typed=(f"players {n}",))
+        for n in range(2, 6)
+    ),
     Key(
         ("x",),
         _set_up(lambda table: structs.replace(table, random_layout=not table.random_layout)),
@@ -196,7 +199,7 @@ _KEYS: Final = (
         for row in tables.WHEN_OPENED
     ),
     Key(("r",), _refresh, N_("refresh the list"), N_("refresh")),
-    Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
+    Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), typed=("back",)),
     COMMAND,
     *ON_EVERY_PAGE,
 )

@@ -105,13 +105,26 @@ _LOOKING: Final = (
         Act.NEXT,
         N_("the next move, or step of the scoring"),
         N_("next"),
+        typed=("", "next"),
     ),
-    Key(("left", "backspace", "p", "h", "scroll-up"), Act.BACK, N_("the previous move or step"), N_("back")),
-    Key(("down", "pagedown", "j"), Act.PAGE_DOWN, N_("one round forward, or one hill"), N_("round")),
-    Key(("up", "pageup", "k"), Act.PAGE_UP, N_("one round back, or one hill")),
+    Key(
+        ("left", "backspace", "p", "h", "scroll-up"),
+        Act.BACK,
+        N_("the previous move or step"),
+        N_("back"),
+        typed=("back",),
+    ),
+    Key(
+        ("down", "pagedown", "j"),
+        Act.PAGE_DOWN,
+        N_("one round forward, or one hill"),
+        N_("round"),
+        typed=("next page", "next hill"),
+    ),
+    Key(("up", "pageup", "k"), Act.PAGE_UP, N_("one round back, or one hill"), typed=("last page",)),
     Key(("escape",), Act.LEAVE, N_("stop the analysis, or leave")),
     Key(("home",), Act.FIRST, N_("to the start")),
-    Key(("end",), Act.SKIP, N_("to the end, or the result if there is one")),
+    Key(("end",), Act.SKIP, N_("to the end, or the result if there is one"), typed=("result",)),
     Key(("g",), _type_move, N_("go to the move whose number you type"), N_("go to")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     Key(
@@ -128,6 +141,7 @@ _LOOKING: Final = (
         Act.ANALYSE,
         N_("everybody's chances of winning, move by move"),
         N_("analyse"),
+        typed=("analyse",),
         when=lambda replay, _ui, _model: replay.wants_analysis,
     ),
     Key(
@@ -135,6 +149,7 @@ _LOOKING: Final = (
         go_to_decisive,
         N_("the next decisive move"),
         N_("decisive"),
+        typed=("decisive",),
         when=lambda replay, _ui, _model: replay.analysis is not None and bool(replay.analysis.deciding),
     ),
 )
@@ -153,6 +168,7 @@ _PLAY_ON: Final = Key(
     Act.PLAY_ON,
     N_("play on from here, against bots"),
     N_("play on"),
+    typed=("play on",),
     when=lambda replay, ui, _model: ui.can.plays_on and replay.before_last_turn,
 )
 _GO_ON: Final = N_("play on: against bots; at a new table, open to all")

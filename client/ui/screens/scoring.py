@@ -50,19 +50,26 @@ from engine.view import View
 from protocol.messages import NEW, Leave
 
 _BACK: Final = Key(
-    ("left", "p", "backspace", "h", "up", "k", "scroll-up"), Act.BACK, N_("one step back"), N_("back")
+    ("left", "p", "backspace", "h", "up", "k", "scroll-up"),
+    Act.BACK,
+    N_("one step back"),
+    N_("back"),
+    typed=("back",),
 )
 _FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
-_SKIP: Final = Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result"))
+_SKIP: Final = Key(
+    ("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result"), typed=("result",)
+)
 SCORING_KEYS: Final = (
     Key(
         ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
         Act.NEXT,
         N_("the next step"),
         N_("next"),
+        typed=("", "next"),
     ),
     _BACK,
-    Key(("tab", "pagedown"), Act.NEXT_HILL, N_("go to the next hill"), N_("next hill")),
+    Key(("tab", "pagedown"), Act.NEXT_HILL, N_("go to the next hill"), N_("next hill"), typed=("next hill",)),
     _SKIP,
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
@@ -76,7 +83,10 @@ _BEGUN_KEYS: Final = tuple(
     part
     for key in SCORING_KEYS
     for part in (
-        (Key(("s", "escape"), Act.SKIP_UNSEEN, key.help, key.short), Key(("end",), Act.SKIP, key.help))
+        (
+            Key(("s", "escape"), Act.SKIP_UNSEEN, key.help, key.short),
+            Key(("end",), Act.SKIP, key.help, typed=key.typed),
+        )
         if key is _SKIP
         else (key,)
     )
@@ -160,8 +170,10 @@ class Scoring(_Walk):
     step: int = 0
     begun: bool = False
 
+    own_keys = SCORING_KEYS
+
     def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _BEGUN_KEYS if self.begun else SCORING_KEYS
+        return _BEGUN_KEYS if self.begun else self.own_keys
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.SKIP_UNSEEN:

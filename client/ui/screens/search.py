@@ -57,7 +57,7 @@ _KEYS: Final = (
         when=lambda search, _ui, _model: search.chosen is not None and bool(search.chosen[1]),
     ),
     Key(("a",), _ask_address, N_("type the host's address"), N_("address")),
-    Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), N_("leave")),
+    Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), N_("leave"), typed=("back",)),
     *ON_EVERY_PAGE,
 )
 

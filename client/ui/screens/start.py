@@ -82,7 +82,10 @@ def _one_round_more(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
 _KEYS: Final = (
     *LINES,
     Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("go")),
-    *(Key((str(n),), Pick(n), N_("how many players, bots included")) for n in range(2, 6)),
+    *(
+        Key((str(n),), Pick(n), N_("how many players, bots included"), typed=(f"players {n}",))
+        for n in range(2, 6)
+    ),
     Key(
         ("x",),
         _setting(StartLine.PLAY, lambda start: {"random_layout": not start.preferences.random_layout}),
@@ -134,7 +137,7 @@ _KEYS: Final = (
         _setting(None, lambda start: {"notices": _after(start.preferences.notices, tuple(DesktopNotices))}),
         N_("desktop notices: where the terminal is known, OSC 9, OSC 777, none"),
     ),
-    Key(("escape",), Act.LEAVE, N_("quit")),
+    Key(("escape",), Act.LEAVE, N_("quit"), typed=("back",)),
     *ON_EVERY_PAGE,
 )
 
