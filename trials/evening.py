@@ -4,8 +4,8 @@
 
 They sign up and play two rounds at a real server, which is killed in the middle of the first, stopped in the
 middle of the second, and started again each time. Everybody has to be called to their tables, to come back to
-their seats, to move before and after, and to be shown the same standings as the host and a television. What
-they see goes to the folder.
+their seats, to move before and after, and to be shown the same standings as the host and a television, which
+is on all evening. What they see goes to the folder.
 
 If they are restless, two pause in the first round, two others leave in its middle for good, and bots play on
 for them when their time is up; all tables of a round have the same draws.
@@ -334,9 +334,15 @@ class TrialEvening:
     """The ten, their server, and the folder for what they see."""
 
     def __init__(
-        self, people: Sequence[TrialPerson], server: ServerProcess, data: Path, screens: Path
+        self,
+        people: Sequence[TrialPerson],
+        television: Tab,
+        server: ServerProcess,
+        data: Path,
+        screens: Path,
     ) -> None:
         self._people, self._server, self._data, self._screens = [*people], server, data, screens
+        self._television = television
         self._asleep = set[TrialPerson]()
         self._expected: list[tuple[str, ...]] = []  # the standings, as the host is told
         self._parts: dict[TrialPerson, TakesPart] = dict.fromkeys(people, "play")
@@ -349,6 +355,7 @@ class TrialEvening:
                 path.with_suffix(".png").write_bytes(seen)
             else:
                 path.with_suffix(".txt").write_text(seen + "\n", encoding="utf-8")
+        (self._screens / f"{what}-television.png").write_bytes(await self._television.screenshot())
 
     async def play(self, what: str, done: Callable[[], Awaitable[bool]]) -> None:
         """Have everybody look and act until it is done."""
@@ -459,11 +466,10 @@ class TrialEvening:
             assert shown == self._expected, f"{person.name}: {shown}"
         await self.shot("standings")
 
-    async def compare_television(self, television: Tab) -> None:
-        await television.go(f"http://127.0.0.1:{self._server.port}/tv")
+    async def compare_television(self) -> None:
+        television = self._television
         await television.until("document.querySelector('.steps')")
         best, behind = await television.text(".steps"), await television.text("#waiting ol")
-        (self._screens / "television.png").write_bytes(await television.screenshot())
         shown = find_standings(_CHANGES.sub("", behind))
         assert shown == [each for each in self._expected if int(each[0]) > 3], f"television: {behind}"
         missing = [name for place, name, _score in self._expected if int(place) <= 3 and name not in best]
@@ -513,7 +519,10 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
             )
             stack.callback(process.kill)
             people.append(InLines(name, seed, process))
-        scene = TrialEvening(people, server, data, screens)
+        television = await stack.enter_async_context(tab(where))
+        await television.resize(1920, 1080)
+        await television.go(f"http://127.0.0.1:{server.port}/tv")
+        scene = TrialEvening(people, television, server, data, screens)
         try:
             for person in people:
                 await person.sign_up()
@@ -532,9 +541,7 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
             lost = partial(scene.lose, others[0], await stack.enter_async_context(tab(where)))
         await scene.round(2, signal.SIGTERM, mishap=lost)
         await scene.compare_standings()
-        async with tab(where) as television:
-            await television.resize(1920, 1080)
-            await scene.compare_television(television)
+        await scene.compare_television()
 
 
 def main() -> None:
