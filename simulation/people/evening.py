@@ -22,6 +22,7 @@ from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
 from simulation.verdict import Finding, Outcome, Verdict
 
 _LONGEST: Final = 1800.0  # simulated seconds, far more than two rounds take
+_GIVES_UP: Final = 300.0  # seconds after which nobody tells of the evening any more
 _SHARE: Final = 0.25  # of the simulations
 _IN_FREE_ORDER: Final = 0.3  # of the evenings
 _CLOSED: Final = 0.3  # ... of the others, before their last round
@@ -78,6 +79,8 @@ class EveningGuest:
     left_out: list[str] = field(default_factory=list)  # rounds that were drawn without it, wrongly
     drawn: dict[str, str] = field(default_factory=dict)  # how the tiles and laurels lay, by tables
     told: dict[tuple[str, str], float] = field(default_factory=dict)  # when, of tables and their stages
+    gave_up: bool = False
+    _refused_since: float | None = None  # what it has asked of the evening
     _told: float = 0.0  # when it was told of the evening last
     _asked: float = 0.0  # when it last signed up, or said how it takes part
     _rests_until: float = 0.0
@@ -88,14 +91,17 @@ class EveningGuest:
         return f"{self.number:043d}"
 
     async def attend(self) -> None:
-        """Take part to the end."""
-        while self.evening is None or not self.evening.over:
+        """Take part to the end, or until nobody has told of the evening for long."""
+        while not self.gave_up and (self.evening is None or not self.evening.over):
             try:
                 async with open_connection(
                     self.way.url, timeouts=TIMEOUTS, access=self.way.access
                 ) as connection:
                     await self._take_part(connection)
             except (ConnectFailed, RequestRefused):
+                now = time.time()
+                self._refused_since = now if self._refused_since is None else self._refused_since
+                self.gave_up = now > self._refused_since + _GIVES_UP
                 await asyncio.sleep(PAUSE)
 
     async def _take_part(self, connection: Connection) -> None:
@@ -104,7 +110,7 @@ class EveningGuest:
             if not connection.follows_evening:
                 answer = await connection.ask(SignUp(NEW, f"Evening {self.number}", self.token))
                 assert self.person in {None, answer.person}
-                self.person, self._asked = answer.person, time.time()
+                self.person, self._asked, self._refused_since = answer.person, time.time(), None
             called = [] if self.evening is None else self.evening.tables
             table = next(
                 (each for each in called if each.stage != "over" and self.person in each.people), None
@@ -174,6 +180,8 @@ async def hold_evening(way: Route, seed: int, number: int, outcome: Outcome) -> 
                 playing.create_task(guest.attend())
     except TimeoutError:
         outcome.verdict.unfinished.append(Finding("the evening does not end"))
+    if any(guest.gave_up for guest in guests):
+        outcome.verdict.unfinished.append(Finding("nobody tells of the evening any more"))
     return guests
 
 
