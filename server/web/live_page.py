@@ -215,6 +215,7 @@ class LivePage:
             self.users -= 1
             if not self.users:
                 self._running.cancel()
+                del self._running  # it will remember where it was cancelled, and thus this page
 
     def add(self, session: PageSession, language: str) -> None:
         """Show the page to one more browser."""

@@ -1,6 +1,7 @@
 """Live pages and televisions: spectators like any other, drawn once for all, delaying nobody."""
 
 import asyncio
+import gc
 import random
 import re
 import secrets
@@ -20,7 +21,9 @@ from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
 from server.web import live_page, subjects, television
+from server.web.live_page import LivePage
 from server.web.subjects import WatchedTable
+from server.web.television import Television
 from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
 from tests.server.web.viewer import (
@@ -55,6 +58,34 @@ async def test_a_page_that_is_watched_is_never_silent_for_long(monkeypatch: pyte
         while await page.receive():
             pass
         assert await page.receive() == {}
+
+
+async def test_a_page_that_nobody_sees_any_more_leaves_memory_at_once() -> None:
+    """It is freed without the garbage collector: each holds a game, and many would pile up until then."""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Host")).table
+        gc.collect()
+        before = pages_in_memory()
+        gc.disable()
+        try:
+            async with (
+                viewer(server.port, f"/watch/{code}") as page,
+                viewer(server.port, "/tv") as television,
+                player_page(server.port, code) as player,
+            ):
+                await player.join(code, "Anna")
+                await player.until_shown(lambda parts: "Anna" in parts.get("players", ""))
+                await page.until("players", "Anna")
+                await television.receive()
+                assert pages_in_memory() > before
+            await eventually(lambda: pages_in_memory() == before)
+        finally:
+            gc.enable()
+
+
+def pages_in_memory() -> int:
+    kinds = LivePage, WatchedTable, Television
+    return sum(issubclass(type(each), kinds) for each in gc.get_objects())  # of proxies, isinstance fails
 
 
 async def test_a_page_keeps_what_it_shows_until_its_player_is_back() -> None:
