@@ -1,5 +1,6 @@
 """The seam between a table and what can be done at it: each feature is a room of its own in `rooms/`."""
 
+import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -182,7 +183,7 @@ class Feature:
     folds_too: ClassVar[tuple[type[Happening], ...]] = ()  # what is not its own
 
     def __init__(self, facts: Facts) -> None:
-        self.facts = facts
+        self.facts: Facts = weakref.proxy(facts)  # they hold the room, and both would wait for a collection
 
     # -- decide: only reads -------------------------------------------------------------------------
 

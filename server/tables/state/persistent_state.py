@@ -97,7 +97,7 @@ class Player:
         return entries
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
 class PersistentState:
     """The fold of a table's entries; `chance` decides what its game still has to draw if that has no seed."""
 

@@ -84,8 +84,10 @@ async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) ->
         try:
             async with game(server.port, 2, absence=absence) as peers:
                 await play_on(peers, random.Random(1))
-                ended = weakref.ref(table_of(server, peers))
-            await eventually(lambda: ended() is None)
+                table = table_of(server, peers)
+                ended = weakref.ref(table), weakref.ref(table.state)
+                del table
+            await eventually(lambda: all(each() is None for each in ended))
         finally:
             gc.enable()
 

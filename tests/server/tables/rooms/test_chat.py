@@ -122,7 +122,8 @@ def test_the_number_of_a_remark_does_not_count_what_one_may_not_read() -> None:
 
     def number(*, busy: bool) -> int | None:
         entries = [Opened(2, random_layout=False, starting=None), Taken(0, "Anna", "h")]
-        chat = Chat(PersistentState(entries, RandomChance(random.Random(1))))
+        state = PersistentState(entries, RandomChance(random.Random(1)))
+        chat = Chat(state)
         if busy:
             chat.fold(Remark(Said("a tip", spectator=1, number=1), False, "Carla", True))
         (remark,) = chat.decide(Seat(0), Say(1, "hello"), Moment())
