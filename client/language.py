@@ -15,7 +15,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, Final
 
-LANGUAGES: Final = ("en", "it", "fr", "nl")
+NAMES_OF_LANGUAGES: Final = {"en": "English", "it": "Italiano", "fr": "Français", "nl": "Nederlands"}
+LANGUAGES: Final = tuple(NAMES_OF_LANGUAGES)
 DOMAIN: Final = "palatinus"
 CATALOGUES: Final = Path(__file__).parent / "languages"
 _IN_ORDER_OF_WEIGHT: Final = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")  # as gettext asks them

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from client.language import LANGUAGES, _, counted, language_among, speaking
+from client.language import NAMES_OF_LANGUAGES, _, counted, language_among, speaking
 from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
 from client.tables.draws import Doubt, describe_fault
@@ -62,7 +62,6 @@ _PEOPLES: Final = "".join(
     for people, pair in PEOPLE_COLOURS[Colours.TRUE].items()
 )
 _STYLE: Final = style(BOARD_STYLE + template("page.css") + _PEOPLES)
-_NAMES: Final = {"en": "English", "it": "Italiano", "fr": "Français", "nl": "Nederlands"}
 _TYPED_CODE: Final = f" *[A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}} *"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -387,8 +386,8 @@ def _page(
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
     languages = (
-        Markup(' <a href="?lang={0}" hreflang="{0}" lang="{0}">{1}</a>').format(each, _NAMES[each])
-        for each in LANGUAGES
+        Markup(' <a href="?lang={0}" hreflang="{0}" lang="{0}">{1}</a>').format(each, name)
+        for each, name in NAMES_OF_LANGUAGES.items()
         if each != language
     )
     refresh = Markup('<noscript><meta http-equiv="refresh" content="15"></noscript>\n')
