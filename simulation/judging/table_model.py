@@ -230,6 +230,8 @@ class TableModel:
             holder.plan = None
         if self.turn == self.first and self.to_come:
             self.clock = self.to_come.pop()
+            if self.asked is not None and self.asked.what == "more-time" and self.clock is None:
+                self.asked = None
 
     def _charge(self, seat: int, milliseconds: int) -> None:
         if self.clock is not None:
@@ -267,12 +269,14 @@ def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
     """Yield what the server's fold of the same entries has otherwise."""
     told = state.table_state("", Moment())
     consent, absent = _slice(state, "Consent"), _slice(state, "AbsentPlayers")
+    asked = consent.get("asked")
+    lapsed = asked is not None and asked.what == "more-time" and not state.clocks.counts
     gathering, playing = model.stage == "gathering", model.stage == "playing"
     same: list[tuple[str, object, object]] = [
         ("stage", model.stage, told.stage),
         ("host", model.host or 0, told.host),
         ("starting", model.starting, told.starting),
-        ("asked", model.asked if playing else None, consent.get("asked") if playing else None),
+        ("asked", model.asked if playing else None, asked if playing and not lapsed else None),
         ("paused", model.paused if playing else None, told.paused and told.paused.seat),
         ("paused until", model.until if playing else None, told.paused and told.paused.until),
         ("next", model.next_table, told.next),

@@ -145,7 +145,7 @@ class Consent(Feature):
     def fold(self, entry: Happening) -> bool:
         before = self.asked
         if isinstance(entry, Played | StoodIn):  # most entries
-            if before is None or before.seats[0] != entry.seat:
+            if before is None or (before.seats[0] != entry.seat and not self._has_lapsed):
                 return False
             self.asked = None
             return True
@@ -207,11 +207,17 @@ class Consent(Feature):
 
     def _asked(self, moment: Moment) -> Asked | None:
         """Return what a player asks the others for, a brief pause only while that player is here."""
-        asked = self.asked
+        asked = None if self._has_lapsed else self.asked
         if asked is None or asked.what != "pause" or asked.until is not None:
             return asked
         here = [seat for seat in asked.seats if seat in moment.people_here]
         return replace(asked, seats=here) if here[:1] == asked.seats[:1] else None
+
+    @property
+    def _has_lapsed(self) -> bool:
+        """Return whether more time is asked for, and the clock has ended: nothing could be given."""
+        asked = self.asked
+        return asked is not None and asked.what == "more-time" and not self.facts.clocks.counts
 
     def _open(self, moment: Moment) -> Asked | None:
         asked = self._asked(moment)

@@ -399,6 +399,18 @@ async def test_more_time_needs_a_clock_and_for_a_move_the_turn() -> None:
         assert await peers[1].refusal(messages.Ask, "more-time", on=True) == "not-your-turn"
 
 
+async def test_a_request_for_time_ends_with_the_clock() -> None:
+    """When the host takes it away, from the next round on: nobody can agree to what gives nothing."""
+    async with served() as server, game(server.port, 2, absence=GameClock(60)) as peers:
+        await play_on(peers, random.Random(1), moves=1)
+        await ask(peers[0], "more-time")
+        await changed(peers[0], AbsenceSetting(WAIT))
+        await asked_in(peers[1], messages.Asked("more-time", [0]))
+        await play_on(peers, random.Random(1), moves=1)
+        await asked_in(peers[1], None)
+        assert await peers[1].refusal(messages.Ask, "more-time", on=True) == Code.NO_CLOCK
+
+
 async def test_a_local_game_goes_back_to_before_a_move_that_still_counts(tmp_path: Path) -> None:
     """A move that was taken back by consent is not the last one that the folder's owner forgets."""
     async with served(tmp_path) as server, game(server.port, 2, programs={1}) as peers:
