@@ -67,12 +67,20 @@ def check_steps(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
     shown less than before, by the time for which somebody is known to have been there.
     """
     shown = sorted((each for tap in taps for each in _shown(table, tap)), key=lambda each: each.time)
-    interrupted = sorted(
+    interrupted = [
         (tap.life_at(table), heard.time)
         for tap in taps
         for heard in tap.heard
         if heard.table == table and isinstance(heard.message, m.TableState) and _interrupts(heard.message)
-    )
+    ]
+    # Time may be given, and the next request be open before anybody is told that.
+    interrupted += [
+        (tap.life_at(table), each.time)
+        for tap in taps
+        for each in tap.asked_at(table)
+        if isinstance(each.message, m.Ask) and each.message.what == "more-time" and each.message.on
+    ]
+    interrupted.sort()
     asked = _asked_by_answers(table, taps)
     compared = 0
     in_holidays: dict[tuple[object, int], int] = {}  # what clocks show, by turns and ends of holidays
