@@ -16,19 +16,24 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from client.bots.hints import suggest_move
 from client.network.transport import ServerAccess
+from client.records import Suggestion
 from commands.guests import gateway
 from commands.guests.connection import GuestConnection, Login, new_word, of_word
 from commands.guests.gateway import GameServer
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import GuestLimits
 from engine.game import GameOptions
+from engine.legal import Legal
 from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
-from engine.view import eyes_of
+from engine.view import View, eyes_of
 from protocol.events import snapshot_message
 from protocol.messages import GetRecord, Record, Resume, Seated, SeatSummary, TableState
+from server.limits.networks import Networks
+from server.limits.turns import InTurn
 from tests.client.scripted import Peer, scripted
 from tests.commands.guests.visitor import LIMITS, Visitor, connection, door, house, new_key, visiting
 from tests.games import played
@@ -203,7 +208,7 @@ async def test_guests_without_a_screen_play_in_lines(tmp_path: Path, term: str |
 
 async def test_the_mouse_works(tmp_path: Path) -> None:
     async with house(tmp_path) as here, visiting(here.port, key=new_key()) as guest:
-        await guest.until("A new table", "? help")
+        await guest.until("A new table", "T read", "? help")  # the bar shows all that it will
         lines = guest.shown.splitlines()
         row = next(number for number, line in enumerate(lines) if "? help" in line)
         column = lines[row].index("? help")
@@ -556,3 +561,43 @@ async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pyte
         other.type("o")
         await other.until("waiting for players")
     assert "a guest's screen failed" in caplog.text
+
+
+async def test_guests_are_given_hints_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a time: who asks from elsewhere comes before another one of the address that had the last."""
+    turn = InTurn.turn
+    asked, begun, may_go_on = list[str](), list[View](), asyncio.Semaphore(0)
+
+    def asking(turns: InTurn, networks: Networks) -> contextlib.AbstractAsyncContextManager[None]:
+        asked.append(networks[0])
+        return turn(turns, networks)
+
+    async def held(view: View, legal: Legal) -> Suggestion:
+        begun.append(view)
+        await may_go_on.acquire()
+        return await suggest_move(view, legal)
+
+    monkeypatch.setattr(InTurn, "turn", asking)
+    monkeypatch.setattr(gateway, "suggest_move", held)
+    async with house(tmp_path) as here, contextlib.AsyncExitStack() as stack:
+        guests = list[Visitor]()
+        for name, address in (("anna", 1), ("bruno", 1), ("carla", 2)):
+            coming = visiting(here.port, name, local_addr=(f"127.0.0.{address}", 0))
+            guests.append(guest := await stack.enter_async_context(coming))
+            await begin_game(guest)
+            guest.type(":hints on\r")
+            await guest.until("may have moves suggested")
+            guest.type(":private on\r")  # so that the next one's lobby is empty, too
+            await guest.until("the table is private")
+        anna, bruno, carla = guests
+        for number, guest in enumerate(guests, start=1):
+            guest.type("s")
+            await eventually(lambda number=number: len(asked) >= number or len(begun) > 1)  # type: ignore[misc]
+        assert len(begun) == 1
+        for served, (guest, other) in enumerate(((anna, carla), (carla, bruno)), start=2):
+            may_go_on.release()
+            await guest.until("Hint:")
+            await eventually(lambda served=served: len(begun) == served)  # type: ignore[misc]
+            assert "Hint:" not in other.shown
+        may_go_on.release()
+        await bruno.until("Hint:")
