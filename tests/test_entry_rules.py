@@ -39,6 +39,7 @@ NEWCOMER = (e.Freed(2), e.Taken(2, "Dora", "Dora"))
 ASKED = Asked("pause", [0], until=2_000_000_000)
 AGREED = replace(ASKED, seats=[0, 1])
 PROGRAM = e.Taken(1, "Bruno", "Bruno", program=True)
+ALONE = (e.Freed(1), PROGRAM, e.Freed(2), e.Freed(0), e.Hosted(1))  # who stays host when somebody comes
 EXCHANGED = (e.Taken(0, "Bruno", "Bruno"), e.Taken(1, "Anna", "Anna"), e.Taken(2, "Carla", "Carla"))
 
 
@@ -63,6 +64,7 @@ def judged(entries: Sequence[Entry], journal: dict[str, Sequence[Entry]] | None 
         (HOSTED, (READY, *NEWCOMER, e.SaidReady(1, on=False), e.Changed(Title("")))),
         (HOSTED, (e.Changed(Starting(0)), *EXCHANGED, e.Hosted(1), e.Changed(Starting(1)))),
         (HOSTED, (e.Freed(0), e.Hosted(1))),
+        (HOSTED, (*ALONE, e.Taken(0, "Dora", "Dora"), e.Freed(0), PROGRAM, NEWCOMER[1], e.Hosted(1))),
         (PLAYING, (e.Wished(Asked("take-back", [0])), e.Wished(Asked("take-back", [0, 1])))),
         (PLAYING, (e.Wished(ASKED), e.Wished(AGREED), e.Wished(ASKED))),
         (PLAYING, (e.Wished(ASKED), e.Wished(AGREED), e.Paused(0, ASKED.until))),
