@@ -540,6 +540,21 @@ async def test_a_take_back_is_asked_for_once_across_a_restart(tmp_path: Path) ->
         assert table_of(server, peers).state.entry_count == before
 
 
+async def test_whoever_agrees_again_after_a_restart_takes_nothing_else_back(tmp_path: Path) -> None:
+    """Between two people, too: the last one who agrees repeats that, and the first has asked once more."""
+    async with served(tmp_path) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        await ask(peers[0], "take-back")
+        agree = messages.Ask(peers[1].next_id(), "take-back", on=True)
+        await peers[1].done(agree)
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
+        await ask(again[0], "take-back")
+        events = len(game_of(server, again).events)
+        assert await again[1].ask(agree) == messages.Done(agree.id)
+        assert len(game_of(server, again).events) == events
+        assert consent(server, again).asked == messages.Asked("take-back", [0])
+
+
 async def test_no_request_is_carried_out_twice(tmp_path: Path) -> None:
     config = Config(data=tmp_path, timers=ManualClock)
     async with running(config) as server, game(server.port, 3, absence=LongClock(DAY)) as peers:
