@@ -52,7 +52,8 @@ class Clocks:
             case MoveClock(seconds):
                 return replace(now, turn=now.turn - 1000 * seconds)
             case GameClock(seconds):
-                now.used[seat] -= 1000 * seconds // _SHARE
+                more = 1000 * seconds // _SHARE
+                return replace(now, used=[each - more * (at == seat) for at, each in enumerate(now.used)])
         return now
 
     def is_ample(self, seat: Seat) -> bool:

@@ -164,6 +164,7 @@ class TableContext:
     record: list[str] | None = None  # of the finished game, once somebody has asked for it
     _shorten_at: int = field(default_factory=lambda: ENTRIES_BETWEEN_SHORTENINGS)
     _states: RateLimiter = field(init=False)
+    _clocks_read: Clocked | None = None  # as they stood when they were last to be stored
     _news: int = 0  # events of the game that nobody was told yet
     _turn_differs: bool = False  # from what everybody was told of it
     _untold: Literal["nothing", "state", "state at once"] = "nothing"
@@ -241,7 +242,8 @@ class TableContext:
             if isinstance(entry, Played | StoodIn | TookBack):
                 self._news += len(entry.events)
         now = self._outline(kinds)
-        self._follow_clocks(kinds, before, now, seen=seen)
+        given = any(isinstance(each, Clocked) and each != self._clocks_read for each in entries)
+        self._follow_clocks(kinds, before, now, seen=seen, given=given)
         if before.course != now.course:
             self._turn_differs = True
             self.changed(at_once=True)
@@ -308,14 +310,17 @@ class TableContext:
             state.addresses,
         )
 
-    def _follow_clocks(self, kinds: Set[type[Entry]], before: Outline, now: Outline, *, seen: bool) -> None:
-        """Have the clocks and the stand-in follow what has been stored."""
+    def _follow_clocks(
+        self, kinds: Set[type[Entry]], before: Outline, now: Outline, *, seen: bool, given: bool
+    ) -> None:
+        """Have the clocks and the stand-in follow what has been stored; somebody may have been given time."""
         if before.course != now.course:
             self.policy.begin()
-        elif not kinds.isdisjoint(_MOVES):
+        elif given or not kinds.isdisjoint(_MOVES):
+            self._turn_differs |= given
             self.policy.turn_began()
         elif Clocked in kinds:
-            self._turn_differs |= self.policy.clock_was_stored()
+            self.policy.clock_was_saved()
         elif before.planned != now.planned:
             self.policy.plan_changed()
         elif seen:
@@ -489,7 +494,8 @@ class TableContext:
         game = self.state.game
         if game is None or game.view.turn is None:
             return []
-        return [self.state.clocks.stopped(game.view.turn, self.policy.read_clock())]
+        self._clocks_read = self.state.clocks.stopped(game.view.turn, self.policy.read_clock())
+        return [self._clocks_read]
 
     async def stop_clock(self) -> None:
         """Store how much of its clock, if any, the turn has used; it continues from there."""

@@ -92,19 +92,11 @@ class AbsencePolicy:
         self._read_at, self._left_then = self.deadlines.time(), self.time_left()
         return self.time_taken()
 
-    def clock_was_stored(self) -> bool:
-        """Go on from the time that the state now has for this turn; return whether that differs.
-
-        It counts from when the clock was read, as storing it takes time, too.
-        """
-        left, game = self._left_then, self._game
-        if left is not None and game is not None and self.state.clocks.allowance(_on_turn(game)) != left:
-            self.turn_began()  # somebody was given more time
-            return True
+    def clock_was_saved(self) -> None:
+        """Go on counting from the time that the state now has for this turn: storing it takes time, too."""
         self._turn_start, self._allowance = self._read_at, self._left_then
         if self._substitute_move is None:
             self._run_clock()
-        return False
 
     def player_came(self, seat: Seat) -> None:
         """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""

@@ -152,6 +152,7 @@ class Consent(Feature):
         match entry:
             case Wished(asked):
                 self.asked = asked
+                return True  # somebody may have been given more time once more
             case Paused(seat):
                 self.asked = None
                 self.pauses[Seat(seat)] += 1

@@ -25,7 +25,7 @@ from server.storage.entries import Entry
 from server.storage.sqlite.data_folder import DataFolder
 from server.tables.rooms.consent import LONGEST_PAUSE_DAYS, PAUSE_SECONDS, PAUSES, TAKE_BACKS, Consent
 from tests.server.manual_clock import BEGUN, DAY, ManualClock, clock_of_day
-from tests.server.peer import Peer, connected, eventually, state_where
+from tests.server.peer import Peer, connected, eventually, next_state_where, state_where
 from tests.server.playing import check_views, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.test_clocks import latest
@@ -390,6 +390,18 @@ async def test_nobody_alone_takes_more_and_more_time(policy: Absence) -> None:
         assert isinstance(answer, messages.Refused)
         assert answer.code == Code.ENOUGH_TIME
         assert 600_000 < (policy_of(server, peers).time_left() or 0) < 720_000
+
+
+async def test_everybody_is_told_of_more_time_each_time_it_is_given() -> None:
+    """Also if it is another's turn, whose clock they are told again."""
+    async with served() as server, game(server.port, 2, programs={1}, absence=GameClock(60)) as peers:
+        await play_on(peers, random.Random(1), moves=1)
+        for times in (1, 2):
+            await ask(peers[0], "more-time")
+            state = await next_state_where(peers[1], lambda state: state.asked is not None)
+            assert state.seats[0].clock == 60_000 + 12_000 * times
+            again = await peers[1].until(Events)
+            assert (again.events, again.turn, again.clock) == ([], 1, 60_000)
 
 
 async def test_more_time_needs_a_clock_and_for_a_move_the_turn() -> None:
