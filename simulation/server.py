@@ -93,7 +93,8 @@ class Server:
 
         As long as it cannot use the database, it is started again, as by a supervisor.
         """
-        until = self._clock.now + _SECONDS_TO_START
+        # An outage of the database lasts at most one and a half leases, which are long in games by letters.
+        until = self._clock.now + _SECONDS_TO_START + 2 * self._config.lease_seconds
         while True:
             await self._start_once()
             if self._failure is None:
