@@ -137,7 +137,7 @@ async def test_what_fails_after_a_request_closes_the_table(
     [
         "server.tables.context.TableContext.stop",
         "server.tables.audience.Audience.remove",
-        "server.tables.registry.public_tables.PublicTables.update",
+        "server.tables.registry.public_tables.PublicTables.table_changed",
     ],
 )
 async def test_a_table_ends_whatever_fails_in_that(
