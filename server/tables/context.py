@@ -45,7 +45,7 @@ from server.tables.audience import Audience, catch_up
 from server.tables.exclusions import Exclusions
 from server.tables.feature import Aloud, Feature, Fleeting, Happening, Moment, Occasion
 from server.tables.owner import TableOwner
-from server.tables.rooms import TELLING
+from server.tables.rooms import AWAITING, TELLING
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
@@ -145,8 +145,8 @@ class TableContext:
     deadlines: Deadlines = field(init=False)
     audience: Audience = field(default_factory=Audience)
     policy: AbsencePolicy = field(init=False)
-    # What sets the deadlines that the state calls for, after a change and after a restart.
-    awaits: Sequence[Callable[["TableContext"], None]] = ()
+    # Sets the deadline of an absent host, after a change and after a restart.
+    watch_host: Callable[["TableContext"], None] = field(init=False)
     paused_at: float | None = None  # by the table's clock, if the game is paused
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, int] = field(default_factory=dict)  # events when players left
@@ -276,10 +276,9 @@ class TableContext:
         elif self.paused_at is None:
             self.paused_at = self.deadlines.time()
         moment = self.moment()
-        for await_due in self.awaits:
-            await_due(self)
-        for kind, room in self.state.rooms.items():
-            due = room.due(moment)
+        self.watch_host(self)
+        for kind in AWAITING:
+            due = self.state.rooms[kind].due(moment)
             for seat in map(Seat, range(len(self.state.players))):
                 if seat not in due:
                     self.deadlines.cancel(Due.ROOM, (kind, seat))

@@ -25,7 +25,7 @@ from server.storage.entries import Forgotten
 from server.tables import notices, requests
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
-from server.tables.consequences import AWAITS, settle
+from server.tables.consequences import settle
 from server.tables.context import TableContext
 from server.tables.feature import Deserted, Moment
 from server.tables.game import game_start, moves
@@ -89,7 +89,7 @@ class Table:
         context.policy = AbsencePolicy(state, self.audience.seated, context.lobby.stand_in, context.deadlines)
         for seat, _ in state.held:
             seat_admission.keep_for_a_while(context, seat)
-        context.awaits = AWAITS
+        context.watch_host = seat_admission.watch_host
         context.set_deadlines()
         self._look_who_is_here()
         notices.look(context)

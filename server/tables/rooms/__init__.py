@@ -37,6 +37,8 @@ def _with(hook: str) -> tuple[type[Feature], ...]:
     return tuple(room for room in ROOMS if getattr(room, hook) is not getattr(Feature, hook))
 
 
+AWAITING: Final = _with("due")
+FOLLOWING: Final = _with("follow")
 MOVING: Final = _with("on_move")
 PLANNING: Final = _with("planned")
 STOPPING: Final = _with("stopped")
