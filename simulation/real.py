@@ -213,7 +213,9 @@ class Round:
     # -- playing ------------------------------------------------------------------------------------
 
     def _games(self, port: int) -> Games:
-        way = Route(f"ws://127.0.0.1:{port}", self._plan.longest_hold, self._plan.talk)
+        way = Route(
+            f"ws://127.0.0.1:{port}", self._plan.longest_hold, self._plan.talk, self._plan.longest_absence
+        )
         return Games(self._plan, way, self.outcome)
 
     async def _play(self, parties: Games) -> None:
@@ -307,6 +309,7 @@ async def run(count: int, faults: int, seed: str) -> tuple[Counter[str], Verdict
             games=count // 2,
             tables=count // 2,
             longest_hold=0.5,
+            longest_absence=_PATIENCE / 4,
             policies=(WAIT, ByBot(0)),
         )
         with tempfile.TemporaryDirectory(prefix="palatinus-real-") as folder:

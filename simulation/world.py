@@ -333,7 +333,15 @@ class World:
         people = self._plan.people
         scale, url = min(1.0, people.longest_hold), f"ws://{self._host}:{PORT}"
         access = ServerAccess(password=self._plan.password)
-        return Route(url, scale, people.talk, postbox=self.postbox, hold=self._hold, access=access)
+        return Route(
+            url,
+            scale,
+            people.talk,
+            people.longest_absence,
+            postbox=self.postbox,
+            hold=self._hold,
+            access=access,
+        )
 
     async def _lead_evening(self, planned: PlannedEvening) -> None:
         """Do what the host of an evening does: draw a round at once, and close it some time."""

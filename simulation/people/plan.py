@@ -40,6 +40,7 @@ class Crowd:
     games: int
     tables: int  # at the same time
     longest_hold: float = 6.0  # the longest stall or delay in seconds; other times derive from it
+    longest_absence: float = 100.0  # seconds
     patience: float = 90.0  # seconds without any move, after which some game will not end
     most_tables: int = 500  # if there are fewer than games at once, games that are left are archived
     most_archived: int = 10_000  # games; if there are fewer than are left, some give way

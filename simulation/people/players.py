@@ -57,8 +57,8 @@ _COMES_ANEW: Final = 0.03  # the terminal is closed, and another one takes the s
 _IS_LATE: Final = 0.02  # ... and a move of the old one arrives after that
 _IS_AWAY: Final = 0.03  # ... after a while, unless the table just waits for its players
 _IS_AWAY_FROM_BOTS: Final = 0.05  # ... more often where a bot would play
-_IS_LONG_AWAY: Final = 0.002  # ... after so many seconds
-_LONG_AWAY: Final = (60.0, 100.0)
+_IS_LONG_AWAY: Final = 0.002  # ... for at least so much of the longest absence
+_LONG_AWAY: Final = 0.6
 _THINKS_TOO_LONG: Final = 0.02  # for the move's clock
 _TOO_LATE: Final = 1.2  # seconds: the stand-in moves after one
 _THINKS: Final = 0.1  # with a clock
@@ -432,7 +432,8 @@ class SimulatedPlayer(Visitor):
         chance -= _IS_AWAY
         if chance < _IS_LONG_AWAY and self.deeds is not None:
             await self._be_away(0.0)
-            await asyncio.sleep(self.rng.uniform(*_LONG_AWAY))
+            longest = self.way.longest_absence
+            await asyncio.sleep(self.rng.uniform(_LONG_AWAY * longest, longest))
             return True
         chance -= _IS_LONG_AWAY
         if chance < _IS_AWAY_FROM_BOTS and isinstance(policy, ByBot | ByVote):

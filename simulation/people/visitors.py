@@ -114,6 +114,7 @@ class Route:
     url: str
     scale: float  # of pauses: 1 for those of people
     talk: float  # of the news, on which a client says something
+    longest_absence: float  # seconds
     private: set[str] = field(default_factory=set)
     once_public: set[str] = field(default_factory=set)
     postbox: Postbox | None = None  # where players are called
