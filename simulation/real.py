@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from protocol.absence import WAIT, ByBot
+from server.config import Limits
 from server.errors import JournalError
 from server.storage.entries import Entry
 from server.storage.postgresql.database import Database
@@ -41,7 +42,9 @@ from tests.server.process import ServerProcess
 
 _LEASE: Final = 3.0  # seconds
 _BYTES_BEFORE_A_CUT: Final = 6000  # on average: a game is some 8,000 to each seat, and a greeting 700
-_PATIENCE: Final = 60.0  # seconds without a move, after which some game will not end
+# Seconds without a move, after which some game will not end; a host waits half of them before freeing a seat.
+_PATIENCE: Final = 2 * Limits().seat_grace_seconds
+_LONGEST_ABSENCE: Final = 15.0  # seconds
 _SECONDS: Final = 60.0  # to start, and to write the last records
 _LOOK: Final = 0.1
 _LIMITS: Final = (
@@ -309,7 +312,7 @@ async def run(count: int, faults: int, seed: str) -> tuple[Counter[str], Verdict
             games=count // 2,
             tables=count // 2,
             longest_hold=0.5,
-            longest_absence=_PATIENCE / 4,
+            longest_absence=_LONGEST_ABSENCE,
             policies=(WAIT, ByBot(0)),
         )
         with tempfile.TemporaryDirectory(prefix="palatinus-real-") as folder:
