@@ -41,10 +41,10 @@ class Health:
         self._probe = probe
         self._probing: asyncio.Task[None] | None = None
         self._probed_at = -math.inf
-        self._settled_at = -math.inf
+        self._answered_at = self._failed_at = -math.inf
         self._failures = RepeatedFailure()
         self._loop = asyncio.get_running_loop()
-        self._last_failed = False
+        self._failing = False
 
     @property
     def not_stored(self) -> int:
@@ -53,19 +53,22 @@ class Health:
 
     @property
     def failing(self) -> bool:
-        """Return whether the last commit failed."""
-        return self._last_failed
+        """Return whether a commit has failed since a trial worked: few moves may fit where several do not."""
+        return self._failing
 
-    def record_commit(self, *, failed: bool) -> None:
-        """Record how a commit has ended."""
-        self._last_failed = failed
-        self._settled_at = self._loop.time()
-        if not failed:
-            self._failures.log_end(log.warning, "stored again")
+    def record_commit(self, *, failed: bool, trial: bool = False) -> None:
+        """Record how a commit, or a trial of one, has ended."""
+        self._answered_at = self._loop.time()
+        if failed:
+            self._failing, self._failed_at = True, self._answered_at
+            return
+        if trial:
+            self._failing = False
+        self._failures.log_end(log.warning, "stored again")
 
     def record_answer(self) -> None:
         """Record that storage has answered, though not by storing what somebody asked for."""
-        self._settled_at = self._loop.time()
+        self._answered_at = self._loop.time()
 
     def count_failures(self, reason: str, number: int = 1, *, told: bool = False) -> None:
         """Count requests that could not be stored; `told` if the log says already why."""
@@ -75,15 +78,16 @@ class Health:
             self._failures.log(log.error, "not stored", number, reason=reason)
 
     async def works(self) -> bool:
-        """Return whether the last commit worked; after a while, try another one, which must end in time."""
-        if self._loop.time() < self._settled_at + _SECONDS_BETWEEN_PROBES:
-            return not self._last_failed
+        """Return whether commits work; after a while, try one, which must end in time."""
+        known_since = self._failed_at if self._failing else self._answered_at
+        if self._loop.time() < known_since + _SECONDS_BETWEEN_PROBES:
+            return not self._failing
         if self._probing is None:
             self._probing = start_task(self._run_probe(), "trying the journal")
             self._probed_at = self._loop.time()
         left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
         _, waiting = await asyncio.wait((self._probing,), timeout=max(0.0, left))
-        return not waiting and not self._last_failed
+        return not waiting and not self._failing
 
     async def _run_probe(self) -> None:
         try:
@@ -324,7 +328,7 @@ class CommitQueue:
             self.take_note(code, standing)
         for append in item.appends:
             append.stored.set_result(None)
-        self._health.record_commit(failed=False)
+        self._health.record_commit(failed=False, trial=not item.changes)
         self._settled(len(item.rows) or 1)
 
     def _fail(self, item: Batch | Job, error: Exception) -> None:

@@ -208,3 +208,14 @@ async def test_storing_means_that_moves_can_be_stored(tmp_path: Path) -> None:
         assert await journal.storing()
         await append(journal, 40, 50)
     assert await stored_entries(tmp_path) == {"ABCD": ENTRIES[:50]}
+
+
+async def test_a_move_that_fits_does_not_mean_that_several_fit(tmp_path: Path) -> None:
+    """As long as room is short, only a trial of several moves shows that they can be stored."""
+    async with sqlite_journal(tmp_path) as journal:
+        await append(journal, 0, 40)
+        with reading(tmp_path), full_at(size(tmp_path, "-wal") + 11 * PAGE // 2):
+            with pytest.raises(NotStored):
+                await journal.append("ABCD", 40, ENTRIES[40:800])
+            await append(journal, 40, 41)
+            assert not await journal.storing()
