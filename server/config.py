@@ -134,6 +134,9 @@ class Pages(Protocol):
         """Return the parts of a table's page when there is nothing to be seen."""
 
 
+NoticeOf: TypeAlias = Literal["confirm", "turn", "short", "resumed", "over"]
+
+
 class PlayerNotice(NamedTuple):
     """What a player who is away is told: nothing that is hidden, nor any text that people have written.
 
@@ -142,7 +145,7 @@ class PlayerNotice(NamedTuple):
     with a clock. `key` is the same if the same notice is sent again.
     """
 
-    kind: Literal["confirm", "turn", "short", "resumed", "over"]
+    kind: NoticeOf
     table: str
     key: str
     digits: str = ""

@@ -9,8 +9,18 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from server.storage.entries import Entry, OnHoliday, Paused, Played, StoodIn, TookBack
-from server.tables.notices import notice_key
+from server.storage.entries import (
+    Entry,
+    NoticesTo,
+    OnHoliday,
+    Paused,
+    Played,
+    StoodIn,
+    Taken,
+    TokenRevoked,
+    TookBack,
+)
+from server.tables.post import notice_key
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.notices import (
     check_calls,
@@ -162,11 +172,14 @@ class Week(World):
         stood, back = _turns_that_stood(entries), _turns_with_a_return(entries)
         counts["turns that stood still"] += len(stood)
         state = PersistentState([], RandomChance(random.Random(0)))
+        pauses = agreed_pause = 0
         for entry in entries:
             state.fold(entry)
             if isinstance(entry, Paused):
+                pauses += 1
+                agreed_pause = agreed_pause if entry.until is None else pauses
                 tokens = [each.token_hash for each in state.players if each is not None]
-                goes_on = [notice_key(table, each, "resumed", state.agreed_pause) for each in tokens]
+                goes_on = [notice_key(table, each, "resumed", agreed_pause) for each in tokens]
                 due |= dict.fromkeys(goes_on, "resumed")
                 counts["notices after a pause"] += len(came.keys() & goes_on)
             if not isinstance(entry, Played | StoodIn) or state.game is None:
@@ -191,14 +204,12 @@ class Week(World):
                 if notice_key(table, held.token_hash, "turn", seq) not in came:
                     text = f"{held.name} was not called after event {seq}"
                     verdict.lost.append(Finding(text, table, EPOCH + ended, since=EPOCH + began))
-        for each in state.players:
-            if each is None:
-                continue
+        for seat, each in state.held:
             key = notice_key(table, each.token_hash, "over", 0)
             due[key] = "over"
             if state.stage != "over":
                 continue
-            if each.notices is not None:
+            if seat in _called_in_the_end(entries):
                 text = f"the address of {each.name} is kept after the end"
                 verdict.leaked.append(Finding(text, table))
             away = called.get(each.name)
@@ -263,6 +274,18 @@ def _turns_with_a_return(entries: list[Entry]) -> set[int]:
 def _due_in_a_turn(table: str, token_hash: str, seq: int) -> dict[str, str]:
     """Return the keys of the notices that are due in the turn after so many events, with their kinds."""
     return {notice_key(table, token_hash, kind, seq): kind for kind in ("turn", "short")}
+
+
+def _called_in_the_end(entries: list[Entry]) -> set[int]:
+    """Return the seats whose players have an address left."""
+    addresses = dict[int, str]()
+    for entry in entries:
+        match entry:
+            case NoticesTo(seat, address):
+                addresses[seat] = address
+            case Taken(seat) | TokenRevoked(seat):
+                addresses.pop(seat, None)
+    return {seat for seat, address in addresses.items() if address}
 
 
 def _turns_that_stood(entries: list[Entry]) -> set[int]:

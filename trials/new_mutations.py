@@ -22,7 +22,7 @@ _MODES: Final[dict[str, tuple[Sequence[str], ...]]] = {
     "server/cluster/": (_NODES,),
     "server/storage/postgresql/": (_NODES,),
     "server/tables/absence/": (_ONE_SERVER, _LETTERS),
-    "server/tables/notices.py": (_LETTERS,),
+    "server/tables/rooms/notices.py": (_LETTERS,),
     "": (_ONE_SERVER,),
 }
 _FAILED: Final = r"^seed (\d+) (?:failed|took too long)"

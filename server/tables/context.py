@@ -1,13 +1,12 @@
 """The state that a table's functions share: what is stored, who is here, and what is kept in memory."""
 
-import asyncio
 import contextlib
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -25,7 +24,7 @@ from protocol.messages import (
 )
 from server.config import Limits
 from server.errors import JournalError, NotStoredNow
-from server.limits.networks import Networks
+from server.limits.networks import Networks, networks_in
 from server.limits.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session
 from server.probes import probe
@@ -33,7 +32,6 @@ from server.storage.entries import (
     Answered,
     Clocked,
     Entry,
-    NoticesTo,
     Played,
     SaidReady,
     StoodIn,
@@ -43,9 +41,20 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, catch_up
 from server.tables.exclusions import Exclusions
-from server.tables.feature import Aloud, Feature, Fleeting, Happening, Moment, Occasion
+from server.tables.feature import (
+    Aloud,
+    Delivered,
+    Feature,
+    Fleeting,
+    Happening,
+    Letter,
+    Moment,
+    Occasion,
+    Shortened,
+)
 from server.tables.owner import TableOwner
-from server.tables.rooms import AWAITING, TELLING
+from server.tables.post import Post
+from server.tables.rooms import AWAITING, FOLDING, TELLING
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
@@ -88,6 +97,9 @@ class Course(NamedTuple):
     absence: Absence
 
 
+ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]]
+
+
 class Shown(NamedTuple):
     """What a move can change of the table's state unseen by rooms: else it changes with other entries."""
 
@@ -102,36 +114,7 @@ class Outline(NamedTuple):
     shown: Shown
     planned: Place | None = None  # what is placed in this turn without its player, if that is legal
     # What each player who is here is told alone of each room.
-    alone: Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]] = {}
-    addresses: Set[str] = frozenset()  # where players are called who are away
-
-
-class Owed(NamedTuple):
-    """A notice that a player is to get."""
-
-    kind: Literal["turn", "short", "resumed", "over"]
-    number: int  # of events so far in the game, or of the pause that has ended
-
-
-@dataclass(slots=True, repr=False)
-class Unconfirmed:
-    """An address that a player has left, to which a code was sent."""
-
-    to: NoticesTo
-    digits: str
-    guesses: int = 0
-    unreachable: bool = False
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Calls:
-    """The notices to a table's players: what is owed and sent, and what they know of, stored or not."""
-
-    unconfirmed: dict[str, Unconfirmed] = field(default_factory=dict)  # by the seats' token hashes
-    owed: dict[Seat, Owed] = field(default_factory=dict)
-    known: dict[Seat, Owed] = field(default_factory=dict)
-    failures: Counter[Seat] = field(default_factory=Counter)
-    sending: dict[Seat, asyncio.Task[None]] = field(default_factory=dict)
+    alone: ToldAlone = MappingProxyType({})
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -160,7 +143,8 @@ class TableContext:
     draw: Draw | None = None
     called_for_shares: bool = False  # at least once
     request: Answered | None = None  # that is being carried out, until it has stored something
-    calls: Calls = field(default_factory=Calls)
+    post: Post = field(init=False)
+    room_due: dict[tuple[type[Feature], Seat], float] = field(default_factory=dict)  # by the table's clock
     record: list[str] | None = None  # of the finished game, once somebody has asked for it
     _shorten_at: int = field(default_factory=lambda: ENTRIES_BETWEEN_SHORTENINGS)
     _states: RateLimiter = field(init=False)
@@ -172,6 +156,7 @@ class TableContext:
     is_settled: bool = True  # nothing has changed from which more may follow
 
     def __post_init__(self) -> None:
+        self.post = Post(self.lobby, self.code)
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
         self.exclusions = Exclusions(self.lobby.timers.time, self.limits)
 
@@ -212,14 +197,29 @@ class TableContext:
         for each in happens:
             if isinstance(each, Fleeting):
                 self.happen(each)
+            if isinstance(each, Shortened) and not self.state.forgotten:
+                await self._shorten_or_log()
         return bool(lasting)
 
     def happen(self, what: Fleeting) -> None:
         """Have the rooms take in what is not stored, and tell everybody who is to know at once."""
+        rooms = [room for room in FOLDING.get(type(what), ()) if room in TELLING]
+        before = self._told_alone(rooms)
         if self.state.fold_in_rooms(what):
             self.changed()
+        self._tell_what_differs(before, self._told_alone(rooms))
+        self.is_settled = False
         if isinstance(what, Aloud):
             self.audience.broadcast(what.message, to_players=what.to_players)
+        elif isinstance(what, Letter):
+            opener = networks_in(self.state.opened.origin or self.code)  # who is called may be anywhere
+            self.post.send(what, opener, self._pass_on_outcome)
+
+    async def _pass_on_outcome(self, letter: Letter, fault: str | None) -> None:
+        await self.deadlines.carry_out(Due.DELIVERED, letter, fault)
+
+    async def note_outcome(self, letter: Letter, fault: str | None) -> None:
+        self.happen(Delivered(letter, fault, self.deadlines.time()))
 
     async def store_move(
         self, *entries: Entry, happened: Sequence[Event], recorded: int | None = None
@@ -252,11 +252,10 @@ class TableContext:
                 self.changed(at_once=True)
         elif seen:
             self.changed()
-        for whom, told in now.alone.items():
-            if told != before.alone.get(whom):
-                self.tell_alone(whom[0], told)
-        if before.addresses - now.addresses and not state.forgotten:
-            await self._shorten_or_log()  # what somebody is no longer called at is not kept
+        else:
+            self.is_settled = False
+        if now.alone:
+            self._tell_what_differs(before.alone, now.alone)
 
     def moment(self) -> Moment:
         return Moment(
@@ -267,6 +266,9 @@ class TableContext:
             self.policy.absent,
             self.paused_for,
             self.clock_entries,
+            self.deadlines.time(),
+            self.policy.time_left,
+            self.limits,
         )
 
     def set_deadlines(self) -> None:
@@ -275,15 +277,47 @@ class TableContext:
             self.paused_at = None
         elif self.paused_at is None:
             self.paused_at = self.deadlines.time()
-        moment = self.moment()
         self.watch_host(self)
-        for kind in AWAITING:
-            due = self.state.rooms[kind].due(moment)
-            for seat in map(Seat, range(len(self.state.players))):
-                if seat not in due:
-                    self.deadlines.cancel(Due.ROOM, (kind, seat))
-                elif not self.deadlines.is_set(Due.ROOM, (kind, seat)):
-                    self.deadlines.set(Due.ROOM, max(0.0, min(due[seat], LOOK_SECONDS)), (kind, seat))
+
+    def await_rooms(self) -> None:
+        """Set the deadlines of the rooms; one that comes earlier than needed is set once more then."""
+        set_for, rooms, moment = self.room_due, self.state.rooms, self.moment
+        by_rooms = []
+        for kind in AWAITING:  # after every move
+            if by_seats := rooms[kind].due(moment):
+                by_rooms.append((kind, by_seats))  # noqa: PERF401 - a comprehension costs a call
+        if not (by_rooms or set_for):
+            return
+        now = self.deadlines.time()
+        due = {
+            (kind, seat): now + max(0.0, min(seconds, LOOK_SECONDS))
+            for kind, by_seats in by_rooms
+            for seat, seconds in by_seats.items()
+        }
+        for about in set_for.keys() - due.keys():
+            self.deadlines.cancel(Due.ROOM, about)
+            del set_for[about]
+        for about, at in due.items():
+            if at < set_for.get(about, math.inf):
+                set_for[about] = at
+                self.deadlines.set(Due.ROOM, at - now, about)
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether something is to be done that cannot be once the table is archived."""
+        return self.post.is_busy or any(kind.holds_table for kind, _ in self.room_due)
+
+    def _told_alone(self, rooms: Sequence[type[Feature]] = TELLING) -> ToldAlone:
+        return {
+            (session, room): self.state.rooms[room].told(seat, "changed")
+            for room in rooms
+            for seat, session in self.audience.seated.items()
+        }
+
+    def _tell_what_differs(self, before: ToldAlone, now: ToldAlone) -> None:
+        for whom, told in now.items():
+            if told != before.get(whom):
+                self.tell_alone(whom[0], told)
 
     def tell_alone(self, session: Session, told: Sequence[ServerMessage]) -> None:
         for message in told:
@@ -301,12 +335,7 @@ class TableContext:
             course,
             shown,
             None if turn is None else state.planned(turn),
-            {
-                (session, room): state.rooms[room].told(seat, "changed")
-                for room in TELLING
-                for seat, session in self.audience.seated.items()
-            },
-            state.addresses,
+            self._told_alone(),
         )
 
     def _follow_clocks(

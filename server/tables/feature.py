@@ -11,7 +11,9 @@ from engine.pieces import Seat
 from protocol.absence import Absence
 from protocol.messages import BesideMoves, ServerMessage, SpectatorSummary, Stage
 from protocol.settings import Setting, Switches
-from server.storage.entries import Clocked, Entry, TookBack
+from server.config import Limits, NoticeOf
+from server.limits.networks import Networks
+from server.storage.entries import Clocked, Entry, NoticesTo, TookBack
 from server.tables.clocks import Clocks
 
 
@@ -57,6 +59,21 @@ class Facts(Protocol):
     @property
     def settings(self) -> Mapping[type[Setting], Setting]:
         """Return the settings that the host has changed."""
+
+    @property
+    def turn(self) -> Seat | None:
+        """Return whose turn it is, None before and after the game."""
+
+    @property
+    def event_count(self) -> int:
+        """Return how many events the game has had so far."""
+
+    @property
+    def stopped(self) -> Collection[Seat]:
+        """Return the seats whose clocks stand although the game goes on."""
+
+    def holder(self, seat: Seat) -> str:
+        """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
 
     @property
     def clocks(self) -> Clocks:
@@ -136,6 +153,40 @@ class StudyOpened(Fleeting):
     seat: Seat
 
 
+@dataclass(frozen=True, slots=True)
+class PostOpened(Fleeting):
+    """Letters can be sent from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter(Fleeting):
+    """Who holds a seat is sent a notice; `number` tells those of a kind apart, and `asker` has caused it."""
+
+    seat: Seat
+    holder: str = field(repr=False)
+    to: NoticesTo
+    kind: NoticeOf
+    number: int = 0
+    digits: str = field(default="", repr=False)
+    seconds: int | None = None
+    attempt: int = 1
+    asker: Networks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered(Fleeting):
+    """A letter has arrived at this time of the table's clock, or has not because of a `fault`."""
+
+    letter: Letter
+    fault: str | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened(Fleeting):
+    """Entries that no longer count are dropped at once: there is something that must not be kept."""
+
+
 Happening: TypeAlias = Entry | Fleeting
 # Why a reader is told something: has just come, asks for all once more, or something may have changed.
 Occasion: TypeAlias = Literal["came", "asks", "changed"]
@@ -158,7 +209,8 @@ class Access(NamedTuple):
 class Moment:
     """What a feature may know beside what is stored: when it is, and who is here; nobody, without a table.
 
-    `now` is in seconds since 1970; the game has been `paused_for` so many seconds, as this server knows it.
+    `now` is in seconds since 1970, `time` by the table's clock; the game has been `paused_for` so many
+    seconds, as this server knows it.
     """
 
     now: int = 0
@@ -169,18 +221,23 @@ class Moment:
     absent: Mapping[Seat, int] = field(default_factory=dict)
     paused_for: float = 0.0
     clocks: Callable[[], Sequence[Clocked]] = list  # the entry for the clocks as they stand in a turn
+    time: float = 0.0
+    time_left: Callable[[], int | None] = lambda: None  # of the turn, in ms; None without a clock
+    limits: Limits = field(default_factory=Limits)
 
 
 class Feature:
     """Something that a table can do: it reads the facts, and owns a slice of the table's state.
 
     It never waits, stores, sends or sets a timer: the table does. What it decides on becomes entries; only
-    their fold changes the slice, now as after a restart. What stops or starts clocks is stored behind these.
+    their fold changes the slice, now as after a restart. What a restart forgets has names with an underscore.
+    What stops or starts clocks is stored behind these.
     """
 
     requests: ClassVar[tuple[tuple[type[BesideMoves], Access], ...]] = ()  # which it decides on
     own: ClassVar[tuple[type[Happening], ...]] = ()  # which it decides on and folds
     folds_too: ClassVar[tuple[type[Happening], ...]] = ()  # what is not its own
+    holds_table: ClassVar[bool] = False  # it is not archived before what is due has been done
 
     def __init__(self, facts: Facts) -> None:
         self.facts: Facts = weakref.proxy(facts)  # they hold the room, and both would wait for a collection
@@ -225,8 +282,11 @@ class Feature:
 
     # -- derive: pure, asked after every change and after a restart ---------------------------------
 
-    def due(self, moment: Moment) -> Mapping[Seat, float]:
-        """Return in how many seconds something may fall due, by the seats that it concerns or that asked."""
+    def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
+        """Return in how many seconds something may fall due, by the seats that it concerns or that asked.
+
+        This is asked after every move, and the moment costs more than the answer that there is nothing.
+        """
         return {}
 
     def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Happening]:

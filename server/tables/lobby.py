@@ -348,7 +348,7 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
     entries: list[Entry] = []
     for seat, player in state.held:
         if player.level is not None or player.token_hash:
-            again = dataclasses.replace(player, kept=True, standing=state.standing(seat), notices=None)
+            again = dataclasses.replace(player, kept=True, standing=state.standing(seat))
             entries += again.entries(seat)
     if state.host is not None:
         entries.append(stored.Hosted(state.host))

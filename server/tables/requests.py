@@ -11,11 +11,13 @@ from protocol import messages
 from protocol.codes import Code
 from protocol.messages import MOVES
 from server.net.session import Session
+from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
-from server.tables import host_powers, notices
+from server.tables import host_powers
+from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import TableContext
-from server.tables.feature import Access, Feature, StudyOpened
+from server.tables.feature import Access, Feature, Letter, StudyOpened
 from server.tables.game import game_start, moves
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
@@ -115,7 +117,16 @@ async def _do(context: TableContext, session: Session, message: messages.BesideM
     room, seat = state.rooms[kind], session.seat
     known = room.told(seat, "changed")
     asker = context.audience.spectators[session] if seat is None else seat
-    if happens := room.decide(asker, message, context.moment()):
+    try:
+        happens = room.decide(asker, message, context.moment())
+    except Refusal as refusal:
+        for each in refusal.happens:
+            context.happen(each)
+        raise
+    if happens:
+        happens = [
+            context.post.caused_by(session, each) if isinstance(each, Letter) else each for each in happens
+        ]
         if access.is_remark:
             context.lobby.rates.count_remark(session, context.code)
         await context.store(*happens)
@@ -139,10 +150,13 @@ def _check_access(context: TableContext, session: Session, access: Access) -> No
 async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> None:
     """Carry out what a room wants done at a seat by now, or wait for it again."""
     kind, seat = about
-    room = context.state.rooms[kind]
-    if entries := room.fall_due(seat, context.moment()):
-        await context.store(*entries)
-    context.set_deadlines()
+    context.room_due.pop(about, None)
+    if context.lobby.journal.lapsed:
+        probe("what is due waits for the lease")
+        context.deadlines.set(Due.ROOM, RETRY_SECONDS, about)
+        context.room_due[about] = context.deadlines.time() + RETRY_SECONDS
+    elif happens := context.state.rooms[kind].fall_due(seat, context.moment()):
+        await context.store(*happens)
 
 
 async def _synchronize(context: TableContext, session: Session, message: messages.Sync) -> None:
@@ -199,11 +213,9 @@ _OF_HOST: Final = Access(of_host=True, at_evening=False)
 HANDLERS: Final[dict[type, Handling]] = {
     messages.AddShare: Handling(game_start.add_share, Access()),
     messages.Arrange: Handling(host_powers.arrange, _OF_HOST),
-    messages.CallMe: Handling(notices.ask, Access()),
     messages.ChangeSeat: Handling(_change_seat, Access(before_game=True, at_evening=False)),
     messages.ChangeSetting: Handling(host_powers.change_setting, _OF_HOST),
     messages.ChoosePeople: Handling(_choose_people, Access(before_game=True, at_evening=False)),
-    messages.ConfirmCall: Handling(notices.confirm, Access()),
     messages.Dismiss: Handling(host_powers.dismiss, Access(of_host=True)),
     messages.EndGame: Handling(host_powers.end_game, _OF_HOST),
     messages.HandOver: Handling(host_powers.hand_over, _OF_HOST),

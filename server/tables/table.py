@@ -22,12 +22,12 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
-from server.tables import notices, requests
+from server.tables import requests
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.consequences import settle
 from server.tables.context import TableContext
-from server.tables.feature import Deserted, Moment
+from server.tables.feature import Deserted, Moment, PostOpened
 from server.tables.game import game_start, moves
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats import seat_admission
@@ -44,7 +44,6 @@ _LISTED: Final = frozenset(messages.TableSummary.__struct_fields__)
 WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.SEAT_FREE: seat_admission.free_if_away,
     Due.AWAY_TOO_LONG: moves.away_too_long,
-    Due.NOTICE: notices.fall_due,
     Due.ROOM: requests.fall_due,
     Due.HOST_AWAY: seat_admission.follow_host,
     Due.TIME_UP: moves.end_turn,
@@ -53,8 +52,7 @@ WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.SHARES: game_start.begin_without,
     Due.FOLLOW: TableContext.follow_again,
     Due.STATE: TableContext.send_state_late,
-    Due.NOTICE_SENT: notices.note_outcome,
-    Due.CODE_REFUSED: notices.tell_player,
+    Due.DELIVERED: TableContext.note_outcome,
 }
 
 
@@ -91,8 +89,10 @@ class Table:
             seat_admission.keep_for_a_while(context, seat)
         context.watch_host = seat_admission.watch_host
         context.set_deadlines()
+        if context.lobby.config.postman is not None:
+            context.happen(PostOpened())
         self._look_who_is_here()
-        notices.look(context)
+        context.await_rooms()
         self.summary()  # the list of all tables must not fail because of this one
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -125,7 +125,6 @@ class Table:
                     await seat_admission.join(context, session, message)
                 case messages.Resume():
                     await seat_admission.resume(context, session, message)
-                    notices.tell(context, session, newcomer=True)
                 case messages.Watch():
                     await seat_admission.watch(context, session, message)
 
@@ -217,7 +216,7 @@ class Table:
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal, TableLost):  # it has ended already
-            await self._do_after_notices(lambda: self._archive(self._context, attended=attended))
+            await self._do_after_letters(lambda: self._archive(self._context, attended=attended))
         return self._ended
 
     async def shorten_if_long(self) -> None:
@@ -228,20 +227,20 @@ class Table:
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         """Hand the table to another server with `give`, and send everybody there, if that succeeds."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime, or nobody knows where it is
-            await self._do_after_notices(lambda: self._hand_over(give))
+            await self._do_after_letters(lambda: self._hand_over(give))
 
-    async def _do_after_notices(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do `work` when nobody is being called, which takes as long as a slow server: without the lock."""
+    async def _do_after_letters(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do `work` when no letter is being sent, which takes as long as a slow server: without the lock."""
 
         async def unless_sending(context: TableContext) -> bool:
-            if context.calls.sending:
+            if context.post.is_busy:
                 probe("a table stays until a notice has arrived")
                 return False
             await work()
             return True
 
         while not self._ended:
-            await notices.finish(self._context)
+            await self._context.post.finish()
             if await self.do(unless_sending, urgent=True):
                 return
 
@@ -314,12 +313,12 @@ class Table:
             await settle(self._context)
 
     def _conclude(self) -> None:
-        """End the table if it is over; else see who is here, and who is to be called."""
+        """End the table if it is over; else see who is here, and what falls due."""
         if self._is_over:
             self._end()
         else:
             self._look_who_is_here()
-            notices.look(self._context)
+            self._context.await_rooms()
 
     @contextlib.contextmanager
     def _closed_if_it_fails(self) -> Iterator[None]:
@@ -393,7 +392,7 @@ class Table:
         state = self.state
         if self.audience and not attended:
             return
-        if notices.owes(context) and not attended:
+        if context.is_held and not attended:
             self._left_at = None, False  # try again
             return
         await context.stop_clock()

@@ -20,7 +20,7 @@ from server.storage.entries import (
     Unpaused,
 )
 from server.storage.journal import Journal
-from server.tables.notices import notice_key
+from server.tables.post import notice_key
 from simulation.machine.loop import EPOCH
 from simulation.people.correspondent import Correspondent
 from simulation.people.postbox import Letter

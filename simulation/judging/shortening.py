@@ -59,12 +59,9 @@ def _facts_of(state: PersistentState) -> list[Any]:
     return [
         encode(structs.replace(state.table_state("", Moment()), studied=None)),
         [] if state.game is None else state.game.events,
+        [(each.token_hash, each.answers.stored) for _, each in state.held],
         [
-            (each.token_hash, each.notices, each.noticed, each.resumed, each.answers.stored)
-            for _, each in state.held
-        ],
-        [
-            vars(room) | {"facts": None}
+            {name: value for name, value in vars(room).items() if name != "facts" and name[0] != "_"}
             for room in state.rooms.values()
             if any(issubclass(kind, Entry) for kind in room.own)  # else it forgets all
         ],
@@ -75,7 +72,6 @@ def _facts_of(state: PersistentState) -> list[Any]:
         (
             state.ready,
             state.bot_seats,
-            state.agreed_pause,
             state.stood_in,
             state.scores,
         ),

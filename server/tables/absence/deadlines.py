@@ -13,11 +13,10 @@ RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 
 class Due(enum.Enum):
-    """What a table does without being asked; of the first four, one may be pending at each seat."""
+    """What a table does without being asked; of the first three, one may be pending at each seat."""
 
     SEAT_FREE = enum.auto()  # a seat was kept for long enough for a player who is away
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows
-    NOTICE = enum.auto()  # a player who is away is to be called
     ROOM = enum.auto()  # what a room has set a moment for, by room and seat
     HOST_AWAY = enum.auto()  # the host was away for so long that a present player becomes host
     TIME_UP = enum.auto()  # the clock of the turn runs out
@@ -27,11 +26,10 @@ class Due(enum.Enum):
     UNATTENDED = enum.auto()  # nobody was here for so long that the table is archived or forgotten
     FOLLOW = enum.auto()  # what follows from a change could not be stored
     STATE = enum.auto()  # so much has changed that not everybody was sent it yet
-    NOTICE_SENT = enum.auto()  # a notice was delivered, or was not
-    CODE_REFUSED = enum.auto()  # no code could be sent to the address that a player has left
+    DELIVERED = enum.auto()  # a letter has arrived, or has not
 
 
-AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.NOTICE, Due.ROOM}
+AT_SEATS: Final = {Due.SEAT_FREE, Due.AWAY_TOO_LONG, Due.ROOM}
 
 
 class Deadlines:

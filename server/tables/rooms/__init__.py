@@ -10,6 +10,7 @@ from server.tables.rooms.chat import Chat
 from server.tables.rooms.consent import Consent
 from server.tables.rooms.holidays import Holidays
 from server.tables.rooms.looking_back import LookingBack
+from server.tables.rooms.notices import OwedNotices
 from server.tables.rooms.plans import Plans
 
 ROOMS: Final[tuple[type[Feature], ...]] = (
@@ -18,6 +19,7 @@ ROOMS: Final[tuple[type[Feature], ...]] = (
     Consent,
     Holidays,
     LookingBack,
+    OwedNotices,
     Plans,
 )
 

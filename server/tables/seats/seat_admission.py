@@ -261,9 +261,8 @@ async def rearrange(context: TableContext, order: list[Seat]) -> None:
     entries = context.unready_entries()
     seated = list[Entry]()
     for seat, player in enumerate(players):
-        seated += [stored.Freed(seat)] if player is None else player.entries(seat)
-        if player is not None and player.answers.stored:
-            seated.append(stored.Answered(seat, list(player.answers.stored.items())))
+        same = None if player is None else _entries_again(context, order[seat], player, Seat(seat))
+        seated += [stored.Freed(seat)] if same is None else same
     # Choices come last: in between no two seats have the same people.
     entries += sorted(seated, key=lambda entry: isinstance(entry, stored.PeopleChosen))
     if state.host is not None:
@@ -353,25 +352,29 @@ async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
     player = state.players[seat]
     if player is None or state.seat_held(renewed) is not None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
-    entries = replace(player, token_hash=renewed, kept=False).entries(seat)
-    # What a newcomer to the seat would not inherit.
-    if player.notices is not None:
-        entries.append(stored.Noticed(seat, *player.noticed, player.resumed))
-    for room in state.rooms.values():
-        entries += room.kept_of(seat)
-    if player.answers.stored:
-        entries.append(stored.Answered(seat, list(player.answers.stored.items())))
-    await context.store(*entries)
+    same = replace(player, token_hash=renewed, kept=False)
+    await context.store(*_entries_again(context, seat, same, seat))
     now = state.players[seat]
     assert now is not None  # noqa: S101 - the player has just been seated again
     now.answers.others = player.answers.others
+
+
+def _entries_again(context: TableContext, seat: Seat, player: Player, at: Seat) -> list[Entry]:
+    """Return the entries that seat a player of this table once more, with what no newcomer would inherit."""
+    entries = player.entries(at)
+    for room in context.state.rooms.values():
+        kept = room.kept_of(seat)
+        entries += kept if at == seat else [structs.replace(entry, seat=at) for entry in kept]
+    if player.answers.stored:
+        entries.append(stored.Answered(at, list(player.answers.stored.items())))
+    return entries
 
 
 async def _come_back(context: TableContext, session: Session, seat: Seat, answer: Seated, after: int) -> None:
     """Give the session its seat back; `answer` is what it is sent, and where its player left."""
     player = context.state.players[seat]
     if player is not None and player.kept:
-        await context.store(*replace(player, kept=False).entries(seat))
+        await context.store(*_entries_again(context, seat, replace(player, kept=False), seat))
     if seat in context.state.bot_seats:
         await context.store_or_log(stored.Returned(seat))
         context.check_lease()  # it may have failed for that, and another server may have the table by now

@@ -35,22 +35,16 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
         match entry:
             case stored.Taken(seat) | stored.Kept(seat) | stored.BotSeated(seat):
                 live[stored.Taken, seat] = number
-                end(seat, stored.PeopleChosen, stored.NoticesTo, stored.Noticed)
+                end(seat, stored.PeopleChosen)
                 answered.pop(seat, None)
             case stored.Freed(seat):
                 end(seat, stored.Taken, stored.PeopleChosen, stored.SaidReady)
-                end(seat, stored.NoticesTo, stored.Noticed)
                 answered.pop(seat, None)
                 if host == seat:
                     live.pop((stored.Hosted,), None)
             case stored.Hosted(seat):
                 live[stored.Hosted,], host = number, seat
-            case (
-                stored.SaidReady(seat, says)
-                | stored.PeopleChosen(seat, says)
-                | stored.NoticesTo(seat, says)
-                | stored.Noticed(seat, says)
-            ):
+            case stored.SaidReady(seat, says) | stored.PeopleChosen(seat, says):
                 end(seat, type(entry))
                 if says:
                     live[type(entry), seat] = number
@@ -66,8 +60,6 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case stored.Clocked() | stored.Continued() | stored.Unpaused():
                 live[type(entry),] = number
             case _:
-                if isinstance(entry, stored.TokenRevoked):
-                    end(entry.seat, stored.NoticesTo, stored.Noticed)
                 others.append(number)
                 moves += isinstance(entry, stored.Played | stored.StoodIn | stored.TookBack)
     latest = {number for numbers in answered.values() for number in numbers.values()}

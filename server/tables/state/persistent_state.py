@@ -10,7 +10,6 @@ from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
-from msgspec import structs
 
 from engine.board import Field
 from engine.components import peoples_by_seat
@@ -44,8 +43,6 @@ _UNSEEN: Final = frozenset[type[Happening]](
         stored.Answered,
         stored.Clocked,
         stored.Forgotten,
-        stored.Noticed,
-        stored.NoticesTo,
         *OWN,
     }
 )
@@ -62,9 +59,7 @@ class Player:
     program: a bot plays on. A `vacant` seat of a running game is nobody's until somebody takes it over: it
     has no token hash, and the name of the player whom the host of the table removed. A bot of the server has
     a `level` and no token hash, and counts as a program that never comes: it moves as the stand-in does.
-    `people` is the one that the player has chosen. `notices` says where they are called, if they are, and
-    `noticed` which turn they know of, and whether that its time is short; `resumed` after how many pauses
-    they know that the game goes on.
+    `people` is the one that the player has chosen.
     """
 
     name: str
@@ -75,9 +70,6 @@ class Player:
     vacant: bool = False
     level: str | None = None
     people: People | None = None
-    notices: stored.NoticesTo | None = None
-    noticed: tuple[int, bool] = (0, False)
-    resumed: int = 0
     took_over: str | None = None  # the seat of somebody of this name; in memory
     answers: Answers = field(default_factory=Answers)
 
@@ -92,8 +84,6 @@ class Player:
         entries: list[Entry] = [entry]
         if self.people is not None:
             entries.append(stored.PeopleChosen(seat, self.people))
-        if self.notices is not None:
-            entries.append(structs.replace(self.notices, seat=seat))
         return entries
 
 
@@ -119,8 +109,6 @@ class PersistentState:
     _packed: bytes | None = None  # the events of a finished game in place of `_game`
     paused: Seat | None = None  # the seat for whose player the game is paused
     paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
-    pauses: int = 0  # so far
-    agreed_pause: int = 0  # the number of the last pause until such a moment
     ended: bool = False  # by the host, without a result
     next_table: str | None = None  # where they play again
     forgotten: bool = False
@@ -184,6 +172,21 @@ class PersistentState:
         return self.running_game().view.owners[field]
 
     @property
+    def turn(self) -> Seat | None:
+        """Return whose turn it is, None before and after the game."""
+        return None if self.game is None else self.game.view.turn
+
+    @property
+    def event_count(self) -> int:
+        """Return how many events the game has had so far."""
+        return 0 if self.game is None else len(self.game.events)
+
+    def holder(self, seat: Seat) -> str:
+        """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
+        player = self.players[seat]
+        return "" if player is None else player.token_hash
+
+    @property
     def taken_back(self) -> int:
         """Return how often a placement was taken back in the running game."""
         return sum(isinstance(event, TakenBack) for event in self.running_game().events)
@@ -239,11 +242,6 @@ class PersistentState:
     def names(self) -> list[str]:
         """Return the players' names by seat, empty ones for free seats."""
         return ["" if player is None else player.name for player in self.players]
-
-    @property
-    def addresses(self) -> set[str]:
-        """Return where players are called who are away."""
-        return {player.notices.address for player in self.players if player is not None and player.notices}
 
     @property
     def free(self) -> list[int]:
@@ -411,9 +409,6 @@ class PersistentState:
                 self._take_back(entry)
             case stored.Paused(seat, until):
                 self.paused, self.paused_until = Seat(seat), until
-                self.pauses += 1
-                if until is not None:
-                    self.agreed_pause = self.pauses
             case stored.Unpaused():
                 self.paused = self.paused_until = None
             case stored.EndedByHost():
@@ -427,14 +422,9 @@ class PersistentState:
                 self.bot_seats.discard(Seat(seat))
             case stored.PeopleChosen(seat, people):
                 self._holder(seat).people = people
-            case stored.NoticesTo(seat, address):
-                self._holder(seat).notices = entry if address else None
-            case stored.Noticed(seat, events, short, pauses):
-                holder = self._holder(seat)
-                holder.noticed, holder.resumed = (events, short), pauses
             case stored.TokenRevoked(seat):
                 holder = self._holder(seat)
-                holder.token_hash, holder.program, holder.notices = "", True, None
+                holder.token_hash, holder.program = "", True
             case stored.Answered(seat, requests):
                 self._holder(seat).answers.fold(requests)
             case stored.Forgotten():

@@ -54,7 +54,7 @@ from tests.client.ui.test_start import UI as START
 from tests.games import examples, games, played
 from tests.program import started_in_lines
 from tests.server.peer import connected, state_where
-from tests.server.tables.test_notices import called_by_url
+from tests.server.tables.calling import called_by_url
 
 OTHERS = {"start": START, "search": with_found(LOOKING, FOUND)}
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")

@@ -102,7 +102,7 @@ async def test_a_failing_table_does_not_harm_the_others(
 
 
 @pytest.mark.parametrize(
-    "after", ["server.tables.notices.look", "server.tables.table.Table._look_who_is_here"]
+    "after", ["server.tables.context.TableContext.await_rooms", "server.tables.table.Table._look_who_is_here"]
 )
 async def test_what_fails_after_a_request_closes_the_table(
     after: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -85,9 +85,9 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "held": state.bot_seats,
         "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],
         "ready": state.ready,
-        "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause),
+        "paused": (state.paused, state.paused_until),
         "rooms": [
-            vars(room) | {"facts": None}
+            {name: value for name, value in vars(room).items() if name != "facts" and name[0] != "_"}
             for room in state.rooms.values()
             if any(issubclass(kind, Entry) for kind in room.own)  # else it forgets all
         ],

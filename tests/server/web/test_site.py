@@ -39,7 +39,6 @@ from tests.cases import cases
 from tests.server.peer import all_connected, connected, http_get, upgrade_status
 from tests.server.playing import full_table, play_on
 from tests.server.process import serving
-from tests.server.tables.test_notices import called_by_url
 from tests.server.web.viewer import PagePeer, asked, player_page, seated_in_browser, viewer, web_server
 
 CONFIG = Config(pages=WebPages())
@@ -497,30 +496,6 @@ async def test_a_refusal_is_told_in_the_readers_language() -> None:
         await page.news()
         assert await page.refusal(messages.PlacePiece, "Em", "A1") == "not-your-turn"
         await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
-
-
-async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_it() -> None:
-    async with called_by_url() as called:
-        config = replace(called.config, pages=WebPages())
-        async with running(config) as server, connected(server.port) as host:
-            code = (await host.open(2, "Host")).table
-            async with player_page(server.port, code, language="it") as page:
-                await page.join(code, "Anna")
-                await page.until_shown(lambda parts: 'name="to"' in parts.get("menu", ""))
-                assert "un URL" in page.parts["menu"]
-                called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
-                await page.done(messages.CallMe, called.url, "it")
-                await page.until_shown(lambda parts: "non ha potuto essere consegnato" in parts["menu"])
-                await called.receiver.next()
-                await page.done(messages.CallMe, called.url, "it")
-                await page.until_shown(lambda parts: 'name="digits"' in parts["menu"])
-                await page.done(messages.ConfirmCall, await called.receiver.code())
-                await page.until_shown(lambda parts: 'name="' not in parts["menu"])
-                assert "secret-topic" not in "".join(page.shown)
-                (off,) = re.findall('data-do="([^"]*call-me[^"]*)', page.parts["menu"])
-                assert json.loads(html.unescape(off)) == {"t": "call-me", "id": 0}
-                await page.done(messages.CallMe)
-                await page.until_shown(lambda parts: 'name="to"' in parts["menu"])
 
 
 async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:

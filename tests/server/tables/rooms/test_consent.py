@@ -29,17 +29,8 @@ from tests.server.peer import Peer, connected, eventually, next_state_where, sta
 from tests.server.playing import check_views, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.test_clocks import latest
-from tests.server.tables.hosted import changed, disconnect, game_of, policy_of, served
+from tests.server.tables.hosted import changed, game_of, policy_of, served
 from tests.server.tables.test_answers import repeated
-from tests.server.tables.test_notices import (
-    GRACE,
-    HOUR,
-    away_on_turn,
-    called_by_url,
-    leave_address,
-    nobody_is_called,
-    player,
-)
 
 THINKING = 1.0  # seconds that bots take
 
@@ -498,39 +489,6 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
         while host.seq == seq:
             await host.news()
         check_views(table_of(server, [host]), [host])
-
-
-async def test_all_are_called_once_when_a_game_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a pause until a moment: even who was called for this turn before, and who is not on turn."""
-    async with called_by_url(tmp_path) as called:
-        clock = called.clock
-        monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
-        async with (
-            running(called.config) as server,
-            away_on_turn(server, called, MoveClock(12 * HOUR)) as (away, here),
-        ):
-            clock.advance(GRACE)
-            assert "your turn" in await called.receiver.next()
-            await eventually(lambda: player(server, away).noticed > (0, False))
-            await leave_address(here, called)
-            until = int(time.time()) + 10 * HOUR
-            await here.done(messages.AskPause, on=True, until=until)
-            async with resumed(server.port, away) as (back,):
-                await back.done(messages.AskPause, on=True)
-            await disconnect(back, here)
-        async with running(called.config) as server, resumed(server.port, here) as (here,):
-            await nobody_is_called(called, here, 10 * HOUR - 1)
-        async with running(called.config) as server:
-            clock.advance(1)
-            await eventually(lambda: server.lobby.tables[here.code].state.paused is None)
-            clock.advance(GRACE)
-            for _ in range(2):
-                assert f"the game at table {here.code} goes on" in await called.receiver.next()
-            await eventually(lambda: all(player(server, each).resumed == 1 for each in (away, here)))
-        async with running(called.config) as server, resumed(server.port, here) as (here,):
-            await nobody_is_called(called, here, 2 * HOUR)
 
 
 async def test_a_take_back_is_asked_for_once_across_a_restart(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Holidays in games by letters: clocks, days and ends."""
 
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from tests.server.playing import game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import changed, served
 from tests.server.tables.test_answers import repeated
-from tests.server.tables.test_notices import GRACE, HOUR, away_on_turn, called_by_url, nobody_is_called
 
 LETTERS = MoveClock(DAY)
 
@@ -112,15 +110,3 @@ async def test_no_holiday_is_taken_twice(tmp_path: Path) -> None:
         for peer, request in asked:
             await peer.done(request)
     await repeated(config, peers, asked)
-
-
-async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with called_by_url() as called, running(called.config) as server:
-        clock = called.clock
-        monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
-        async with away_on_turn(server, called, MoveClock(12 * HOUR), last=holiday) as (_away, here):
-            await nobody_is_called(called, here, 7 * 24 * HOUR - 1)
-            clock.advance(1)
-            await eventually(lambda: not server.lobby.tables[here.code].state.stopped)
-            clock.advance(GRACE)
-            assert "your turn" in await called.receiver.next()

@@ -11,8 +11,8 @@ from server.app import running
 from tests.server.manual_clock import BEGUN
 from tests.server.peer import eventually
 from tests.server.storage.test_journal import resumed
+from tests.server.tables.calling import GRACE, HOUR, away_on_turn, called_by_url, nobody_is_called
 from tests.server.tables.hosted import disconnect
-from tests.server.tables.test_notices import GRACE, HOUR, away_on_turn, called_by_url, nobody_is_called
 
 
 @pytest.mark.parametrize("paused", [False, True])
@@ -42,7 +42,7 @@ async def test_a_holiday_that_begins_as_a_notice_arrives_brings_no_second_one(
                 await left.done(messages.TakeHoliday, on=True)
             await disconnect(left, here)
             receiver.may_answer.set()
-            await eventually(lambda: not server.lobby.tables[away.code]._context.calls.sending)
+            await eventually(lambda: not server.lobby.tables[away.code]._context.post.is_busy)
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             clock.advance(7 * 24 * HOUR)
             await eventually(lambda: not server.lobby.tables[away.code].state.stopped)
