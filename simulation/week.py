@@ -74,17 +74,18 @@ class Week(World):
             absent.end()
         way = await self._start()
         self._games = Games(self._plan.people, way, self.outcome)
-        disturbing = asyncio.create_task(self._disturbing.run())
-        striking = asyncio.create_task(self._strike_now_and_then())
-        try:
-            async with asyncio.timeout(_LONGEST_DAYS * _DAY):
-                await self._games.play_all()
-        except TimeoutError:
-            pass  # the verdict lists the games that have not ended
-        striking.cancel()
-        self.postbox.arrived = lambda: None
-        await self._disturbing.end()
-        disturbing.cancel()
+        async with asyncio.TaskGroup() as around:
+            disturbing = around.create_task(self._disturbing.run())
+            striking = around.create_task(self._strike_now_and_then())
+            try:
+                async with asyncio.timeout(_LONGEST_DAYS * _DAY):
+                    await self._games.play_all()
+            except TimeoutError:
+                pass  # the verdict lists the games that have not ended
+            striking.cancel()
+            self.postbox.arrived = lambda: None
+            await self._disturbing.end()
+            disturbing.cancel()
         await asyncio.sleep(_DAY / 2)  # for the last notices
         self._judge_archiving()
         self.outcome.counts["days"] += int(self._clock.now / _DAY)
