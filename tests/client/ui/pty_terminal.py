@@ -111,6 +111,7 @@ class Terminal:
         columns, lines = size
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
+        self._lines: list[str] | None = None  # of the screen, once it has been looked at
         self.raw = b""
         environment = {
             "TERM": "xterm-256color",
@@ -144,7 +145,9 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        return [line.rstrip() for line in self._screen.display]
+        if self._lines is None:
+            self._lines = [line.rstrip() for line in self._screen.display]
+        return self._lines
 
     @property
     def text(self) -> str:
@@ -175,6 +178,7 @@ class Terminal:
     def resize(self, columns: int, lines: int) -> None:
         self._screen.resize(lines, columns)
         self._screen.reset()
+        self._lines = None
         self._child.setwinsize(lines, columns)
 
     def end(self, number: signal.Signals) -> None:
@@ -252,3 +256,4 @@ class Terminal:
             return
         self.raw += chunk
         self._stream.feed(chunk)
+        self._lines = None
