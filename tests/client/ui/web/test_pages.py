@@ -295,12 +295,14 @@ def test_a_player_is_told_what_to_do_in_each_kind_of_turn() -> None:
             for seat in (legal.seat, Seat((legal.seat + 1) % 3)):
                 view = snapshot(game.view, eyes_of(seat))
                 own = legal if seat == legal.seat else None
-                parts, _last = table_parts(table(3), view, [], None, PlayerHand(seat, own, MoveChoice(), ()))
                 kind = "wait" if own is None else type(own).__name__
                 if isinstance(own, LegalPlaces) and any(
                     count and piece[1] != "s" for piece, count in view.hands[seat].items()
                 ):
                     kind = "soldier" if all(piece[1] == "s" for piece in own.pieces) else kind
+                if kind in told:
+                    continue
+                parts, _last = table_parts(table(3), view, [], None, PlayerHand(seat, own, MoveChoice(), ()))
                 if help_line := re.search('<p class="faint">(.*?)</p>', parts["ask"]):
                     told[kind] = help_line[1]
             game.apply(some_command(game, chooser))
