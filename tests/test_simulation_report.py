@@ -219,7 +219,7 @@ def think(*_):
     while True:
         sum(range(1000))
 
-vars(running)["_MOST_SECONDS"] = 0.5
+vars(running).update(_MOST_SECONDS=0.5, _SECONDS_BETWEEN_LOOKS=0.004)
 SimulatedPlayer._may_start = think
 sys.exit(main())
 """
