@@ -18,7 +18,6 @@ from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from server.app import running
-from server.config import Config
 from server.errors import JournalError
 from server.net.tokens import token_hash
 from server.refusal import Refusal
@@ -43,7 +42,6 @@ from server.tables.evening.rounds import (
 )
 from server.tables.evening.state import EveningState
 from tests.server.manual_clock import ManualClock
-from tests.server.match import LIMITS
 from tests.server.peer import connected, eventually
 from tests.server.playing import game, play_on
 from tests.server.storage.test_journal import full_disk
@@ -97,8 +95,7 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
 async def test_what_a_room_is_shown_of_an_evening() -> None:
     """What everybody waits for, who has come to their table, and how the standings were before the round."""
     guests, rng = [Guest(f"Guest {number}") for number in range(3)], random.Random(1)
-    config = Config(evening=EveningPlan("Friday", rounds=2), limits=LIMITS)
-    async with running(config) as server, signed_up(server, guests):
+    async with running(config(EveningPlan("Friday", rounds=2))) as server, signed_up(server, guests):
         evening = server.lobby.evenings.running
         assert evening is not None
         await eventually(lambda: evening.shown().awaited == "draw")
