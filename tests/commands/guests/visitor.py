@@ -91,8 +91,13 @@ class Visitor:
 
     async def until(self, *texts: str) -> None:
         """Wait until all these texts are on the screen."""
+
+        def arrived() -> bool:
+            shown = self.shown
+            return all(text in shown for text in texts)
+
         try:
-            await eventually(lambda: all(text in self.shown for text in texts))
+            await eventually(arrived)
         except TimeoutError:
             raise AssertionError(f"{texts} is not on the screen:\n{self.shown}") from None
 
