@@ -1,7 +1,7 @@
 """Every page as text, kept in `screens`, some with colours, and what holds of any screen in any window."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, takewhile
 
@@ -86,6 +86,16 @@ from tests.client.ui.draw.sample_pages import (
 from tests.games import begun, games, played
 
 TOPICS = (Act.HELP, Act.RULES, Act.COUNTS, Act.WHOLE)
+
+
+def in_windows(*sizes: tuple[int, int], translated: Sequence[tuple[int, int]]) -> pytest.MarkDecorator:
+    """Return what runs a test in all windows in English, and in these translated; the rest is slow."""
+    params = [
+        pytest.param(language, size, marks=() if language == "en" or size in translated else pytest.mark.slow)
+        for language in LANGUAGES
+        for size in sizes
+    ]
+    return pytest.mark.parametrize(("language", "size"), params)
 
 
 # These look different in a large window; the others are the same text, which properties below are about.
@@ -200,8 +210,7 @@ def _tells_of_keys(page: Frame) -> bool:
     return first not in {_("SIGNS ON THE BOARD"), _("IN THE SCORING")}
 
 
-@pytest.mark.parametrize("size", [(40, 12), (79, 23), (80, 24), (120, 40)])
-@pytest.mark.parametrize("language", LANGUAGES)
+@in_windows((40, 12), (79, 23), (80, 24), (120, 40), translated=((40, 12), (80, 24)))
 def test_the_help_has_every_key(
     language: str, size: tuple[int, int], in_language: Callable[[str], None]
 ) -> None:
@@ -531,8 +540,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         yield name, [(Ui("Ann", page=screen.at_option(at)), TableModel()) for at in range(many)]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (79, 23), (40, 12), (20, 8)])
-@pytest.mark.parametrize("language", LANGUAGES)
+@in_windows((80, 24), (120, 40), (79, 23), (40, 12), (20, 8), translated=((80, 24), (20, 8)))
 def test_every_line_of_a_list_is_visible_or_marked(
     language: str, size: tuple[int, int], in_language: Callable[[str], None]
 ) -> None:
