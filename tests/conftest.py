@@ -21,7 +21,6 @@ import pytest
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 from hypothesis import HealthCheck, settings  # noqa: E402 - a large library, compiled once
-from hypothesis.internal.conjecture import providers  # noqa: E402
 
 # Whatever language the computer speaks, what the tests read is English.
 os.environ["LANGUAGE"] = "en"
@@ -55,11 +54,15 @@ settings.load_profile("palatinus")
 def pytest_configure() -> None:
     """Leave it to the profile `thorough` to try the texts and numbers in the program's own source.
 
-    There are thousands, and each process spends seconds on finding those that fit.
+    There are thousands, and each process spends seconds on finding those that fit. With a Hypothesis
+    that does this elsewhere they take longer.
     """
     assert settings.default is not None
     if settings.default.max_examples == USUAL:
-        providers._get_local_constants = lambda: providers._local_constants
+        with contextlib.suppress(ImportError):
+            from hypothesis.internal.conjecture import providers
+
+            providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
