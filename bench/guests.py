@@ -15,7 +15,7 @@ import psutil
 
 from bench import Samples
 from bench.load.process import cpu_of, serving
-from tests.commands.guests.visitor import connection
+from tests.gateway.visitor import connection
 
 _OPENING_AT_ONCE: Final = 10
 _THINKING_SECONDS: Final = 0.5

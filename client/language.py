@@ -80,6 +80,21 @@ def describe_reason(reason: object) -> str:
     return _(_SYSTEM_ERRORS.get(text, text))
 
 
+CANNOT_READ: Final = N_("cannot read {file}: {reason}")
+CANNOT_WRITE: Final = N_("cannot write {file}: {reason}")
+CANNOT_USE: Final = N_("cannot use {file}: {reason}")
+
+
+@contextlib.contextmanager
+def using_file(text: str, file: object) -> Iterator[None]:
+    """Turn what goes wrong with a file into WrongUse with this text, such as `CANNOT_READ`."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
+        raise WrongUse(_(text).format(file=file, reason=reason)) from error
+
+
 def yes_letters() -> frozenset[str]:
     """Return the letters that say yes: that of the language in use, and that of English."""
     return frozenset({_("y"), "y"})

@@ -13,12 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import platformdirs
-
-from client.language import N_, WrongUse, _
+from client.language import CANNOT_READ, N_, WrongUse, _, using_file
 from client.typed_text import BadText, server_url
 from client.typed_text import table_code as code_of
-from commands.parsing import CANNOT_READ, using_file
 from discovery.names import usable
 from protocol.limits import PASSWORD_LENGTH, SERVER_NAME_LENGTH
 
@@ -26,11 +23,6 @@ if TYPE_CHECKING:
     from client.network.transport import ServerAccess
 
 SSH_PORT: Final = 7722
-
-
-def data_folder() -> Path:
-    """Return where everything is kept unless an option names another folder."""
-    return platformdirs.user_data_path("palatinus", appauthor=False)
 
 
 def table_code(text: str) -> str:

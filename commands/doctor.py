@@ -17,10 +17,10 @@ from typing import Final
 import platformdirs
 
 from client.language import language_of
+from client.player.folders import data_folder
 from client.player.seats import seats_folder
 from client.ui.terminal.device import locale_of, own_device
 from client.ui.texts.glyphs import ASCII
-from commands.arguments import data_folder
 from protocol.text import printable
 
 _PACKAGES: Final = ("msgspec", "prompt_toolkit", "websockets", "zeroconf")

@@ -1,23 +1,20 @@
 """What the commands' parsers share, options of those that draw among it, and errors of one line."""
 
 import argparse
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, yes_letters
-from client.player.terminal import Colours, DesktopNotices, Theme, plain_chosen
+from client.language import CANNOT_WRITE, LANGUAGES, WrongUse, _, describe_reason, using_file, yes_letters
+from client.player.terminal import WITHOUT_SCREEN, Colours, DesktopNotices, Theme, plain_chosen
 from client.ui.texts.glyphs import speaks_unicode
 from server.errors import HostError
 
 if TYPE_CHECKING:
     from tqdm import tqdm
-
-WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
 
 
 class Parser(argparse.ArgumentParser):
@@ -95,21 +92,6 @@ class Command(Parser):
     def all_arguments(self) -> Iterator[Any]:
         self.declare()
         return super().all_arguments()
-
-
-CANNOT_READ: Final = N_("cannot read {file}: {reason}")
-CANNOT_WRITE: Final = N_("cannot write {file}: {reason}")
-CANNOT_USE: Final = N_("cannot use {file}: {reason}")
-
-
-@contextlib.contextmanager
-def using_file(text: str, file: object) -> Iterator[None]:
-    """Turn what goes wrong with a file into WrongUse with this text, such as `CANNOT_READ`."""
-    try:
-        yield
-    except (OSError, UnicodeDecodeError) as error:
-        reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
-        raise WrongUse(_(text).format(file=file, reason=reason)) from error
 
 
 def write_out(out: str, content: str, *, new: bool = False) -> None:

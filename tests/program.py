@@ -33,7 +33,7 @@ _IMPORTED = [
     *("server.storage.sqlite.ready", "server.storage.sqlite.data_folder", "server.web.site"),
     *("client.bots.brains", "client.bots.runner", "client.ui.game", "client.ui.program"),
     *("client.ui.search", "client.ui.lessons.course", "client.ui.web.pages"),
-    *("commands.finished_games.history_screen", "commands.playing.start_screen", "uvloop"),
+    *("past_games.history_screen", "commands.playing.start_screen", "uvloop"),
 ]
 # A module that is None cannot be imported: the program runs as it would without uvloop.
 _WITHOUT_UVLOOP = (

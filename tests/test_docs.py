@@ -14,12 +14,12 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from commands.guests.limits import GuestLimits
 from commands.serving.options import serve_options
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.errors import Fault
 from engine.final import scored_line
 from engine.pieces import FACES
+from gateway.limits import GuestLimits
 from protocol import absence, limits, messages, settings
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
@@ -38,7 +38,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md")))]
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
-CODE = ("bench", "client", "commands", "engine", "environment", "protocol", "server", "tests")
+CODE = (
+    *("bench", "client", "commands", "engine", "environment", "gateway", "past_games", "protocol"),
+    *("server", "tests"),
+)
 RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules
 ROW = r"^\| `(\w+)` \| ([\d.]+) \|"  # of a table of numbers
 
@@ -202,7 +205,7 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
     """Wherever the server and the ssh gateway log."""
     known: dict[tuple[str, str], set[str]] = {}
     texts: dict[str, str] = {}
-    for file in (*(ROOT / "server").rglob("*.py"), *(ROOT / "commands" / "guests").rglob("*.py")):
+    for file in (*(ROOT / "server").rglob("*.py"), *(ROOT / "gateway").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(

@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 from build_lock import LOCKS, needed
 from client.network.connection import open_connection
 from protocol.messages import NEW, OpenTable, SeatBot
-from tests.commands.guests.visitor import visiting
+from tests.gateway.visitor import visiting
 from tests.server.peer import http_get
 from trials.upgrade import UpgradedPlayer, make_moves
 

@@ -38,7 +38,7 @@ from protocol.messages import TakesPart
 from tests.browser import Tab, browser, tab
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import empty_hexes, text_on
-from tests.commands.guests.visitor import Visitor, new_key, visiting
+from tests.gateway.visitor import Visitor, new_key, visiting
 from tests.line import Line, line_to
 from tests.server.process import TODAY, ServerProcess, environment, output, program
 from tests.test_browser import TURN, go_to_table, sign_up

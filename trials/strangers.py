@@ -24,7 +24,7 @@ from typing import Final
 from bench.attack.client import AttackClient, Target
 from bench.load.process import Served, serving
 from server.storage.sqlite.journal_file import FILE_NAME
-from tests.commands.guests.visitor import Visitor, visiting
+from tests.gateway.visitor import Visitor, visiting
 
 _ROOT: Final = Path(__file__).parents[1]
 _ADDRESSES: Final = 12

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
+
 
 class Theme(enum.StrEnum):
     """The terminal's background; `AUTO` if it is not known."""

@@ -5,14 +5,15 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from client.language import N_, WrongUse, _, counted
+from client.language import N_, WrongUse, _, counted, using_file
 from client.player.preferences import name_of_player
 from client.records import own_results, player_standings
 from client.ui.export.tables import evening_lines, games_listing, standings_listing, statistics_listing
 from commands.arguments import add_folder, positive
-from commands.finished_games.own_games import known_games
-from commands.finished_games.records import find_game, folder_of, games_of, past_evenings
-from commands.parsing import add_command, confirm, print_found, using_file
+from commands.finished_games.records import find_game, folder_of, games_of
+from commands.parsing import add_command, confirm, print_found
+from past_games.own_games import known_games
+from past_games.records import past_evenings
 from protocol.messages import Evening, EveningPerson
 from server.tables.evening.rounds import standings as evening_standings
 

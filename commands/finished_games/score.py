@@ -4,8 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from client.language import WrongUse, _
-from commands.parsing import CANNOT_READ, using_file
+from client.language import CANNOT_READ, WrongUse, _, using_file
 from engine.final import BadPosition, scored_line
 
 

@@ -21,11 +21,11 @@ from client.bots.arena.standings import brain_standings, standings_json, tables
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.shares import WinShare
-from client.language import WrongUse, _
+from client.language import CANNOT_WRITE, WrongUse, _, using_file
 from client.network.transport import ConnectFailed, RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
-from commands.parsing import CANNOT_WRITE, progress_bar, using_file
+from commands.parsing import progress_bar
 from protocol.text import printable_json
 
 _INTERRUPTED: Final = 130

@@ -12,6 +12,7 @@ from msgspec import structs
 from client.bots.runner import BotOptions, run_bots
 from client.language import WrongUse, _, current_language, describe_reason
 from client.network.refusals import describe_refusal
+from client.player.folders import data_folder
 from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
@@ -19,15 +20,15 @@ from client.ui.game import visit
 from client.ui.requests import Join, Open, PlayOn, TakeBack
 from client.ui.state import Ways
 from client.ui.visit import Options, SeatedBots, Visit, at_table
-from commands.arguments import SSH_PORT, data_folder
+from commands.arguments import SSH_PORT
 from commands.finished_games.records import kept_here
-from commands.guests.process import GatewayProcess, need_asyncssh
 from commands.levels import with_bots
 from commands.parsing import describe_host_error
 from commands.playing.kept_games import KeptGame, hold_game, new_game
 from commands.playing.played_on import fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
+from gateway.process import GatewayProcess, need_asyncssh
 from protocol.codes import Code
 from protocol.settings import ChosenSwitches
 from server.admin.endpoint import SOCKET_NAME

@@ -20,10 +20,11 @@ from client.typed_text import table_code as code_of
 from client.ui.game import report
 from client.ui.requests import GoTo
 from commands.arguments import access_of
-from commands.finished_games.records import keep_record, kept_here
+from commands.finished_games.records import kept_here
 from commands.parsing import need_terminal
 from commands.playing.start_screen import choose_server, run_logged
 from commands.playing.visiting import options_of, play_on_after, visit_server
+from past_games.records import keep_record
 
 _SECONDS: Final = 2.5  # for a server to answer to its name
 

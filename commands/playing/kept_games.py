@@ -16,8 +16,8 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from msgspec import DecodeError, Meta, Struct, json
 
+from client.player.folders import data_folder
 from client.player.seats import Seats, lock_file
-from commands.arguments import data_folder
 
 _MOST_KEPT: Final = 5  # games; the oldest go first
 _LARGEST_FILE: Final = 4096  # bytes; the file about a game takes about 100

@@ -18,7 +18,6 @@ from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.texts.times import local_time
 from client.ui.visit import Options, Visit
-from commands.finished_games.own_games import solve
 from commands.finished_games.records import file_of, folder_of, kept_here, recording_in
 from commands.parsing import need_terminal
 from commands.playing.hosting import against_bots, going_on, playing_on
@@ -26,6 +25,7 @@ from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, run_logged
 from commands.playing.visiting import options_of, play_on_after
 from engine.pieces import People, Seat
+from past_games.own_games import solve
 from server.config import Config
 
 # What plays a game, and what the start screen remembers of it.

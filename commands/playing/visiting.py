@@ -23,12 +23,13 @@ from client.ui.game import visit
 from client.ui.state import Ways
 from client.ui.terminal.device import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
-from commands.finished_games.history_screen import look_back
-from commands.finished_games.own_games import known_games, solve
-from commands.finished_games.records import keep_record, kept_here, recording_of, records_folder
+from commands.finished_games.records import kept_here
 from commands.parsing import confirm
 from commands.playing.hosting import against_bots, going_on, host_game, playing_on
 from commands.playing.kept_games import KeptGame
+from past_games.history_screen import look_back
+from past_games.own_games import known_games, solve
+from past_games.records import keep_record, recording_of, records_folder
 from server.config import Config
 
 

@@ -1,13 +1,19 @@
 """`palatinus guests`: lets people play over ssh, with nothing installed."""
 
 import argparse
+import socket
+import sys
 from pathlib import Path
 from typing import Final
 
-from client.language import _
-from commands.arguments import SSH_PORT, add_access, data_folder, port_number
-from commands.guests.process import need_asyncssh
+from client.language import WrongUse, _, describe_reason
+from client.player.folders import data_folder
+from client.typed_text import same_server, server_url
+from commands.arguments import SSH_PORT, access_of, add_access, port_number
+from commands.parsing import describe_host_error
 from commands.serving.options import serve_options
+from gateway.process import FROM_INPUT, need_asyncssh
+from server.errors import StartError
 
 _AS_BESIDE_A_SERVER: Final = ("host", "max-guests", "guests-per-address", "log-json")
 
@@ -43,6 +49,31 @@ def add_guests(guests: argparse.ArgumentParser) -> None:
 
 def run_guests(arguments: argparse.Namespace) -> int:
     need_asyncssh()
-    from commands.guests.running import let_guests_in  # it imports asyncssh
+    from gateway.gateway import GameServer  # it imports asyncssh
+    from gateway.limits import GuestLimits
+    from gateway.running import let_guests_in
+    from server.monitoring.logs import log_to
 
-    return let_guests_in(arguments)
+    log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
+    server = None
+    if arguments.server != FROM_INPUT:
+        url = server_url(arguments.server)
+        server = GameServer(url, same_server(url), access_of(arguments))
+    limits = GuestLimits(guests=arguments.max_guests, guests_per_address=arguments.guests_per_address)
+    with _listening(arguments.host, arguments.ssh) as listener:
+        let_guests_in(server, arguments.host, listener, Path(arguments.data) / "guests", limits)
+    return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    from server.config import Config
+    from server.net.listener import listening_socket
+
+    try:
+        return listening_socket(Config(host=host, port=port))
+    except StartError as error:
+        reason = (
+            describe_reason(error.about["reason"]) if "reason" in error.about else describe_host_error(error)
+        )
+        text = _("cannot listen on {host} port {port}: {reason}. Choose another --host or --ssh")
+        raise WrongUse(text.format(host=host, port=port, reason=reason)) from error

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, g
 
 import msgspec
 
-from client.language import N_, WrongUse, _, labelled
+from client.language import CANNOT_READ, N_, WrongUse, _, labelled, using_file
 from client.network.refusals import describe_refusal
+from client.player.folders import data_folder
 from client.typed_text import DEFAULT_PORT
 from commands import arguments
 from commands.levels import STAND_IN, level_name
-from commands.parsing import CANNOT_READ, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
 from protocol.text import printable
@@ -151,9 +151,7 @@ class ServeOptions:
     name: Annotated[str, "NAME", arguments.server_name] | None = _option(
         None, N_("name under which others find the server (default: this computer's name)")
     )
-    data: Folder | None = _option(
-        arguments.data_folder, N_("folder where games are kept (default: %(default)s)")
-    )
+    data: Folder | None = _option(data_folder, N_("folder where games are kept (default: %(default)s)"))
     memory: bool | None = _option(False, N_("keep nothing on disk: all games end when the server stops"))
     durable: Literal["normal", "full"] = _option(
         "normal",

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from client.language import N_, WrongUse, _
-from commands.arguments import data_folder
-from commands.parsing import CANNOT_WRITE, describe_host_error, using_file, write_out
+from client.language import CANNOT_WRITE, N_, WrongUse, _, using_file
+from client.player.folders import data_folder
+from commands.parsing import describe_host_error, write_out
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 from protocol import admin

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, Final
 from urllib.parse import quote
 
-from client.language import N_, WrongUse, _, counted
+from client.language import CANNOT_WRITE, N_, WrongUse, _, counted, using_file
 from client.records import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
@@ -231,7 +231,7 @@ def _salvage_tables(arguments: argparse.Namespace) -> int:
         # A stranger's journal may have any code, such as one that leads out of the folder.
         path = arguments.to / f"{quote(game.code, safe='', errors='replace')}.txt"
         if game.events:
-            with parsing.using_file(parsing.CANNOT_WRITE, path):
+            with using_file(CANNOT_WRITE, path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 parsing.write_out(str(path), recorded(game.events, game.names), new=True)
         parsing.print_lines([_salvage_line(game, str(path))])

@@ -17,12 +17,13 @@ from client.ui.requests import PlayOn
 from client.ui.screens.history import HistoryPage
 from client.ui.state import Ui
 from client.ui.visit import LookingBack
-from commands.finished_games.history_screen import LookingAtGames
-from commands.finished_games.own_games import known_games, look_through, note_solved, problems
-from commands.finished_games.records import keep_record, kept_here, need_writable, recording_of
+from commands.finished_games.records import kept_here, need_writable
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from engine.view import eyes_of
+from past_games.history_screen import LookingAtGames
+from past_games.own_games import known_games, look_through, note_solved, problems
+from past_games.records import keep_record, recording_of
 from protocol.messages import Standing
 from server.app import running
 from server.config import Config
@@ -111,7 +112,7 @@ def test_a_game_played_elsewhere_is_kept_once(
     records: Path, monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     """Even if a server on this computer has kept it before."""
-    monkeypatch.setattr("commands.finished_games.records.records_folder", lambda: records)
+    monkeypatch.setattr("past_games.records.records_folder", lambda: records)
     text = (records / f"{TIMES[2]}-KRTC.txt").read_text(encoding="utf-8")
     keep_record("KRTC", text)
     assert len(json.loads(told("list", "--json"))) == len(TIMES)

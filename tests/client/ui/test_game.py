@@ -24,7 +24,6 @@ from client.ui.screens.scoring import Result
 from client.ui.seat_keeper import SeatKeeper
 from client.ui.state import Notice, Ui
 from client.ui.visit import LookingBack, Options, SeatedBots
-from commands.finished_games.records import recording_of
 from engine.draws import NO_SHARE, Share, commitment_to, pledge_of
 from engine.game import GameOptions, SharedChance
 from engine.legal import Legal
@@ -32,6 +31,7 @@ from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
+from past_games.records import recording_of
 from protocol import messages
 from protocol.events import snapshot_message
 from protocol.messages import NEW

@@ -17,7 +17,7 @@ from client.ui.screens.scoring import Result
 from client.ui.screens.screen import window_title
 from client.ui.state import Ui
 from client.ui.visit import LookingBack, Options
-from commands.finished_games.records import recording_of
+from past_games.records import recording_of
 from tests.client.scripted import TIMEOUT
 from tests.client.ui.seen import notice_of
 from tests.server.playing import game, memory_server, play_on

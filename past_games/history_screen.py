@@ -16,8 +16,8 @@ from client.ui.screens.history import HistoryPage
 from client.ui.state import Can, Notice, Ui, Ways
 from client.ui.terminal.device import Device
 from client.ui.visit import LookingBack
-from commands.finished_games.records import past_games
 from engine.errors import DamagedRecord
+from past_games.records import past_games
 
 
 async def look_back(

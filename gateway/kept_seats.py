@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from client.player.seats import EVENING, HeldSeat, Seats
-from commands.finished_games.records import keep_record
+from past_games.records import keep_record
 from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)

@@ -24,15 +24,15 @@ from client.ui.requests import Errand
 from client.ui.state import Ways
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import LookingBack, Options, Visit, at_table
-from commands.finished_games.history_screen import look_back
-from commands.finished_games.records import recording_of
-from commands.guests import connection
-from commands.guests.connection import Arrival, GuestConnection, Login, options
-from commands.guests.kept_seats import GuestBook, GuestSeats
-from commands.guests.limits import CpuBudget, FrameTurns, GuestLimits
-from commands.guests.terminal import GuestTerminal, language_at
 from engine.legal import Legal
 from engine.view import View
+from gateway import connection
+from gateway.connection import Arrival, GuestConnection, Login, options
+from gateway.kept_seats import GuestBook, GuestSeats
+from gateway.limits import CpuBudget, FrameTurns, GuestLimits
+from gateway.terminal import GuestTerminal, language_at
+from past_games.history_screen import look_back
+from past_games.records import recording_of
 from protocol.limits import NAME_LENGTH
 from server.limits.networks import Networks, shares, who_gives_way
 from server.limits.rate_limits import PerMinuteLimit

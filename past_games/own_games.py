@@ -17,12 +17,11 @@ import client.ui.lessons
 from client.bots.analysis import slips_of
 from client.bots.hints import compare
 from client.bots.processes import ProcessesLost
+from client.player.folders import data_folder
 from client.player.preferences import kept_in, remember
 from client.records import Looked, Problem, Recording, StoredProblem
 from client.ui.requests import Request
 from client.ui.solving import Problems, run
-from commands.arguments import data_folder
-from commands.finished_games.records import past_games, recording_of
 from engine.board import Field
 from engine.errors import DamagedRecord
 from engine.events import Place, Placed
@@ -30,6 +29,7 @@ from engine.game import Game, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.record import names_in, replayed
+from past_games.records import past_games, recording_of
 
 _SHIPPED: Final = Path(client.ui.lessons.__file__).with_name("problems.txt")
 _PROBLEM: Final = 0.1  # a move that costs at least so much of the chances makes a problem

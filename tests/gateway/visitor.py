@@ -12,10 +12,10 @@ import pyte
 
 from client.bots.greedy import greedy
 from client.network.transport import ServerAccess
-from commands.guests.gateway import GameServer, Gateway
-from commands.guests.kept_seats import GuestBook
-from commands.guests.limits import GuestLimits
-from commands.guests.running import host_key
+from gateway.gateway import GameServer, Gateway
+from gateway.kept_seats import GuestBook
+from gateway.limits import GuestLimits
+from gateway.running import host_key
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.listener import listening_socket

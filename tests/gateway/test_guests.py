@@ -19,24 +19,24 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from client.bots.hints import suggest_move
 from client.network.transport import ServerAccess
 from client.records import Suggestion
-from commands.guests import gateway
-from commands.guests.connection import GuestConnection, Login, new_word, of_word
-from commands.guests.gateway import GameServer
-from commands.guests.kept_seats import GuestBook, GuestSeats
-from commands.guests.limits import GuestLimits
 from engine.game import GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
+from gateway import gateway
+from gateway.connection import GuestConnection, Login, new_word, of_word
+from gateway.gateway import GameServer
+from gateway.kept_seats import GuestBook, GuestSeats
+from gateway.limits import GuestLimits
 from protocol.events import snapshot_message
 from protocol.messages import GetRecord, Record, Resume, Seated, SeatSummary, TableState
 from server.limits.networks import Networks
 from server.limits.turns import InTurn
 from tests.client.scripted import Peer, scripted
-from tests.commands.guests.visitor import LIMITS, Visitor, connection, door, house, new_key, visiting
 from tests.games import played
+from tests.gateway.visitor import LIMITS, Visitor, connection, door, house, new_key, visiting
 from tests.server.peer import eventually
 
 PASSWORD = "aqua virgo"

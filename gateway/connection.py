@@ -17,7 +17,7 @@ from asyncssh.mac import get_default_mac_algs
 from asyncssh.public_key import get_default_public_key_algs
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from commands.guests.limits import GuestLimits
+from gateway.limits import GuestLimits
 from server.limits.rate_limits import RateLimiter
 from server.net.addresses import RemoteEnd
 

@@ -24,11 +24,10 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import current_language, language_of
-from client.player.terminal import Calling, Colouring
+from client.player.terminal import WITHOUT_SCREEN, Calling, Colouring
 from client.ui.terminal.device import PLAIN_LOCALES, Device, Remote, locale_of
-from commands.guests.connection import GuestConnection
-from commands.guests.limits import LARGEST_SCREEN, CpuBudget, FrameTurns, GuestLimits
-from commands.parsing import WITHOUT_SCREEN
+from gateway.connection import GuestConnection
+from gateway.limits import LARGEST_SCREEN, CpuBudget, FrameTurns, GuestLimits
 
 _ESCAPE: Final = "\x1b"
 _LONGEST: Final = 32  # characters of a sequence; a mouse report takes up to 20

@@ -29,14 +29,14 @@ from prompt_toolkit.keys import Keys
 
 from client.language import WrongUse
 from client.player.seats import EVENING
-from commands.guests import process
-from commands.guests.connection import new_word, of_key, of_word, resembles_word
-from commands.guests.kept_seats import GuestBook
-from commands.guests.limits import CpuBudget, FrameTurns
-from commands.guests.running import host_key
-from commands.guests.terminal import KeyReader
+from gateway import process
+from gateway.connection import new_word, of_key, of_word, resembles_word
+from gateway.kept_seats import GuestBook
+from gateway.limits import CpuBudget, FrameTurns
+from gateway.running import host_key
+from gateway.terminal import KeyReader
 from palatinus import main
-from tests.commands.guests.visitor import connection, new_key, visiting
+from tests.gateway.visitor import connection, new_key, visiting
 from tests.program import PROGRAM
 from tests.server.peer import TIMEOUT
 from tests.server.process import Serving, serving
@@ -331,7 +331,7 @@ def test_a_guest_keeps_the_latest_games_and_no_long_record(
 ) -> None:
     seats = GuestBook(tmp_path / "seats").seats("one", SERVER)
     hours = iter(range(100))
-    monkeypatch.setattr("commands.finished_games.records.time.time", lambda: 1e9 + 3600 * next(hours))
+    monkeypatch.setattr("past_games.records.time.time", lambda: 1e9 + 3600 * next(hours))
     for number in range(25):
         seats.keep_game("KXQT", f"palatinus record 1\nnumber {number}\n")
     kept = [int(path.read_text().split()[-1]) for path in sorted(seats.games.iterdir())]

@@ -1,6 +1,5 @@
 """`palatinus guests` as a process: it prepares its key and the gateway, which is open until it is stopped."""
 
-import argparse
 import asyncio
 import contextlib
 import gc
@@ -15,20 +14,14 @@ from pathlib import Path
 
 import asyncssh
 
-from client.language import N_, WrongUse, _, describe_reason
+from client.language import CANNOT_USE, N_, WrongUse, _, using_file
 from client.network.transport import ServerAccess
-from client.typed_text import same_server, server_url
-from commands.arguments import access_of
-from commands.guests.gateway import GameServer, Gateway
-from commands.guests.kept_seats import GuestBook
-from commands.guests.limits import GuestLimits
-from commands.guests.process import FROM_INPUT, describe_ways_in
-from commands.parsing import CANNOT_USE, describe_host_error, using_file
-from server.config import Config
-from server.errors import StartError
-from server.monitoring.logs import about, log_to
+from gateway.gateway import GameServer, Gateway
+from gateway.kept_seats import GuestBook
+from gateway.limits import GuestLimits
+from gateway.process import describe_ways_in
+from server.monitoring.logs import about
 from server.net.event_loop import new_loop
-from server.net.listener import listening_socket
 
 log = logging.getLogger(__name__)
 
@@ -68,34 +61,30 @@ def _create(path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def let_guests_in(arguments: argparse.Namespace) -> int:
-    """Run the command until it is stopped; raises WrongUse if it cannot begin."""
-    log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
-    beside_a_server = arguments.server == FROM_INPUT
-    server = None
-    if not beside_a_server:
-        url = server_url(arguments.server)
-        server = GameServer(url, same_server(url), access_of(arguments))
-    folder = Path(arguments.data) / "guests"
+def let_guests_in(
+    server: GameServer | None, host: str, listener: socket.socket, folder: Path, limits: GuestLimits
+) -> None:
+    """Let guests play at the server until this process is stopped; raises WrongUse if it cannot begin.
+
+    The key and the guests' seats are in `folder`. Without a server the input says where guests play.
+    """
     key = host_key(folder / "host_key")
     with using_file(CANNOT_USE, folder):
         book = GuestBook(folder / "seats")
-    limits = GuestLimits(guests=arguments.max_guests, guests_per_address=arguments.guests_per_address)
-    with _listening(arguments.host, arguments.ssh) as listener:
-        port, fingerprint = listener.getsockname()[1], key.get_fingerprint()
-        if beside_a_server:
-            print(f"{port} {fingerprint}", flush=True)
-            server = _server_from_input()
-        else:
-            print(describe_ways_in(arguments.host, port, fingerprint), flush=True)
-        log.info("the ssh gateway is open", extra=about(port=port, key=fingerprint))
-        if server is None:
-            return 0  # whoever started this has ended
-        gc.freeze()  # what is loaded stays; looking through it for cycles would stop every screen
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            gateway = Gateway(key, book, server, limits)
-            runner.run(_open(gateway, listener, by_input=beside_a_server))
-    return 0
+    port, fingerprint = listener.getsockname()[1], key.get_fingerprint()
+    beside_a_server = server is None
+    if beside_a_server:
+        print(f"{port} {fingerprint}", flush=True)
+        server = _server_from_input()
+    else:
+        print(describe_ways_in(host, port, fingerprint), flush=True)
+    log.info("the ssh gateway is open", extra=about(port=port, key=fingerprint))
+    if server is None:
+        return  # whoever started this has ended
+    gc.freeze()  # what is loaded stays; looking through it for cycles would stop every screen
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        gateway = Gateway(key, book, server, limits)
+        runner.run(_open(gateway, listener, by_input=beside_a_server))
 
 
 def _server_from_input() -> GameServer | None:
@@ -105,17 +94,6 @@ def _server_from_input() -> GameServer | None:
     url, token, called = words
     # It runs beside its own server, which may send guests anywhere.
     return GameServer(url, called, ServerAccess(headers={"Authorization": f"Bearer {token}"}, hosts=None))
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        return listening_socket(Config(host=host, port=port))
-    except StartError as error:
-        reason = (
-            describe_reason(error.about["reason"]) if "reason" in error.about else describe_host_error(error)
-        )
-        text = _("cannot listen on {host} port {port}: {reason}. Choose another --host or --ssh")
-        raise WrongUse(text.format(host=host, port=port, reason=reason)) from error
 
 
 async def _open(gateway: Gateway, listener: socket.socket, *, by_input: bool) -> None:

@@ -1,0 +1,1 @@
+"""Finished games that players keep: their records, the list of them, and the problems that they make."""
