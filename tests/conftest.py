@@ -32,6 +32,7 @@ os.environ["PALATINUS_MULTICAST"] = "none"
 os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has none
     time.tzset()
+from build_catalogues import compile_catalogues  # noqa: E402
 from client.language import speak  # noqa: E402 - what it finds is said above
 from tests.games import USUAL  # noqa: E402
 
@@ -67,6 +68,12 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--uvloop", action="store_true", help="run the tests' event loops on uvloop")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile what translators have changed since the installation, before any process reads it."""
+    if not hasattr(config, "workerinput"):
+        compile_catalogues()
 
 
 def pytest_asyncio_loop_factories(

@@ -161,7 +161,7 @@ def test_the_container_is_built_of_what_there_is() -> None:
     assert all((ROOT / source).exists() for source in copied)
     needed = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
     needed |= {f"{name}.py" for name in project["tool"]["setuptools"]["py-modules"]}
-    needed |= {"locks", "pyproject.toml", "setup.py", project["project"]["readme"]}
+    needed |= {"build_catalogues.py", "locks", "pyproject.toml", "setup.py", project["project"]["readme"]}
     assert needed == set(copied)
     assert all((ROOT / lock).exists() for lock in re.findall(r"-r (\S+)", CONTAINERFILE))
 
