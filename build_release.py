@@ -27,7 +27,7 @@ _ROOT: Final = Path(__file__).parent
 _PYTHON: Final = f"python{sysconfig.get_python_version()}"
 # What is imported by name, or only in processes of its own, PyInstaller does not find.
 _FOLDERS: Final = (
-    *("commands", "gateway", "past_games"),
+    *("commands", "hosting", "gateway", "past_games"),
     *("server", "client", "engine", "protocol", "discovery", "salvage"),
 )
 _MODULES: Final = ("palatinus", "anyio.to_process", "shtab")

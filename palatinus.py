@@ -26,7 +26,6 @@ from commands.parsing import (
     add_command,
     add_drawing,
     add_language,
-    describe_host_error,
     report_crash,
     set_display_defaults,
     wrong_use,
@@ -67,7 +66,7 @@ _OPTIONS = dict.fromkeys(("learn", "play", "join", "problems"), "playing.options
 
 # What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
-_OURS = frozenset({"commands", "gateway", "past_games", "engine", "protocol", "server", "client"})
+_OURS = frozenset({"commands", "hosting", "gateway", "past_games", "engine", "protocol", "server", "client"})
 
 
 # How outputs that do not speak Unicode are written to: the name of an error handler.
@@ -107,6 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WrongUse as error:
         return wrong_use(str(error))
     except HostError as error:
+        from hosting.errors import describe_host_error
+
         return wrong_use(describe_host_error(error))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in _OURS:

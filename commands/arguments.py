@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from client.language import CANNOT_READ, N_, WrongUse, _, using_file
+from client.levels import LEVELS
 from client.typed_text import BadText, server_url
 from client.typed_text import table_code as code_of
 from discovery.names import usable
@@ -21,8 +22,6 @@ from protocol.limits import PASSWORD_LENGTH, SERVER_NAME_LENGTH
 
 if TYPE_CHECKING:
     from client.network.transport import ServerAccess
-
-SSH_PORT: Final = 7722
 
 
 def table_code(text: str) -> str:
@@ -58,6 +57,9 @@ move_number = _number(0, 999, N_("{word} is not a move number: count from 0"))
 port_number = _number(0, 65535, N_("{word} is not a port: choose 0 to 65535"))
 # Of a processor: some eight moves a second of all bots together are the least.
 share = _number(0.01, 64, N_("{word} is not a share: choose {least} to {most}"), float)
+_LEVEL_NAMES: Final = tuple(level.name for level in LEVELS)
+_NO_LEVEL: Final = N_("{word} is not a level: choose one of {levels}")
+level_name = word_reader(str, _LEVEL_NAMES.__contains__, _NO_LEVEL, levels=", ".join(_LEVEL_NAMES))
 _NO_SERVER_NAME: Final = N_(
     "{word} cannot be the name of a server: at most {most} letters, digits and spaces, from a single alphabet"
 )

@@ -8,10 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from client.language import CANNOT_WRITE, LANGUAGES, WrongUse, _, describe_reason, using_file, yes_letters
+from client.language import CANNOT_WRITE, LANGUAGES, WrongUse, _, using_file, yes_letters
 from client.player.terminal import WITHOUT_SCREEN, Colours, DesktopNotices, Theme, plain_chosen
 from client.ui.texts.glyphs import speaks_unicode
-from server.errors import HostError
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -193,15 +192,6 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
         title=None,
         notices=None,
     )
-
-
-def describe_host_error(error: HostError) -> str:
-    """Return the host's error in the current language, without a full stop."""
-    from protocol.codes import sentence
-
-    facts = error.about.items()
-    told = {name: describe_reason(fact) if name == "reason" else str(fact) for name, fact in facts}
-    return sentence(_(error.text), told).rstrip(".")
 
 
 def need_terminal() -> None:

@@ -16,6 +16,8 @@ from server.version import install_command, module_process
 
 log = logging.getLogger(__name__)
 
+SSH_PORT: Final = 7722
+
 # As the server's address: the input's first line has it, with the token and what the server is called where
 # seats are kept. The gateway ends with the input.
 FROM_INPUT: Final = "-"

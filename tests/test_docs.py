@@ -39,7 +39,7 @@ DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sort
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 CODE = (
-    *("bench", "client", "commands", "engine", "environment", "gateway", "past_games", "protocol"),
+    *("bench", "client", "commands", "engine", "environment", "gateway", "hosting", "past_games", "protocol"),
     *("server", "tests"),
 )
 RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules

@@ -16,10 +16,10 @@ from msgspec import json
 
 from client.player.preferences import read_preferences
 from client.player.seats import Seats
-from commands.levels import with_bots
 from engine.pieces import Seat
 from engine.record import replayed
 from engine.view import eyes_of, folded
+from hosting.levels import with_bots
 from past_games.records import past_games
 from protocol.events import event_of
 from protocol.messages import AskPause, StartGame

@@ -55,7 +55,17 @@ def test_every_marked_text_is_extracted_and_translated() -> None:
     """
     said, unheard = set[str | tuple[str, ...]](), set[str | tuple[str, ...]]()
     passed_over = set[ast.AST]()
-    folders = ("commands", "gateway", "past_games", "client", "salvage", "server", "engine", "protocol")
+    folders = (
+        "commands",
+        "hosting",
+        "gateway",
+        "past_games",
+        "client",
+        "salvage",
+        "server",
+        "engine",
+        "protocol",
+    )
     for file, nodes in source_files(*folders, having=rf"\b({'|'.join(KEYWORDS)})\("):
         for node in nodes:
             texts = texts_of(node)
@@ -92,7 +102,7 @@ def texts_of(node: ast.AST) -> list[ast.expr]:
 
 def test_code_puts_no_colon_or_semicolon_between_texts() -> None:
     """Only `labelled` and `parted` do: French puts a space before it."""
-    for file, nodes in source_files("commands", "gateway", "past_games", "client"):
+    for file, nodes in source_files("commands", "hosting", "gateway", "past_games", "client"):
         filled = [node for node in nodes if isinstance(node, ast.JoinedStr)]
         inside = {part for node in filled for value in node.values for part in ast.walk(value)}
         for node in filled:

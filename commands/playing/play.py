@@ -20,11 +20,11 @@ from client.ui.texts.times import local_time
 from client.ui.visit import Options, Visit
 from commands.finished_games.records import file_of, folder_of, kept_here, recording_in
 from commands.parsing import need_terminal
-from commands.playing.hosting import against_bots, going_on, playing_on
-from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, run_logged
 from commands.playing.visiting import options_of, play_on_after
 from engine.pieces import People, Seat
+from hosting.against_bots import against_bots, going_on, playing_on
+from hosting.kept_games import kept_games
 from past_games.own_games import solve
 from server.config import Config
 

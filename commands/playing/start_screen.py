@@ -28,9 +28,9 @@ from client.ui.start import run
 from client.ui.state import Notice, Ui, Ways
 from client.ui.texts.times import local_time
 from commands.parsing import need_terminal
-from commands.playing.kept_games import KeptGame, kept_games
 from engine.game import Game, RandomChance
 from engine.record import replayed
+from hosting.kept_games import KeptGame, kept_games
 from server.monitoring.logs import log_to
 
 if TYPE_CHECKING:

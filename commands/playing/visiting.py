@@ -25,8 +25,9 @@ from client.ui.terminal.device import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.records import kept_here
 from commands.parsing import confirm
-from commands.playing.hosting import against_bots, going_on, host_game, playing_on
-from commands.playing.kept_games import KeptGame
+from hosting.against_bots import against_bots, going_on, playing_on
+from hosting.kept_games import KeptGame
+from hosting.on_the_network import host_game
 from past_games.history_screen import look_back
 from past_games.own_games import known_games, solve
 from past_games.records import keep_record, recording_of, records_folder
@@ -130,7 +131,7 @@ async def go_where_chosen(
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
         case requests.Errand.HOST:
-            game = host_game(options, preferences, announced=arguments.announced)
+            game = host_game(options, kept_here(), preferences, announced=arguments.announced)
         case requests.GoTo(url):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = options_of(url, name, arguments, keep_record)

@@ -9,10 +9,10 @@ from typing import Final
 from client.language import WrongUse, _, describe_reason
 from client.player.folders import data_folder
 from client.typed_text import same_server, server_url
-from commands.arguments import SSH_PORT, access_of, add_access, port_number
-from commands.parsing import describe_host_error
+from commands.arguments import access_of, add_access, port_number
 from commands.serving.options import serve_options
-from gateway.process import FROM_INPUT, need_asyncssh
+from gateway.process import FROM_INPUT, SSH_PORT, need_asyncssh
+from hosting.errors import describe_host_error
 from server.errors import StartError
 
 _AS_BESIDE_A_SERVER: Final = ("host", "max-guests", "guests-per-address", "log-json")

@@ -19,7 +19,8 @@ from client.network.refusals import describe_refusal
 from client.player.folders import data_folder
 from client.typed_text import DEFAULT_PORT
 from commands import arguments
-from commands.levels import STAND_IN, level_name
+from gateway.process import SSH_PORT
+from hosting.levels import STAND_IN
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
 from protocol.text import printable
@@ -39,7 +40,7 @@ _WORDS: Final[Mapping[Any, tuple[str, Callable[[str], Any]]]] = {
 }
 Address: TypeAlias = Annotated[str, "ADDRESS", str]
 Folder: TypeAlias = Annotated[Path, "FOLDER", Path]
-Level: TypeAlias = Annotated[str, "LEVEL", level_name]
+Level: TypeAlias = Annotated[str, "LEVEL", arguments.level_name]
 Name: TypeAlias = Annotated[str, "NAME", str]
 Port: TypeAlias = Annotated[int, "PORT", arguments.port_number]
 Url: TypeAlias = Annotated[str, "URL", str]
@@ -93,7 +94,7 @@ class Option:
         text, variable = _(self.help), _PASSWORDS.get(self.key)
         if variable is not None:
             text = f"{text} ({_(arguments.PASSWORD_HELP)})"
-        return text.format(port=arguments.SSH_PORT, variable=variable)
+        return text.format(port=SSH_PORT, variable=variable)
 
     def add_to(self, group: Any) -> argparse.Action:
         """Add the option to a parser's group; what is not given is None."""
@@ -107,7 +108,7 @@ class Option:
             action = "append" if self.kind is list else "store"
             more = {"action": action, "type": self.convert, "metavar": self.metavar}
             if self.key == "ssh":
-                more |= {"nargs": "?", "const": arguments.SSH_PORT}
+                more |= {"nargs": "?", "const": SSH_PORT}
         added: argparse.Action = group.add_argument(*names, f"--{self.key}", help=self.describe(), **more)
         show_default(added, self.default)
         return added

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from client.language import CANNOT_WRITE, N_, WrongUse, _, using_file
 from client.player.folders import data_folder
-from commands.parsing import describe_host_error, write_out
+from commands.parsing import write_out
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
+from hosting.errors import describe_host_error
 from protocol import admin
 from server.admin.client import ask, copy_bytes
 from server.admin.endpoint import SOCKET_NAME, NoServer, connect_to

@@ -21,13 +21,13 @@ import platformdirs
 from client.language import WrongUse, _, current_language
 from client.typed_text import describe_found_as, server_url
 from commands.arguments import PASSWORD_VARIABLE, password_of
-from commands.levels import with_bots
 from commands.parsing import shows_pictures
 from commands.serving import options
 from commands.serving.notices import postman
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from gateway.process import GatewayProcess, describe_ways_in, need_asyncssh
+from hosting.levels import with_bots
 from protocol.admin import EveningPlan
 from protocol.text import printable
 from server.admin.endpoint import SOCKET_NAME

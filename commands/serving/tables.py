@@ -19,6 +19,7 @@ from commands.serving import running_server
 from commands.serving.running_server import ServedTables
 from engine.record import recorded
 from engine.view import SPECTATOR
+from hosting.errors import describe_host_error
 from protocol.admin import StoredReport
 from salvage.repair import repair, salvage_tables
 from server.errors import JournalInUse
@@ -110,7 +111,7 @@ def _open_tables(arguments: argparse.Namespace) -> Iterator[OwnersTables | Serve
                 yield folder
     except JournalInUse as error:
         text = _("{reason}. If the server listens somewhere else, name its socket with --admin-socket")
-        raise WrongUse(text.format(reason=parsing.describe_host_error(error))) from error
+        raise WrongUse(text.format(reason=describe_host_error(error))) from error
 
 
 @contextlib.contextmanager
@@ -203,7 +204,7 @@ def _check_tables(arguments: argparse.Namespace) -> int:
     """Print what is intact and what is damaged; return 1 if anything is."""
     with _open_closely(arguments) as tables:
         found = tables.check()
-    reasons = map(parsing.describe_host_error, found.faults)
+    reasons = map(describe_host_error, found.faults)
     parsing.print_lines(_("Damaged: {reason}.").format(reason=reason) for reason in reasons)
     parsing.print_lines(_check_lines(found.tables))
     return 0 if found.whole else 1

@@ -1,17 +1,14 @@
-"""`palatinus arena`, `league` and `games`, and recorded games that are played on."""
+"""`palatinus arena`, `league` and `games`."""
 
 import argparse
 import asyncio
 import contextlib
 import gc
 import json
-import random
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,25 +16,12 @@ import pexpect
 import psutil
 import pyte
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
-from client.player.seats import Seats, kept_seats, seats_folder
-from client.records import Recording
-from client.ui.requests import PlayOn
+from client.player.seats import Seats, seats_folder
 from commands.parsing import print_found
-from commands.playing.kept_games import kept_games, new_game
-from commands.playing.played_on import fill
-from engine.events import Event, GameStarted, SeenEvent
-from engine.game import Game, GameOptions, RandomChance
-from engine.pieces import Seat
-from engine.redaction import redacted
-from engine.view import eyes_of
 from server.app import running
 from server.config import Config
-from server.storage.sqlite.data_folder import DataFolder
 from tests.conftest import Complain, Run
-from tests.games import games, played
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.playing import game
 from tests.test_docs import ROOT, first_column, section
@@ -286,58 +270,3 @@ def test_no_terminal_acts_on_what_a_server_says(capsys: pytest.CaptureFixture[st
     for as_json in (True, False):
         print_found(argparse.Namespace(json=as_json), [{"error": reason}], [reason, reason])
         assert all(line.isprintable() for line in capsys.readouterr().out.splitlines())
-
-
-@given(games(), st.data())
-def test_a_game_is_played_on_as_its_player_saw_it(
-    tmp_path_factory: pytest.TempPathFactory, game: Game, data: st.DataObject
-) -> None:
-    """The others' wolves may be of other kinds, as long as these were dealt (R3.5)."""
-    recording = Recording.of(game.events, {0: "Ann", 1: "Bob"})
-    assume(recording.last_turn >= 0)
-    stop = data.draw(st.integers(0, recording.last_turn))
-    seat = Seat(data.draw(st.sampled_from(recording.seats)))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
-        with new_game(("greedy",), len(recording.names)) as new:
-            kept = fill(new, PlayOn(recording, stop, seat), "Cosima", redraw=True)
-        assert [each.table for each in kept_games().games] == [kept.table]
-        with DataFolder(kept.folder) as tables:
-            events = tables.game(str(kept.table))
-    eyes = eyes_of(seat)
-    assert _without_draws([redacted(event, eyes) for event in events]) == _without_draws(
-        recording.seen(stop, eyes)
-    )
-    hands = Game(events, RandomChance(random.Random())).view.hands.values()
-    assert all(number > 0 for hand in hands for number in hand.values())
-
-
-def _without_draws(events: Sequence[SeenEvent]) -> list[SeenEvent]:
-    return [replace(event, draws=None) if isinstance(event, GameStarted) else event for event in events]
-
-
-def test_nobody_else_has_the_name_of_who_plays_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose own game it was, and who now takes another seat, lends its name to the bot in their own."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    game = played(GameOptions(3, random_layout=True), 1, 9)
-    played_on = PlayOn(Recording.of(game.events, {0: "Ann", 1: "Bob", 2: "Cosima"}), 4, Seat(2))
-    with new_game(("greedy",), 3) as new:
-        kept = fill(new, played_on, "ann", redraw=True)
-    assert {seat.name for seat in kept_seats(kept.folder / "bots")} == {"Bob", "Cosima"}
-
-
-def test_the_others_wolves_are_drawn_anew_unless_wanted_as_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    game = played(GameOptions(2, random_layout=True), 1, 24)
-    recording = Recording.of(game.events, {})
-
-    def placed(*, redraw: bool) -> tuple[Event, ...]:
-        with new_game(("greedy",), 2) as new:
-            kept = fill(new, PlayOn(recording, recording.last_turn, Seat(0)), "Ann", redraw=redraw)
-        with DataFolder(kept.folder) as tables:
-            return tables.game(str(kept.table))
-
-    assert _without_draws(placed(redraw=False)) == _without_draws(recording.events)
-    assert len({repr(placed(redraw=True)) for _ in range(12)}) > 1

@@ -19,7 +19,6 @@ from client.bots.brains import BRAINS, LEVELS, NamedBrain, NoSuchBrain, at_rando
 from client.bots.greedy import Outlook
 from client.bots.search.brain import SearchBrain
 from client.levels import describe_level, describe_temper, usual_level
-from commands.levels import STAND_IN, with_bots
 from engine.board import FIELDS, TILES
 from engine.components import LAUREL_WORTH
 from engine.events import HillScored, Place, Placed
@@ -29,6 +28,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.scoring import Board, influences
 from engine.view import View, eyes_of
+from hosting.levels import STAND_IN, with_bots
 from server.config import Config, InProcess
 from tests.cases import cases
 from tests.games import begun, examples, finished_games, games, played, seeds

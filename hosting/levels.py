@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from client.bots import brain_of
-from client.language import N_
 from client.levels import LEVELS
-from commands.arguments import word_reader
 from engine.events import Command
 from engine.legal import Legal
 from engine.view import View
@@ -17,8 +15,6 @@ STAND_IN: Final = "citizen"  # the best level that moves at once
 _LEVELS: Final = tuple(level.name for level in LEVELS)
 _SEARCHING: Final = ("senator", "consul")  # a search thinks for long, and so in a process of its own
 _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
-_NO_LEVEL: Final = N_("{word} is not a level: choose one of {levels}")
-level_name = word_reader(str, _LEVELS.__contains__, _NO_LEVEL, levels=", ".join(_LEVELS))
 
 
 @dataclass(frozen=True, slots=True)

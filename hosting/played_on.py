@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from client.bots.search.worlds import Worlds, clues_in
 from client.ui.requests import PlayOn
-from commands.playing.kept_games import KeptGame
 from engine.board import FIELDS
 from engine.events import LayoutDrawn, Placed, SeenEvent
 from engine.pieces import Kind, Piece, Seat
 from engine.terrain import FARMER
 from engine.view import Phase, View, eyes_of
+from hosting.kept_games import KeptGame
 from protocol.settings import Hints
 from server.net.tokens import new_code, new_token, token_hash
 from server.storage.entries import Changed, Entry, Hosted, Opened, Taken, entry_text, played_so_far
