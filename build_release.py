@@ -27,7 +27,7 @@ _ROOT: Final = Path(__file__).parent
 _PYTHON: Final = f"python{sysconfig.get_python_version()}"
 # What is imported by name, or only in processes of its own, PyInstaller does not find.
 _FOLDERS: Final = (
-    *("commands", "hosting", "gateway", "past_games"),
+    *("commands", "hosting", "gateway", "pages", "past_games"),
     *("server", "client", "engine", "protocol", "discovery", "salvage"),
 )
 _MODULES: Final = ("palatinus", "anyio.to_process", "shtab")
@@ -185,7 +185,7 @@ def _make_executable(executable: Path, environment: Path, work: Path, lock: Path
         *(("--strip",) if shutil.which("strip") else ()),
         *("--name", executable.name, "--distpath", executable.parent),
         *("--workpath", work / "pyinstaller", "--specpath", work),
-        *(f"--collect-data={name}" for name in ("client", "commands", "homoglyphs_fork")),
+        *(f"--collect-data={name}" for name in ("client", "pages", "homoglyphs_fork")),
         *(f"--collect-submodules={name}" for name in _FOLDERS),
         *(f"--hidden-import={name}" for name in (*_MODULES, *sorted(compiled))),
         *(f"--exclude-module={name}" for name in _NEVER_USED),

@@ -66,7 +66,9 @@ _OPTIONS = dict.fromkeys(("learn", "play", "join", "problems"), "playing.options
 
 # What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
-_OURS = frozenset({"commands", "hosting", "gateway", "past_games", "engine", "protocol", "server", "client"})
+_OURS = frozenset(
+    {"commands", "hosting", "gateway", "pages", "past_games", "engine", "protocol", "server", "client"}
+)
 
 
 # How outputs that do not speak Unicode are written to: the name of an error handler.

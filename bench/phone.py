@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.__main__ import table
-from client.ui.web.pages import WebPages
+from pages.drawing.pages import WebPages
 from protocol.messages import StartGame
 from server.app import running
 from server.config import Config

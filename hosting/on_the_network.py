@@ -48,7 +48,7 @@ async def host_game(options: Options, config: Config, preferences: Preferences, 
     except WrongUse as error:
         return Visit(1, f"{error}.")
     if ways_in.web:
-        from client.ui.web.pages import WebPages
+        from pages.drawing.pages import WebPages
 
         config = replace(config, pages=WebPages(ssh_port=None if gateway is None else gateway.port))
     with contextlib.closing(gateway) if gateway is not None else contextlib.nullcontext():

@@ -9,16 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from protocol.codes import CloseCode, CloseReason
-from server.config import Config, Pages
+from server.config import Config, Website
 from server.conversation import Conversation
 from server.errors import StartError, in_the_way
 from server.monitoring.failures import Tasks
 from server.net.access import AccessControl
 from server.net.addresses import websocket_urls
 from server.net.connections.limited_connection import LimitedConnection
+from server.net.connections.plain_http import WatchedSite
 from server.net.listener import listening_socket, open_gateway, websocket_server
 from server.net.session import Session
 from server.parts import Running
@@ -29,7 +30,6 @@ from server.version import install_command
 
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
-    from server.web.site import Site
 
 __all__ = ["Running", "running", "serve_until"]
 
@@ -38,6 +38,18 @@ __all__ = ["Running", "running", "serve_until"]
 # again. All objects are searched after 2,000,000 new ones: moves make many small ones and few cycles.
 _COLLECTIONS: Final = (700, 0, 1500)
 _SECONDS_BEFORE_GIVING_WAY: Final = 0.0005  # a bot that thinks keeps the event loop waiting for no longer
+
+
+class OpenWebsite(WatchedSite, Protocol):
+    """What browsers are shown of a running server."""
+
+    def serve(
+        self, connection: LimitedConnection, converse: Callable[[Session], Awaitable[None]]
+    ) -> Awaitable[None]:
+        """Serve a browser until its connection ends."""
+
+    def close(self) -> None:
+        """Show nothing any more."""
 
 
 @contextlib.asynccontextmanager
@@ -89,7 +101,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         server.share_tables()
         if config.watched:
             _watch(server)
-        site = None if config.pages is None else _site(server, config.pages)
+        site = None if config.pages is None else _open_website(server, config.pages)
         converse = partial(_converse, server, site)
         serving = websocket_server(listener, access, server.connections, converse)
         sockets = [await ends.enter_async_context(serving)]
@@ -163,11 +175,10 @@ def _watch(server: Running) -> None:
     server.ends.callback(server.tasks.start(gauges.watch_the_loop(), "watching the event loop").cancel)
 
 
-def _site(server: Running, pages: Pages) -> "Site":
+def _open_website(server: Running, website: Website) -> OpenWebsite:
     """Show pages to browsers."""
-    from server.web.site import Site  # noqa: PLC0415 - a game against bots starts without it
-
-    site = server.connections.site = Site(server, pages)
+    site: OpenWebsite = website.open(server)
+    server.connections.site = site
     server.ends.callback(site.close)
     return site
 
@@ -191,7 +202,7 @@ async def _administer(server: Running, endpoint: "Endpoint | None") -> None:
         await server.ends.enter_async_context(admin_server(endpoint, server.tasks, do))
 
 
-def _converse(server: Running, site: "Site | None", connection: LimitedConnection) -> Awaitable[None]:
+def _converse(server: Running, site: OpenWebsite | None, connection: LimitedConnection) -> Awaitable[None]:
     """Serve one client until its connection ends."""
 
     def converse(session: Session) -> Awaitable[None]:

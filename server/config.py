@@ -3,19 +3,17 @@
 import asyncio
 import ipaddress
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from engine.events import Command, SeenEvent
+from engine.events import Command
 from engine.game import RandomChance
 from engine.legal import Legal
-from engine.pieces import Seat
 from engine.view import View
 from protocol.admin import EveningPlan
-from protocol.messages import Evening, NoticeKind, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import NoPage, OnTelevision, PlayerHand
+from protocol.messages import NoticeKind
 from server.limits.networks import Networks
 
 Durable: TypeAlias = Literal["normal", "full"]
@@ -52,86 +50,11 @@ class InProcess:
 Brain: TypeAlias = Choose | InProcess
 
 
-class Pages(Protocol):
-    """How pages for browsers are drawn, whole or in parts: HTML by the ids of the elements that it fills.
+class Website(Protocol):
+    """What browsers are shown of a server."""
 
-    What is drawn can be shown to anybody, unless a `hand` is drawn. The methods may be called in any thread.
-    """
-
-    @property
-    def security_policy(self) -> str:
-        """Return what the header Content-Security-Policy says of all pages."""
-
-    @property
-    def plays(self) -> bool:
-        """Return whether people may play in a browser, and not only watch."""
-
-    def language(self, wanted: Iterable[str]) -> str:
-        """Return the language for a reader who wants these, the best first."""
-
-    def front(self, language: str, address: str, tables: Mapping[str, str] | None, *, evening: bool) -> str:
-        """Return the page at `address`, with the tables; None if a password is needed to see them.
-
-        If there is an `evening`, it leads there.
-        """
-
-    def watch(self, language: str, address: str, code: str) -> str:
-        """Return the page of a table without its parts; `address` is that of the front page."""
-
-    def play(self, language: str, code: str, *, locked: bool) -> str:
-        """Return the page where somebody plays at a table, the same for all codes but for the code itself.
-
-        With the code "" it opens a table.
-        It asks for the server's password if that is `locked`.
-        """
-
-    def call(self, language: str, evening: Evening, person: PersonNumber, at: str | None) -> str:
-        """Return as HTML how an evening stands for somebody `at` a table, and where they are called."""
-
-    def refusal(self, language: str, refused: Refused) -> str:
-        """Return as HTML why something that a player at a page asked for was not done."""
-
-    def absent(self, language: str, home: str, why: NoPage) -> str:
-        """Return the page where nothing is shown; `home` leads to the front page."""
-
-    def tables(self, language: str, tables: Sequence[TableSummary]) -> Mapping[str, str]:
-        """Return the parts of the front page."""
-
-    def table(
-        self,
-        language: str,
-        state: TableState,
-        view: View | None,
-        events: Sequence[SeenEvent],
-        step: int | None,
-        *,
-        hand: PlayerHand | None = None,
-        within: float | None = None,
-    ) -> tuple[Mapping[str, str], float | None]:
-        """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
-
-        `events` are the last ones, `step` how far the walk through the scoring is, None for its end. With a
-        `hand`, the page is its player's. The scoring is told in brief if it is to take place `within` so many
-        seconds.
-        """
-
-    def device(self, language: str, address: str, place: str) -> str:
-        """Return how another device opens this place and token, at the server with the front page there."""
-
-    def tv(self, language: str, address: str) -> str:
-        """Return the page for a television without its parts; `address` is that of the front page."""
-
-    def small(self, language: str, state: TableState, view: View, leader: Seat | None) -> str:
-        """Return a running table as HTML, drawn small, with its leader if there is one."""
-
-    def on_tv(self, language: str, shown: OnTelevision) -> Mapping[str, str]:
-        """Return the parts of the page for a television."""
-
-    def full(self, language: str) -> Mapping[str, str]:
-        """Return the parts of a table's page when the table has no room for a spectator."""
-
-    def nothing(self, language: str) -> Mapping[str, str]:
-        """Return the parts of a table's page when there is nothing to be seen."""
+    def open(self, server: Any) -> Any:
+        """Return the `OpenWebsite` of a server that is `Running`; both stand on the configuration."""
 
 
 NoticeOf: TypeAlias = Literal["confirm", "turn", "short", "resumed", "over"]
@@ -265,7 +188,7 @@ class Config:
     attendance: Callable[[str, str, bool], None] | None = None  # is told who comes to tables, and leaves
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
-    pages: Pages | None = None  # how pages for browsers are drawn; None shows them none
+    pages: Website | None = None  # None shows browsers nothing
     postman: Postman | None = None  # how players who are away are called; None calls nobody
     stand_in: Brain | None = None  # the brain that plays for absent players; None moves at random
     human_pace: bool = True  # bots at a table of several people take their time for a move

@@ -1,4 +1,4 @@
-"""The probes of the server, found in its source: which rare states simulations have to reach."""
+"""The probes of the server and its pages, found in the source: rare states that simulations have to reach."""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import pages
 import server
 from server.probes import probe
 
@@ -27,8 +28,8 @@ def probes_in(source: str) -> Iterator[str]:
 @cache
 def all_probes() -> tuple[str, ...]:
     """Return the names of all probes, in the order of the modules that have them."""
-    (folder,) = server.__path__
-    paths = sorted(Path(folder).rglob("*.py"))
+    folders = (*server.__path__, *pages.__path__)
+    paths = [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
     return tuple(name for path in paths for name in probes_in(path.read_text(encoding="utf-8")))
 
 

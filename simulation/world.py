@@ -18,7 +18,7 @@ import asyncpg
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from client.network.transport import ServerAccess
-from client.ui.web.pages import WebPages
+from pages.drawing.pages import WebPages
 from protocol.admin import EveningPlan
 from protocol.messages import TableState
 from server.config import Config, Limits
@@ -162,7 +162,8 @@ class World:
         self._stroller: Stroller | None = None
         logging.basicConfig(handlers=[Log(clock, lambda: self.servers, self._check_log_line)], force=True)
         logging.getLogger().setLevel(logging.WARNING)
-        logging.getLogger("server").setLevel(logging.INFO if plan.verbose else logging.WARNING)
+        for ours in ("server", "pages"):
+            logging.getLogger(ours).setLevel(logging.INFO if plan.verbose else logging.WARNING)
 
     def run(self) -> Outcome:
         """Play everything to its end, and judge it."""

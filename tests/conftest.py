@@ -52,28 +52,29 @@ settings.load_profile("palatinus")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile what translators have changed since the installation, before any process reads it."""
+    if not hasattr(config, "workerinput"):
+        compile_catalogues()
+    assert settings.default is not None
+    if settings.default.max_examples == USUAL:
+        _try_no_constants_of_ours()
+
+
+def _try_no_constants_of_ours() -> None:
     """Leave it to the profile `thorough` to try the texts and numbers in the program's own source.
 
     There are thousands, and each process spends seconds on finding those that fit. With a Hypothesis
     that does this elsewhere they take longer.
     """
-    assert settings.default is not None
-    if settings.default.max_examples == USUAL:
-        with contextlib.suppress(ImportError):
-            from hypothesis.internal.conjecture import providers
+    with contextlib.suppress(ImportError):
+        from hypothesis.internal.conjecture import providers
 
-            providers._get_local_constants = lambda: providers._local_constants
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--uvloop", action="store_true", help="run the tests' event loops on uvloop")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Compile what translators have changed since the installation, before any process reads it."""
-    if not hasattr(config, "workerinput"):
-        compile_catalogues()
 
 
 def pytest_asyncio_loop_factories(

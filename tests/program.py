@@ -30,9 +30,9 @@ PROGRAM = Path(__file__).parents[1] / "palatinus.py"
 # What servers, bots and the commands beside a server import when they need it.
 _IMPORTED = [
     *("palatinus", "server.process", "server.admin.client", "server.admin.service"),
-    *("server.storage.sqlite.ready", "server.storage.sqlite.data_folder", "server.web.site"),
+    *("server.storage.sqlite.ready", "server.storage.sqlite.data_folder", "pages.serving.site"),
     *("client.bots.brains", "client.bots.runner", "client.ui.game", "client.ui.program"),
-    *("client.ui.search", "client.ui.lessons.course", "client.ui.web.pages"),
+    *("client.ui.search", "client.ui.lessons.course", "pages.drawing.pages"),
     *("past_games.history_screen", "commands.playing.start_screen", "uvloop"),
 ]
 # A module that is None cannot be imported: the program runs as it would without uvloop.

@@ -7,19 +7,19 @@ from importlib.resources import files
 
 import pytest
 
-from client.ui.web.pages import WebPages
 from engine.view import Phase
+from pages.drawing.pages import WebPages
+from pages.shared import OnTelevision
 from protocol.admin import EveningPlan
 from protocol.messages import ChangeSetting, Say, StartGame
-from protocol.pages import OnTelevision
 from protocol.settings import Spectators
 from server.app import running
 from server.config import Config
 from tests.browser import PHONE, Tab, browser, tab
-from tests.client.ui.web.test_pages import evening
+from tests.pages.drawing.test_pages import evening
+from tests.pages.serving.viewer import web_server
 from tests.server.peer import connected
 from tests.server.playing import game, play_on
-from tests.server.web.viewer import web_server
 from tests.test_browser import NAMELESS, PIECES, TURN, join, move, sign_up
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")

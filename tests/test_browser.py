@@ -12,31 +12,31 @@ import pytest
 
 from client.language import LANGUAGES
 from client.ui.screens.scoring import last_step
-from client.ui.web.pages import WebPages
-from client.ui.web.table_parts import table_parts
 from engine.events import GameStarted
 from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
+from pages.drawing.pages import WebPages
+from pages.drawing.table_parts import table_parts
+from pages.serving import television
+from pages.shared import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import AskPause, ChangeSetting, Resume, Said, Say, SignUp, StartGame, TableState
-from protocol.pages import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
-from server.web import television
 from tests.browser import PHONE, Tab, browser, tab
-from tests.client.ui.web.test_pages import evening, table
 from tests.games import played, some_command
 from tests.line import line_to
+from tests.pages.drawing.test_pages import evening, table
+from tests.pages.serving.viewer import web_server
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
 from tests.server.tables.calling import called_by_url
-from tests.server.web.viewer import web_server
 
 PIECES = "document.querySelectorAll('.board .piece').length"
 HOSTILE = ("<b onclick=x()>A</b>", "'\"><img src=x>", "<script>x()</script>")

@@ -39,7 +39,18 @@ DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sort
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 CODE = (
-    *("bench", "client", "commands", "engine", "environment", "gateway", "hosting", "past_games", "protocol"),
+    *(
+        "bench",
+        "client",
+        "commands",
+        "engine",
+        "environment",
+        "gateway",
+        "hosting",
+        "pages",
+        "past_games",
+        "protocol",
+    ),
     *("server", "tests"),
 )
 RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules
@@ -205,7 +216,11 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
     """Wherever the server and the ssh gateway log."""
     known: dict[tuple[str, str], set[str]] = {}
     texts: dict[str, str] = {}
-    for file in (*(ROOT / "server").rglob("*.py"), *(ROOT / "gateway").rglob("*.py")):
+    for file in (
+        *(ROOT / "server").rglob("*.py"),
+        *(ROOT / "pages").rglob("*.py"),
+        *(ROOT / "gateway").rglob("*.py"),
+    ):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(

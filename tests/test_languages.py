@@ -59,6 +59,7 @@ def test_every_marked_text_is_extracted_and_translated() -> None:
         "commands",
         "hosting",
         "gateway",
+        "pages",
         "past_games",
         "client",
         "salvage",
@@ -102,7 +103,9 @@ def texts_of(node: ast.AST) -> list[ast.expr]:
 
 def test_code_puts_no_colon_or_semicolon_between_texts() -> None:
     """Only `labelled` and `parted` do: French puts a space before it."""
-    for file, nodes in source_files("commands", "hosting", "gateway", "past_games", "client"):
+    for file, nodes in source_files(
+        "commands", "hosting", "gateway", "pages/drawing", "past_games", "client"
+    ):
         filled = [node for node in nodes if isinstance(node, ast.JoinedStr)]
         inside = {part for node in filled for value in node.values for part in ast.walk(value)}
         for node in filled:

@@ -34,11 +34,12 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.ui.screens.screen import drawn
     from client.ui.state import Ui
     from client.ui.texts.glyphs import ASCII, UNICODE
-    from client.ui.web.pages import WebPages
     from engine.game import Game, GameOptions, RandomChance
     from engine.pieces import Seat
     from engine.redaction import redacted, redacted_legal, snapshot
     from engine.view import eyes_of
+    from pages.drawing.pages import WebPages
+    from pages.shared import MoveChoice, PlayerHand
     from protocol.codec import BadMessage, client_message, decode_client, decode_json, decode_server, encode
     from protocol.events import event_map, legal_message, snapshot_message
     from protocol.messages import (
@@ -53,7 +54,6 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         TableState,
         TableSummary,
     )
-    from protocol.pages import MoveChoice, PlayerHand
     from simulation.people.random_messages import KINDS, RandomMessages
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)

@@ -21,7 +21,7 @@ from server.tables.rooms import ROOMS
 
 _ROOT: Final = Path(__file__).parents[1]
 _LEFT_OUT: Final = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".mypy_cache", ".*_cache")
-_TESTS: Final = "tests/server/tables", "tests/server/web", "tests/server/storage"
+_TESTS: Final = "tests/server/tables", "tests/pages/serving", "tests/server/storage"
 _OF_ALL_REQUESTS: Final = (
     "tests/server/tables/test_refusals.py::test_every_request_at_a_table_has_a_handler",
     "tests/server/tables/test_refusals.py::test_players_spectators_and_strangers_may_not_do_what_the_host_may",

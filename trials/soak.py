@@ -35,10 +35,10 @@ from protocol.admin import ListLiveTables, ShowStatus, StatusReport, TableReport
 from server.admin.client import ask
 from server.admin.endpoint import SOCKET_NAME
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.pages.serving.viewer import viewer
 from tests.server.peer import Peer, connected, exchange
 from tests.server.playing import game, play_on
 from tests.server.process import TODAY, ServerProcess
-from tests.server.web.viewer import viewer
 
 _MIB: Final = 2**20
 _LOOKS: Final = 24  # samples, in all

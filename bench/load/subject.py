@@ -97,7 +97,7 @@ def main() -> None:
 
         loops = new_loop
     if options.web:
-        from client.ui.web.pages import WebPages  # noqa: PLC0415
+        from pages.drawing.pages import WebPages  # noqa: PLC0415
 
         pages = WebPages()
     with asyncio.Runner(loop_factory=loops) as runner:

@@ -31,7 +31,7 @@ from hosting.levels import with_bots
 from protocol.admin import EveningPlan
 from protocol.text import printable
 from server.admin.endpoint import SOCKET_NAME
-from server.config import Announce, Config, Limits, Pages
+from server.config import Announce, Config, Limits, Website
 from server.errors import HostError
 from server.monitoring.logs import log_to
 from server.net.addresses import only_here
@@ -94,9 +94,9 @@ def server_config(chosen: options.ServeOptions) -> Config:
     return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
 
-def web_pages(chosen: options.ServeOptions, ssh_port: int | None = None) -> Pages:
+def web_pages(chosen: options.ServeOptions, ssh_port: int | None = None) -> Website:
     """Return what draws the pages for browsers, which say at which port there is ssh."""
-    from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
+    from pages.drawing.pages import WebPages  # a server without them needs nothing that draws
 
     return WebPages(ssh_port=ssh_port, plays=chosen.web != "watch")
 

@@ -15,11 +15,11 @@ from websockets.typing import Origin
 
 from client.bots.brains import at_random
 from client.tables.table import TableModel
+from pages.shared import MoveChoice
 from protocol.codec import as_json, decode_server, encode
 from protocol.events import move_message
 from protocol.limits import VERSIONS
 from protocol.messages import ClientMessage, Events, Hello, OpenTable, Rematch, SeatBot, Seated, StartGame
-from protocol.pages import MoveChoice
 from protocol.settings import ChosenSwitches
 
 _WOLF: Final = re.compile(r"\b([ESLMA])[mf]\*")

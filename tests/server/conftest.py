@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from server.web import live_page, subjects, television
+from pages.serving import live_page, subjects, television
 
 
 @pytest.fixture(scope="session")

@@ -23,8 +23,8 @@ from websockets.asyncio.client import connect
 from client.network.connection import Connection
 from client.network.connection import open_connection as client_at
 from client.network.transport import ServerAccess, ServerAddress, Timeouts, elsewhere
-from client.ui.web.pages import WebPages
 from engine.pieces import Seat
+from pages.drawing.pages import WebPages
 from protocol.absence import GameClock
 from protocol.codes import CloseCode
 from protocol.messages import NEW, JoinTable, Moved, OpenTable, Say, StartGame, Watch
@@ -34,13 +34,13 @@ from server.config import Config
 from server.errors import TableLost
 from server.storage.entries import JOURNAL_VERSION, Opened
 from server.storage.postgresql import hand_over, held_lease, lease
+from tests.pages.serving.viewer import Viewer, asked, viewer
 from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import TIMEOUT, Peer, eventually
 from tests.server.playing import full_table, game, play_on, table_of
 from tests.server.storage.conformance.stores import found, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.web.viewer import Viewer, asked, viewer
 
 OPENED = Opened(2, random_layout=True, starting=None)
 OFFERED = "SELECT code FROM game_table WHERE offered IS NOT NULL"

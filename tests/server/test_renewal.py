@@ -30,12 +30,12 @@ from server.monitoring.logs import describe
 from server.net import access
 from server.net.access import AccessControl, load_certificate
 from tests.cases import cases
+from tests.pages.serving.viewer import asked
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected_without_hello, eventually
 from tests.server.playing import peer_on_turn, play_on
 from tests.server.process import Serving, refused_to_start, serving
-from tests.server.web.viewer import asked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 

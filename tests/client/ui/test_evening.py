@@ -26,13 +26,13 @@ from client.ui.state import Ui
 from client.ui.texts.evenings import describe_part
 from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Options
-from client.ui.web.evening_parts import call
-from client.ui.web.seat_parts import SeatPage
 from engine.pieces import Seat
+from pages.drawing.evening_parts import call
+from pages.drawing.seat_parts import SeatPage
+from pages.shared import MoveChoice, PlayerHand
 from protocol.admin import EveningPlan
 from protocol.codes import REFUSAL_TEXTS, Code
 from protocol.messages import NEW, Evening, EveningPerson, EveningTable, Refused, TakePart
-from protocol.pages import MoveChoice, PlayerHand
 from server.app import running
 from server.config import Config
 from tests.client.ui.keyboard import Keyboard

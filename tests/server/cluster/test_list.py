@@ -13,7 +13,7 @@ import pytest
 
 from client.network.connection import open_connection as client_at
 from client.network.transport import RequestRefused, ServerAccess, Timeouts
-from client.ui.web.pages import WebPages
+from pages.drawing.pages import WebPages
 from protocol import messages
 from protocol.codes import Code
 from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
@@ -29,6 +29,7 @@ from server.storage.postgresql.telling import Node
 from server.tables.online.remarks import Remarks
 from server.tables.registry import public_tables, table_registry
 from server.tables.registry.public_tables import PublicTables
+from tests.pages.serving.viewer import asked
 from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import cluster
 from tests.server.cluster.test_channel import table as public_table
@@ -38,7 +39,6 @@ from tests.server.playing import archived_game, game, memory_server, rematch
 from tests.server.storage.conformance.stores import rows
 from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
 from tests.server.tables.test_rematch import finished_game
-from tests.server.web.viewer import asked
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 

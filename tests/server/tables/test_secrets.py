@@ -17,8 +17,8 @@ import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from client.ui.web.pages import WebPages
 from engine.events import Event, lasting, stops
+from pages.drawing.pages import WebPages
 from protocol import messages
 from protocol.absence import WAIT, MoveClock
 from protocol.codec import decode_server, encode
@@ -30,6 +30,7 @@ from server.config import Config, Limits
 from server.monitoring.logs import describe
 from server.net.tokens import token_hash
 from simulation.people.random_messages import KINDS, RandomMessages
+from tests.pages.serving.viewer import player_page, viewer
 from tests.server.manual_clock import ManualClock
 from tests.server.match import LIMITS, Match, Script, match, some_scripts
 from tests.server.monitoring.traces import traces
@@ -37,9 +38,8 @@ from tests.server.peer import Peer, all_connected, blanked, connected, eventuall
 from tests.server.playing import archived_game, full_table, game, memory_server, play_on
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import changed
-from tests.server.web.viewer import player_page, viewer
 
-OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
+OUR_LOGGERS = ("server", "pages", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (
     *("palatinus_event_loop_lag_seconds ", "palatinus_commit_seconds_bucket"),
     *("palatinus_commit_seconds_sum ", "palatinus_last_commit_", "palatinus_disk_free_bytes "),

@@ -15,11 +15,11 @@ from protocol.events import event_map
 from protocol.messages import Show, Shown
 from server.app import Running, running
 from server.config import Config, Limits
+from tests.pages.serving.viewer import seated_in_browser
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
 from tests.server.playing import check_views, memory_server, play_on, rematch, table_of
 from tests.server.tables.hosted import game_of, play_to_the_end, served
 from tests.server.tables.test_rematch import finished_game
-from tests.server.web.viewer import seated_in_browser
 
 
 async def _see(peers: list[Peer], shown: Shown | None) -> None:

@@ -5,12 +5,12 @@ import json
 import re
 from dataclasses import replace
 
-from client.ui.web.pages import WebPages
+from pages.drawing.pages import WebPages
 from protocol import messages
 from server.app import running
+from tests.pages.serving.viewer import player_page
 from tests.server.peer import connected
 from tests.server.tables.calling import called_by_url
-from tests.server.web.viewer import player_page
 
 
 async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_it() -> None:

@@ -13,7 +13,7 @@ import msgpack
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from client.ui.web.pages import WebPages
+from pages.drawing.pages import WebPages
 from protocol.codec import as_json, encode
 from protocol.messages import ClientMessage, ServerMessage
 from server.app import Running, running

@@ -12,15 +12,15 @@ from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, View
+from pages.serving.live_page import Drawn, Parts, Sight
+from pages.serving.subjects import WatchedTable, public_state
+from pages.shared import SMALL_TABLES, OnTelevision, Pages
 from protocol.messages import TableState
-from protocol.pages import SMALL_TABLES, EveningShown, OnTelevision
-from server.config import Pages
+from protocol.pages import EveningShown
 from server.probes import probe
 from server.refusal import Refusal
 from server.tables.lobby import Lobby
 from server.tables.table import Table
-from server.web.live_page import Drawn, Parts, Sight
-from server.web.subjects import WatchedTable, public_state
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0
 _SECONDS_AT_A_TABLE: Final = 30  # before another one is shown large

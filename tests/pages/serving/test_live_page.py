@@ -12,21 +12,19 @@ from typing import Any, NoReturn
 
 import pytest
 
-from client.ui.web.pages import WebPages
 from engine.pieces import Seat
+from pages.drawing.pages import WebPages
+from pages.serving import live_page, subjects, television
+from pages.serving.live_page import LivePage
+from pages.serving.subjects import WatchedTable
+from pages.serving.television import Television
 from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
 from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
-from server.web import live_page, subjects, television
-from server.web.live_page import LivePage
-from server.web.subjects import WatchedTable
-from server.web.television import Television
-from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
-from tests.server.playing import full_table, game, play_on, rematch, table_of
-from tests.server.web.viewer import (
+from tests.pages.serving.viewer import (
     asked,
     player_page,
     seated_in_browser,
@@ -34,6 +32,8 @@ from tests.server.web.viewer import (
     watched_game,
     web_server,
 )
+from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
+from tests.server.playing import full_table, game, play_on, rematch, table_of
 
 _HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
 

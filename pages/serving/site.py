@@ -15,10 +15,13 @@ from urllib.parse import urlsplit
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
+from pages.serving import routes
+from pages.serving.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
+from pages.serving.subjects import PlayedTable, TableList, WatchedTable
+from pages.serving.television import Television
+from pages.shared import NoPage, Pages
 from protocol.codes import Code
 from protocol.messages import Watch
-from protocol.pages import NoPage
-from server.config import Pages
 from server.errors import JournalError
 from server.limits.fair_thread import FairThread
 from server.limits.networks import Networks
@@ -32,10 +35,6 @@ from server.net.session import Session
 from server.parts import Running
 from server.probes import probe
 from server.refusal import Refusal
-from server.web import routes
-from server.web.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
-from server.web.subjects import PlayedTable, TableList, WatchedTable
-from server.web.television import Television
 
 log = logging.getLogger(__name__)
 

@@ -12,16 +12,15 @@ from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of, folded
+from pages.serving.hints import Hints
+from pages.serving.live_page import MOVED, Drawn, PlayerSession, Sight
+from pages.shared import MoveChoice, Pages, PlayerHand
 from protocol.messages import Notices, PauseSummary, SeatSummary, TableState
-from protocol.pages import MoveChoice, PlayerHand
-from server.config import Pages
 from server.parts import Running
 from server.probes import probe
 from server.refusal import Refusal
 from server.tables.registry.public_tables import PublicTables
 from server.tables.table import Table
-from server.web.hints import Hints
-from server.web.live_page import MOVED, Drawn, PlayerSession, Sight
 
 _EVENTS: Final = 8  # the last ones are told
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the lists, and at the table where the players go on

@@ -13,10 +13,10 @@ from msgspec import structs
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
+from pages.shared import MoveChoice
 from protocol import codes
 from protocol.codec import BadMessage, as_json, client_message, decode_json, readable
 from protocol.messages import ClientMessage, Moved, Notices, Refused, ServerMessage
-from protocol.pages import MoveChoice
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session, payload_of

@@ -25,8 +25,12 @@ from client.ui.texts.tables import (
     describe_unusual,
     names_of,
 )
-from client.ui.web.evening_parts import call
-from client.ui.web.html import (
+from engine.events import SeenEvent
+from engine.fairness import Mismatch
+from engine.pieces import Seat
+from engine.view import View
+from pages.drawing.evening_parts import call
+from pages.drawing.html import (
     EMPTY,
     draw_qr_code,
     element,
@@ -37,19 +41,18 @@ from client.ui.web.html import (
     template,
     with_attributes,
 )
-from client.ui.web.rules_sheet import rules_sheet, sheet
-from client.ui.web.seat_parts import sign_button, to_copy
-from client.ui.web.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
-from client.ui.web.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
-from engine.events import SeenEvent
-from engine.fairness import Mismatch
-from engine.pieces import Seat
-from engine.view import View
+from pages.drawing.rules_sheet import rules_sheet, sheet
+from pages.drawing.seat_parts import sign_button, to_copy
+from pages.drawing.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
+from pages.drawing.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
+from pages.serving.site import Site
+from pages.shared import NoPage, OnTelevision, PlayerHand
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import EVENING, NoPage, OnTelevision, PlayerHand
+from protocol.pages import EVENING
 from protocol.settings import USUAL
 from protocol.text import printable
+from server.parts import Running
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
@@ -89,6 +92,9 @@ class WebPages:
         self._speed = characters_per_second
         self._ssh_port = ssh_port
         self._plays = plays
+
+    def open(self, server: Running) -> Site:
+        return Site(server, self)
 
     @property
     def plays(self) -> bool:

@@ -13,10 +13,11 @@ from client.ui.export.picture import board_parts
 from client.ui.texts.evenings import describe_place, describe_round, in_percent
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
-from client.ui.web.html import element, join
-from client.ui.web.table_parts import board_of
 from engine.pieces import Seat
 from engine.view import View
+from pages.drawing.html import element, join
+from pages.drawing.table_parts import board_of
+from pages.shared import SMALL_TABLES, OnTelevision
 from protocol.messages import (
     Evening,
     EveningPerson,
@@ -24,7 +25,7 @@ from protocol.messages import (
     PersonNumber,
     TableState,
 )
-from protocol.pages import SMALL_TABLES, EveningShown, OnTelevision
+from protocol.pages import EveningShown
 from protocol.text import printable
 
 SMALL: Final = tuple(f"small{number}" for number in range(SMALL_TABLES))  # ids of elements

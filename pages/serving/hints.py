@@ -4,11 +4,11 @@ import asyncio
 
 from engine.events import Command, LayTile
 from engine.game import Game
-from protocol.pages import MoveChoice
+from pages.serving.live_page import PlayerSession
+from pages.shared import MoveChoice
 from server.parts import Running
 from server.probes import probe
 from server.tables.table import Table
-from server.web.live_page import PlayerSession
 
 
 class Hints:

@@ -40,16 +40,17 @@ from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words, piece_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
-from client.ui.web.html import EMPTY, element, join, qr_code
 from engine.board import Field, Hex
 from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase, View
+from pages.drawing.html import EMPTY, element, join, qr_code
+from pages.shared import MoveChoice, PlayerHand
 from protocol import messages
 from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
 from protocol.messages import NEW
-from protocol.pages import EVENING, MoveChoice, PlayerHand
+from protocol.pages import EVENING
 
 _ELSEWHERE: Final = MUTE, SIGN  # or not in browsers
 

@@ -24,15 +24,15 @@ from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
 from client.ui.texts.times import universal_time
-from client.ui.web.html import EMPTY, element, join, scrolled
-from client.ui.web.seat_parts import SeatPage, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import Influence, SeenEvent
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
+from pages.drawing.html import EMPTY, element, join, scrolled
+from pages.drawing.seat_parts import SeatPage, company, navigation
+from pages.shared import PlayerHand
 from protocol.messages import SeatSummary, TableState
-from protocol.pages import PlayerHand
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from markupsafe import Markup
 
 from client.language import _
 from client.ui.texts.evenings import describe_place, describe_round, in_percent, table_of
-from client.ui.web.html import EMPTY, element, join
-from client.ui.web.seat_parts import button
+from pages.drawing.html import EMPTY, element, join
+from pages.drawing.seat_parts import button
 from protocol.messages import NEW, Evening, EveningPerson, PersonNumber, TakePart, TakesPart
 from protocol.text import printable
 

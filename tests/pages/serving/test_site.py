@@ -23,23 +23,23 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from client.bots.brains import at_random
 from client.language import LANGUAGES
-from client.ui.web.pages import WebPages
 from engine.view import eyes_of, folded
+from pages.drawing.pages import WebPages
+from pages.serving import site
+from pages.shared import MoveChoice, PlayerHand
 from protocol import messages
 from protocol.events import legal_of
-from protocol.pages import MoveChoice, PlayerHand
 from protocol.settings import ChosenSwitches, Spectators
 from protocol.settings import Hints as AllowHints
 from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import RemoteEnd
 from server.net.connections.plain_http import PageRequest
-from server.web import site
 from tests.cases import cases
+from tests.pages.serving.viewer import PagePeer, asked, player_page, seated_in_browser, viewer, web_server
 from tests.server.peer import all_connected, connected, http_get, upgrade_status
 from tests.server.playing import full_table, play_on
 from tests.server.process import serving
-from tests.server.web.viewer import PagePeer, asked, player_page, seated_in_browser, viewer, web_server
 
 CONFIG = Config(pages=WebPages())
 PROXY = replace(CONFIG, trusted_proxies=(ipaddress.ip_network("127.0.0.1"),))

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from client.language import _
 from client.ui.screens.reading import HANDS, RULES, hands_rows
-from client.ui.web.html import element, join, scrolled
+from pages.drawing.html import element, join, scrolled
 
 
 def rules_sheet() -> Markup:

@@ -15,15 +15,16 @@ from msgspec import structs
 from client.language import LANGUAGES, _, speaking
 from client.ui.frame import WIDE, spoken
 from client.ui.screens.reading import HANDS, RULES, counts_page, hands_rows
-from client.ui.web.html import qr_code
-from client.ui.web.pages import WebPages, game_address
-from client.ui.web.table_parts import PARTS, table_parts
 from engine.events import GameEnded, Place
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
+from pages.drawing.html import qr_code
+from pages.drawing.pages import WebPages, game_address
+from pages.drawing.table_parts import PARTS, table_parts
+from pages.shared import SMALL_TABLES, MoveChoice, NoPage, OnTelevision, PlayerHand
 from protocol.messages import (
     Asked,
     Evening,
@@ -34,7 +35,7 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
-from protocol.pages import SMALL_TABLES, Awaited, EveningShown, MoveChoice, NoPage, OnTelevision, PlayerHand
+from protocol.pages import Awaited, EveningShown
 from tests.cases import cases
 from tests.games import begun, examples, games, played, some_command
 
