@@ -20,7 +20,6 @@ from client.tables.table import TableModel
 from client.typed_text import BadText
 from client.ui.activity import Activity
 from client.ui.at_table import request_to_answer
-from client.ui.draw.board import notation
 from client.ui.draw.page import asked_question, countdown, on_turn, paged, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
@@ -47,6 +46,7 @@ from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from client.ui.texts import games
 from client.ui.texts.glyphs import glyphs_to_read
+from client.ui.texts.pieces import piece_sign
 from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import (
     FIELDS,
@@ -210,7 +210,7 @@ def _of_hill(tile: Tile, view: View) -> str:
     """Return in one line what stands on the fields around a hill."""
     laurel = view.laurels.get(tile)
     heading, empty = _("HILL {hill}").format(hill=tile), _("empty")
-    signs = {field: notation(piece) for field, piece in view.board.items()}
+    signs = {field: piece_sign(piece) for field, piece in view.board.items()}
     fields = ", ".join(f"{_in_words(field)} {signs.get(field, empty)}" for field in fields_of(tile))
     worth = "" if laurel is None else f", {laurel.value} {LAUREL_WORTH[laurel]}"
     return labelled(f"{heading}{worth}", fields)
@@ -256,7 +256,7 @@ def _moves(ui: Ui, model: TableModel) -> list[str]:
     match model.legal:
         case LegalPlaces(pieces=pieces, fields=fields):
             told = _("You may place {pieces} on {fields}.")
-            return [told.format(pieces=", ".join(pieces), fields=", ".join(fields))]
+            return [told.format(pieces=", ".join(map(piece_sign, pieces)), fields=", ".join(fields))]
         case LegalLays(positions=positions):
             told = _("You may lay the tile at position {positions}, turned 0 to 5 times.")
             return [told.format(positions=", ".join(map(str, positions)))]

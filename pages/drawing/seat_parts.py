@@ -37,7 +37,7 @@ from client.ui.screens.reading import counts_page
 from client.ui.state import Offers, TypedLine, Ui
 from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.games import describe_forecast, turned
-from client.ui.texts.pieces import kind_words, piece_words
+from client.ui.texts.pieces import kind_words, piece_sign, piece_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
 from engine.board import Field, Hex
@@ -113,12 +113,12 @@ class SeatPage:
         return EMPTY.join(
             element(
                 "button",
-                element("b", each.piece, class_=f"people people-{each.piece.people}"),
+                element("b", piece_sign(each.piece), class_=f"people people-{each.piece.people}"),
                 f" ×{each.count}",
                 element("small", kind_words(each.piece)),
                 type="button",
                 data_choose=_choice(piece=str(each.piece)),
-                aria_label=f"{labelled(each.piece, piece_words(each.piece))} ×{each.count}",
+                aria_label=f"{labelled(piece_sign(each.piece), piece_words(each.piece))} ×{each.count}",
                 aria_pressed="true" if each.piece == chosen else "false",
                 **({} if each.legal else {"disabled": ""}),
             )
@@ -200,10 +200,10 @@ class SeatPage:
         foreseen = None if field is None else at_table.foreseen(chosen, self.model)
         told = [] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
         if isinstance(legal, LegalPlaces) and piece in legal.pieces and field in legal.fields:
-            words = _("Place {piece} on {field}").format(piece=piece, field=field)
+            words = _("Place {piece} on {field}").format(piece=piece_sign(piece), field=field)
             yield button(words, messages.PlacePiece(NEW, str(piece), str(field)), main=True)
         elif legal is None and piece is not None and field is not None and self._may_plan(piece, field):
-            words = _("Plan {piece} on {field}").format(piece=piece, field=field)
+            words = _("Plan {piece} on {field}").format(piece=piece_sign(piece), field=field)
             yield button(words, messages.Plan(NEW, str(piece), str(field)), main=True)
         elif self._view is not None and self._view.phase is Phase.PLACING and self.model.planned is None:
             yield element("p", self._help(), class_="faint")
@@ -223,7 +223,7 @@ class SeatPage:
             told = _("Planned for your turn: {piece} on {field}.")
         else:
             told = _("The move that you planned, {piece} on {field}, is not possible now.")
-        yield element("p", told.format(piece=plan.piece, field=plan.field))
+        yield element("p", told.format(piece=piece_sign(plan.piece), field=plan.field))
         yield button(_("Remove the plan"), messages.Plan(NEW))
 
     def _hint(self) -> Iterator[Markup]:

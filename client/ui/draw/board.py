@@ -20,9 +20,9 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.frame import Fragment, Line, people_style, plain
 from client.ui.keys import PointAt
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from client.ui.texts.pieces import piece_sign
 from engine.board import DIRECTIONS, HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
 from engine.components import LAUREL_WORTH
-from engine.pieces import Piece, Wolf
 from engine.view import View
 
 _ROWS: Final = 9
@@ -202,11 +202,6 @@ def drawn_board(view: View, marks: Marks, glyphs: GlyphSet, scale: Scale) -> lis
     return _Drawing(view, marks, glyphs, scale).lines()
 
 
-def notation(piece: Piece | Wolf) -> str:
-    """Return the piece as the board shows it; of others' wolves the kind is unknown (R4.2)."""
-    return f"{piece.people}?*" if isinstance(piece, Wolf) else str(piece)
-
-
 @functools.lru_cache(maxsize=32)
 def _canvas(
     tiles: tuple[LaidTile | None, ...], scale: Scale, *, ascii_only: bool
@@ -283,7 +278,7 @@ class _Drawing:
             style = "class:ghost"
         elif piece is not None and name == self._marks.last:
             style += " class:last-piece"
-        text = str(name) if piece is None else notation(piece)
+        text = str(name) if piece is None else piece_sign(piece)
         note = self._marks.notes.get(name, "")
         left, left_style = self._sign_of(name)
         spring = self._glyphs.spring if has_spring(name) else ""

@@ -33,6 +33,7 @@ from client.ui.keys import Act, Action, ChooseLine, ChooseUnseen, Way
 from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.pieces import piece_sign
 from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
@@ -142,7 +143,7 @@ def describe_plan(model: TableModel) -> str:
         text = _("The move that you planned, {piece} on {field}, is not possible now.")
     else:
         text = _("Planned for your turn: {piece} on {field}. Type plan off if you change your mind.")
-    return text.format(piece=plan.piece, field=plan.field)
+    return text.format(piece=piece_sign(plan.piece), field=plan.field)
 
 
 _LEAST = 2  # lines below a page with fewer are for moves and questions

@@ -6,14 +6,13 @@ from msgspec import Struct
 
 from client.language import _, counted
 from client.ui import at_table
-from client.ui.draw.board import notation
 from client.ui.draw.page import seat_note
 from client.ui.frame import EMPTY, Line, chips, clickable, ends, line, people_style, wrapped
 from client.ui.keys import Act, Hold, Pick
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.pieces import kind_words, piece_words
+from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
 from client.ui.texts.tables import names_at
 from engine.board import Field, Tile, has_spring, tile_of
 from engine.knowledge import beside as around
@@ -111,7 +110,7 @@ class Panel(Struct, frozen=True):
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
         left = (
             line(f"{self.pane.glyphs.pointer if chosen else ' '} {number} ", style)
-            + line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style)
+            + line(f"{piece_sign(each.piece):<3}", people_style(each.piece.people) if each.legal else style)
             + line(f" {kind_words(each.piece)}", style)
         )
         held = f"{self.pane.glyphs.times}{each.count}" if each.legal else _("not now")
@@ -161,7 +160,7 @@ class Panel(Struct, frozen=True):
         for each in layout.adjacent(field):
             spring = self.pane.glyphs.spring if has_spring(each) else ""
             there = self.pane.view.board.get(each)
-            near.append(f"{each}{spring}" if there is None else f"{each}{spring} {notation(there)}")
+            near.append(f"{each}{spring}" if there is None else f"{each}{spring} {piece_sign(there)}")
         foreseen = at_table.foreseen(self.chosen, self.pane.model) if self.foresees else None
         told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.pane.model))
         return [
@@ -184,8 +183,9 @@ class Panel(Struct, frozen=True):
         if given is not None:
             return _("Gives {amount} now.").format(amount=bounds_text(given))
         found = around(self.pane.view, field)
-        text = _("Beside it: {merchants} m, {farmers} f, {wolves} ?*.")
-        return text.format(merchants=found.merchants, farmers=found.farmers, wolves=found.wolves)
+        text = _("Beside it: {merchants} {merchant}, {farmers} {farmer}, {wolves} {unknown_wolf}.")
+        amounts = {"merchants": found.merchants, "farmers": found.farmers, "wolves": found.wolves}
+        return text.format(**amounts, **NAMED_SIGNS)
 
     def _age(self, field: Field) -> str:
         later = len(self.pane.view.placed) - list(self.pane.view.placed).index(field) - 1

@@ -13,10 +13,10 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import _, counted, labelled
 from client.player.terminal import Colours
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.board import NOBODY, Marks, notation
+from client.ui.draw.board import NOBODY, Marks
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.pieces import kind_words, piece_words
+from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally
@@ -174,7 +174,7 @@ def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
         if piece.wolf:
             draw_path(parent, _EARS, "piece").set("fill", colours.background)
         draw_path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.background)
-    text = notation(piece)
+    text = piece_sign(piece)
     size, length = (17, "short") if len(text) < 3 else (14, "long")
     write(parent, 0, 6, size, text, classes=f"c b {length}").set("fill", colours.foreground)
 
@@ -331,7 +331,7 @@ class _Legend:
         write(self._at, left, self._y, size, f"{name}{sign}", classes=classes)
         amount = view.remaining[seat] if result is None else result.tallies[seat].points
         write(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
-        hand = "  ".join(f"{piece} ×{count}" for piece, count in view.hands.get(seat, {}).items())
+        hand = "  ".join(f"{piece_sign(piece)} ×{count}" for piece, count in view.hands.get(seat, {}).items())
         if below := hand if result is None else _tally(result.tallies[seat]):
             self._y += 17
             write(self._at, 0, self._y, 10.5, below, classes="faint")
@@ -341,7 +341,10 @@ class _Legend:
         people = self._view.start.peoples[0][0]
         pieces: list[tuple[Piece | Wolf, str]] = [
             *((piece, kind_words(piece)) for piece in (Piece.of(people, kind) for kind in Kind)),
-            (Piece.of(people, Kind.FARMER, wolf=True), _("with the wolf: ears and a star")),
+            (
+                Piece.of(people, Kind.FARMER, wolf=True),
+                _("with the wolf: ears and {wolf}").format(**NAMED_SIGNS),
+            ),
         ]
         if not over:
             pieces.append((Wolf.of(people), _("wolf face down: merchant or farmer")))

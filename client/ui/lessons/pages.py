@@ -9,6 +9,7 @@ from msgspec import convert, json
 from client.language import _, prose
 from client.ui.lessons import goals
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.pieces import NAMED_SIGNS
 from engine.board import Field
 from engine.pieces import Seat
 
@@ -37,7 +38,7 @@ PUPIL: Final = Seat(0)
 class LessonPage:
     """A page: its text, its goal, the comment when that is reached, and the moment it shows.
 
-    In the texts `{field}`, `{least}`, `{spring}` and `{arrow}` stand for the goal's and the glyphs'.
+    In the texts `{field}`, `{least}`, `{spring}` and the like stand for the goal's and for signs.
     Without a screen, a line like the `example` is what the goal asks for.
     """
 
@@ -54,7 +55,8 @@ class LessonPage:
     def fill(self, text: str, glyphs: GlyphSet) -> str:
         """Return one of the page's texts in the language in use, with its places filled."""
         field, least = (getattr(self.goal, name, None) or "" for name in ("field", "least"))
-        return _(text).format(field=field, least=least, spring=glyphs.spring, arrow=glyphs.arrow)
+        signs = {"spring": glyphs.spring, "arrow": glyphs.arrow, **NAMED_SIGNS}
+        return _(text).format(field=field, least=least, **signs)
 
 
 def _page(title: str, about: str, text: str, task: str, done: str = "") -> LessonPage:

@@ -25,6 +25,7 @@ from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, K
 from client.ui.screens.actions import AGAIN, LEAVE, keys_at
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
+from client.ui.texts.pieces import piece_sign
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
 from engine.errors import Fault
@@ -121,7 +122,7 @@ class _GameScreen(at_table.Selection, ServerScreen):
             mark = pane.glyphs.pointer if each.piece == chosen else " "
             part = (
                 line(f"{mark}{number} ", "class:key")
-                + line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off")
+                + line(piece_sign(each.piece), people_style(each.piece.people) if each.legal else "class:off")
                 + line(f"{pane.glyphs.times}{each.count} ")
             )
             if width_of(told) + width_of(part) > pane.width:
@@ -256,12 +257,12 @@ def _pick(ui: Ui, playing: Playing, chosen: at_table.HandPiece, model: TableMode
     if chosen.count:
         picked = with_game(ui, replace(playing, piece=chosen.piece))
         return picked if chosen.legal else picked.with_notice(soldier_due(model))
-    return ui.with_notice(_("There is no {piece} left in your hand.").format(piece=chosen.piece))
+    return ui.with_notice(_("There is no {piece} left in your hand.").format(piece=piece_sign(chosen.piece)))
 
 
 def soldier_due(model: TableModel) -> str:
     """Return why only a soldier may be placed now (R4.3)."""
-    soldiers = ", ".join(each.piece for each in at_table.hand(model) if each.legal)
+    soldiers = ", ".join(piece_sign(each.piece) for each in at_table.hand(model) if each.legal)
     limit = 0 if model.view is None else model.view.start.soldierless_at
     return sentence(_(Fault.SOLDIER_DUE.text), {"limit": str(limit), "soldiers": soldiers})
 

@@ -32,12 +32,12 @@ from client.ui.screens.typed_commands import help_on_commands, help_on_hosting
 from client.ui.state import Outcome, Overlay, Pane, Screen, Ui
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.pieces import PEOPLES, kind_words
+from client.ui.texts.pieces import NAMED_SIGNS, PEOPLES, UNKNOWN_WOLF, face_sign, kind_words, piece_sign
 from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS
 from engine.knowledge import hill_influence, holdings
-from engine.pieces import FACES, People, Piece
+from engine.pieces import FACES, People, Piece, Wolf
 from engine.view import View
 
 _READING: Final = (
@@ -170,12 +170,15 @@ def hands_table(width: int = WIDE) -> list[Line]:
     return rows
 
 
+_BY_FACE: Final = {face: Piece(f"{People.ETRUSCANS}{face}") for face in FACES}
+
+
 def hands_rows() -> Iterator[list[str]]:
     """Yield the hands at the start, for each number of players (R3.5), after a heading."""
     deals = DEALS.values()
     yield [_("players"), *map(str, DEALS)]
-    for face in FACES:
-        words = f"{face:<3} {kind_words(Piece(f'{People.ETRUSCANS}{face}'))}"
+    for face, piece in _BY_FACE.items():
+        words = f"{face_sign(piece):<3} {kind_words(piece)}"
         held = ((deal.own.get(face, 0), deal.second.get(face)) for deal in deals)
         yield [words, *(f"{own}" if more is None else f"{own}+{more}" for own, more in held)]
     yield [_("turns"), *(str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals)]
@@ -242,11 +245,13 @@ def _explained(sign: str, words: str, width: int) -> Iterator[Line]:
 def _signs(glyphs: GlyphSet) -> tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]:
     """Return the signs on the board, and those of the scoring, with their meanings."""
     left, right = glyphs.cursor
+    pieces = _BY_FACE.values()
+    plain_pieces, wolves = ([each for each in pieces if each.wolf == wolf] for wolf in (False, True))
     board = [
         ("C4", _("an empty field: its tile's letter and its number")),
-        ("Em Ef Es", _("a merchant, a farmer, a soldier of the Etruscans")),
-        ("Em* Ef*", _("with the wolf: one of yours, or turned up")),
-        ("E?*", _("another player's wolf: a merchant or a farmer")),
+        (" ".join(map(piece_sign, plain_pieces)), _("a merchant, a farmer, a soldier of the Etruscans")),
+        (" ".join(map(piece_sign, wolves)), _("with the wolf: one of yours, or turned up")),
+        (piece_sign(Wolf.of(People.ETRUSCANS)), _("another player's wolf: a merchant or a farmer")),
         ("(C=5)", _("the hill of tile C, and its laurel's worth")),
         ("( C ) (C=?)", _("a hill without a laurel yet, a tile being laid")),
         ("2 [2]", _("a position without a tile; one where a tile may lie")),
@@ -266,7 +271,7 @@ def _signs(glyphs: GlyphSet) -> tuple[Sequence[tuple[str, str]], Sequence[tuple[
 _NAME: Final = 24
 _COLUMN: Final = 6
 _HILL: Final = 7
-_FACES: Final = (*FACES, "?*")
+_FACE_SIGNS: Final = (*map(face_sign, _BY_FACE.values()), UNKNOWN_WOLF)
 
 
 def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = False) -> list[Line]:
@@ -275,7 +280,7 @@ def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = F
     If `brief`, the rows say themselves what each number counts: narrow windows have no columns.
     """
     to_place = "  " + _("to place")
-    hands = [] if brief else [_row_of_counts(EMPTY, (*_FACES, to_place), _COLUMN, "class:faint")]
+    hands = [] if brief else [_row_of_counts(EMPTY, (*_FACE_SIGNS, to_place), _COLUMN, "class:faint")]
     for each in holdings(view):
         left = {count.piece[1:]: bounds_text(count.left) for count in each.counts}
         counts = [*(left.get(face, "") for face in FACES), str(each.wolves or "")]  # of unknown kind
@@ -284,7 +289,7 @@ def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = F
         if brief:
             told = _("{n} to place").format(n=total)
             who = f"{each.people} {name} ({told})" if own else f"{each.people}"
-            hands.append(_amounts_line(who, _FACES, counts))
+            hands.append(_amounts_line(who, _FACE_SIGNS, counts))
         else:
             people = chips([each.people]) + line(f" {name}" if own else "")
             counts.append(total.rjust(get_cwidth(to_place)))
@@ -302,11 +307,11 @@ def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = F
 def _explain_counts(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list[Line]:
     """Return both counts with what is to be known of them; there are no hills before all tiles lie."""
     told = _(
-        "m merchant, f farmer, s soldier, * with the wolf. 1-3: at least one, at most three. "
-        "?*: wolves on the board whose kind you do not know."
+        "{merchant} merchant, {farmer} farmer, {soldier} soldier, {wolf} with the wolf. 1-3: at least one, "
+        "at most three. {unknown_wolf}: wolves on the board whose kind you do not know."
     )
     lines = [line(_("STILL IN HAND, AS FAR AS CAN BE KNOWN"), "class:heading"), *hands]
-    lines += [EMPTY, *paragraphs([told], width, "class:faint")]
+    lines += [EMPTY, *paragraphs([told.format(**NAMED_SIGNS)], width, "class:faint")]
     if not hills:
         return lines
     lines += [EMPTY, line(_("INFLUENCE, IF COUNTED NOW"), "class:heading"), *hills]

@@ -9,7 +9,7 @@ from msgspec import Struct
 from client.language import N_, _, labelled
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
-from client.ui.draw.board import NOBODY, Marks, notation
+from client.ui.draw.board import NOBODY, Marks
 from client.ui.draw.page import (
     LOG_LINES,
     ServerScreen,
@@ -39,7 +39,7 @@ from client.ui.screens.actions import LEAVE, STUDY, TOGETHER, keys_at
 from client.ui.state import Outcome, Pane, Screen, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.pieces import kind_sentence
+from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, piece_sign
 from client.ui.texts.tables import names_at
 from engine import events
 from engine.board import Field, Tile
@@ -378,8 +378,8 @@ class ScoringPanel(Struct, frozen=True):
     def _act(self, act: events.SoldierFled | events.Captured, *, current: bool) -> Iterable[Line]:
         """Return what a soldier does; captives that do not fit go on the next line."""
         if isinstance(act, events.SoldierFled):
-            text = _("flees ({merchants} m, {farmers} f)")
-            words = text.format(merchants=len(act.merchants), farmers=len(act.farmers))
+            text = _("flees ({merchants} {merchant}, {farmers} {farmer})")
+            words = text.format(merchants=len(act.merchants), farmers=len(act.farmers), **NAMED_SIGNS)
         else:
             words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
         sign = pointer(self.pane.glyphs, shown=current)
@@ -409,7 +409,7 @@ class ScoringPanel(Struct, frozen=True):
 
     def _piece_on(self, field: Field) -> Line:
         piece = self.pane.view.placed[field]
-        return line(f"{notation(piece):<3}", people_style(piece.people))
+        return line(f"{piece_sign(piece):<3}", people_style(piece.people))
 
 
 COLUMNS = (  # with the room that they take

@@ -6,6 +6,7 @@ from typing import Final
 from client.language import _
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
 from client.ui.texts.games import bounds_text, describe_captives
+from client.ui.texts.pieces import piece_sign
 from engine.board import tile_of
 from engine.events import Place
 from engine.forecast import forecast
@@ -13,7 +14,7 @@ from engine.view import View, eyes_of
 
 
 def describe_placement(move: Place) -> str:
-    return _("{piece} on {field}").format(piece=move.piece, field=move.field)
+    return _("{piece} on {field}").format(piece=piece_sign(move.piece), field=move.field)
 
 
 def describe_suggestion(view: View, move: Place, found: Suggestion, names: Sequence[str]) -> Iterator[str]:

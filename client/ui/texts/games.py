@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from client.language import N_, _, counted, listed, parted
 from client.records import Analysis, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
-from client.ui.texts.pieces import PEOPLES, kind_sentence
+from client.ui.texts.pieces import PEOPLES, kind_sentence, piece_sign
 from client.ui.texts.tables import describe_stage
 from engine import events
 from engine.board import Field, tile_of
@@ -15,7 +15,7 @@ from engine.components import LAUREL_WORTH
 from engine.forecast import GROUPS, Forecast, SoldierAct, SoldierBeside, forecast
 from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
-from engine.pieces import Kind, Seat
+from engine.pieces import Kind, Seat, Wolf
 from engine.view import Phase, eyes_of
 from protocol.messages import Standing, TableState
 
@@ -211,11 +211,16 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
             return _("Every hill has its laurel.")
         case events.Placed():
             return _("{name} places {piece} on {field}: {kind}.").format(
-                name=names[event.seat], piece=event.piece, field=event.field, kind=kind_sentence(event.piece)
+                name=names[event.seat],
+                piece=piece_sign(event.piece),
+                field=event.field,
+                kind=kind_sentence(event.piece),
             )
         case events.WolfPlaced():
             text = _("{name} places {piece} on {field}: a wolf, face down.")
-            return text.format(name=names[event.seat], piece=f"{event.people}?*", field=event.field)
+            return text.format(
+                name=names[event.seat], piece=piece_sign(Wolf.of(event.people)), field=event.field
+            )
         case events.TakenBack():
             text = _("{name} takes back: {fields}.")
             return text.format(name=names[event.seat], fields=", ".join(event.fields))
@@ -240,7 +245,7 @@ def turned(turns: int) -> str:
 def confirmation(move: events.LayTile | events.Place) -> str:
     if isinstance(move, events.Place):
         form = _("Place {piece} on {field}? Enter: yes, Esc: no")
-        return form.format(piece=move.piece, field=move.field)
+        return form.format(piece=piece_sign(move.piece), field=move.field)
     form = _("Lay the tile at position {position}, {turned}? Enter: yes, Esc: no")
     return form.format(position=move.position, turned=turned(move.orientation))
 
@@ -280,14 +285,16 @@ def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
 def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
     if found.gives is not None:
         form = _("{piece} here: {amount} influence on {hill}.")
-        return form.format(piece=found.piece, amount=bounds_text(found.gives), hill=tile_of(found.field))
+        return form.format(
+            piece=piece_sign(found.piece), amount=bounds_text(found.gives), hill=tile_of(found.field)
+        )
     if found.acts == _FLIGHT:
-        return _("{piece} here would flee.").format(piece=found.piece)
+        return _("{piece} here would flee.").format(piece=piece_sign(found.piece))
     if SoldierAct.FLIGHT in found.acts:
         form = _("{piece} here would flee or capture {captives}.")
     else:
         form = _("{piece} here would capture {captives}.")
-    return form.format(piece=found.piece, captives=describe_captives(found, names))
+    return form.format(piece=piece_sign(found.piece), captives=describe_captives(found, names))
 
 
 def describe_captives(found: Forecast, names: Sequence[str]) -> str:
@@ -346,7 +353,7 @@ def describe_chances(chances: Chances, names: Sequence[str]) -> str:
 def describe_move(move: JudgedMove, names: Sequence[str]) -> str:
     """Return who placed what where: `Move 7: Ann, Em* on C4.`"""
     return _("Move {number}: {name}, {piece} on {field}.").format(
-        number=move.number, name=names[move.seat], piece=move.move.piece, field=move.move.field
+        number=move.number, name=names[move.seat], piece=piece_sign(move.move.piece), field=move.move.field
     )
 
 

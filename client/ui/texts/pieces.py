@@ -1,9 +1,21 @@
-"""The peoples and their pieces in words."""
+"""The peoples and their pieces, by their signs and in words."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from client.language import N_, _
-from engine.pieces import People, Piece, Wolf
+from engine.pieces import Kind, People, Piece, Wolf
+
+# People see a piece by its people's letter and these signs. The notation of commands and records does not
+# depend on them.
+KIND_SIGNS: Final = {Kind.MERCHANT: "m", Kind.FARMER: "f", Kind.SOLDIER: "s"}
+WITH_WOLF: Final = "*"
+UNKNOWN_WOLF: Final = f"?{WITH_WOLF}"
+NAMED_SIGNS: Final[Mapping[str, str]] = MappingProxyType(  # as texts that explain signs name them
+    {kind.name.lower(): each for kind, each in KIND_SIGNS.items()}
+    | {"wolf": WITH_WOLF, "unknown_wolf": UNKNOWN_WOLF}
+)
 
 # By a piece's face: its kind, the same with an article, and with its people.
 _KINDS: Final = {
@@ -34,6 +46,18 @@ def people_named(text: str) -> People | None:
     wanted = text.casefold()
     named = (people for people in People if wanted in {people.casefold(), _(PEOPLES[people]).casefold()})
     return next(named, None)
+
+
+def piece_sign(piece: Piece | Wolf) -> str:
+    """Return the sign of a piece; of others' wolves the kind is unknown (R4.2)."""
+    if isinstance(piece, Wolf):
+        return f"{piece.people}{UNKNOWN_WOLF}"
+    return f"{piece.people}{face_sign(piece)}"
+
+
+def face_sign(piece: Piece) -> str:
+    """Return the sign of a piece without its people's letter."""
+    return f"{KIND_SIGNS[piece.kind]}{WITH_WOLF if piece.wolf else ''}"
 
 
 def piece_words(piece: Piece | Wolf) -> str:
