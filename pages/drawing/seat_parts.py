@@ -14,7 +14,6 @@ from client.records import Suggestion
 from client.tables.table import TableModel, open_request
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.board import Marks
 from client.ui.frame import WIDE, spoken
 from client.ui.keys import COUNTS
 from client.ui.screens.action import Action, May
@@ -34,6 +33,7 @@ from client.ui.screens.actions import (
 )
 from client.ui.screens.menu import At, Page
 from client.ui.screens.reading import counts_page
+from client.ui.spots import Marks
 from client.ui.state import Offers, TypedLine, Ui
 from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.games import describe_forecast, turned

@@ -8,7 +8,6 @@ from markupsafe import Markup, escape
 
 from client.language import _, counted, labelled, parted
 from client.tables.table import TableModel, safe_to_show
-from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
 from client.ui.screens.scoring import (
     COLUMNS,
@@ -20,6 +19,7 @@ from client.ui.screens.scoring import (
     sentence,
     steps_in_brief,
 )
+from client.ui.spots import Marks
 from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words

@@ -8,8 +8,8 @@ from markupsafe import Markup, escape
 
 from client.language import _, counted, labelled, listed, parted
 from client.tables.table import safe_to_show
-from client.ui.draw.board import Marks
 from client.ui.export.picture import board_parts
+from client.ui.spots import Marks
 from client.ui.texts.evenings import describe_place, describe_round, in_percent
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of

@@ -13,16 +13,16 @@ import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.frame import Fragment, Line, people_style, plain
 from client.ui.keys import PointAt
+from client.ui.spots import UNMARKED, FieldSpot, HillSpot, Marks, OpenSpot, spots
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.texts.pieces import piece_sign
-from engine.board import DIRECTIONS, HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
-from engine.components import LAUREL_WORTH
+from engine.board import DIRECTIONS, HILLS, Hex, Tile
 from engine.view import View
 
 _ROWS: Final = 9
@@ -168,30 +168,6 @@ def _in_ascii(arms: tuple[int, ...], column: int) -> str:
     return "+" if strong else "."
 
 
-NOBODY: Final = "-"  # stands for the holder of a hill that nobody took
-NO_FIELDS: Final[frozenset[Field]] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """The marks on a drawing.
-
-    `preview` is a tile that is not laid yet, and its position; `choices` the positions open to it. `notes`
-    are short words on fields, `captives` fields whose pieces are being taken.
-    """
-
-    cursor: Hex | None = None
-    last: Field | None = None
-    preview: tuple[int, LaidTile] | None = None
-    choices: tuple[int, ...] = ()
-    captives: frozenset[Field] = NO_FIELDS
-    notes: Mapping[Field, str] = field(default_factory=dict)
-    won: Mapping[Tile, str] = field(default_factory=dict)
-
-
-UNMARKED: Final = Marks()
-
-
 def board_text(view: View, *, marks: Marks = UNMARKED, ascii_only: bool = False, scale: Scale = SMALL) -> str:
     """Return the board as plain text, without trailing spaces."""
     drawn = drawn_board(view, marks, ASCII if ascii_only else UNICODE, scale)
@@ -204,7 +180,7 @@ def drawn_board(view: View, marks: Marks, glyphs: GlyphSet, scale: Scale) -> lis
 
 @functools.lru_cache(maxsize=32)
 def _canvas(
-    tiles: tuple[LaidTile | None, ...], scale: Scale, *, ascii_only: bool
+    tiles: tuple[Tile | None, ...], scale: Scale, *, ascii_only: bool
 ) -> tuple[tuple[Fragment, ...], ...]:
     """Return the cells of the empty board: the lines, and the tiles' backgrounds."""
     laid = frozenset(position for position, tile in enumerate(tiles) if tile is not None)
@@ -221,7 +197,7 @@ def _canvas(
         character, strong = lines.get((x, y), (" ", False))
         tile = tiles[covered[x, y]] if (x, y) in covered else None
         if tile is not None:
-            return f"class:tile-{tile.tile.lower()} class:inner", character, points.get((x, y))
+            return f"class:tile-{tile.lower()} class:inner", character, points.get((x, y))
         style = "" if character == " " else "class:strong" if strong else "class:faint"
         return style, character, points.get((x, y))
 
@@ -230,24 +206,24 @@ def _canvas(
 
 class _Drawing:
     def __init__(self, view: View, marks: Marks, glyphs: GlyphSet, scale: Scale) -> None:
-        self._view, self._marks, self._glyphs, self._scale = view, marks, glyphs, scale
-        self._tiles = list(view.tiles)
-        if marks.preview is not None:
-            position, laid = marks.preview
-            self._tiles[position] = laid
-        tiles = tuple(self._tiles)
-        self._layout: Layout = layout_of(tiles)
-        self._board = view.board
+        self._spots, self._glyphs, self._scale = spots(view, marks), glyphs, scale
+        hills = (self._spots[hill] for hill in HILLS)
+        tiles = tuple(hill.tile if isinstance(hill, HillSpot) else None for hill in hills)
         self._rows = [list(row) for row in _canvas(tiles, scale, ascii_only=glyphs.ascii)]
 
     def lines(self) -> list[Line]:
-        for cell, position in HEX_POSITIONS.items():
-            if cell in self._layout.fields:
-                self._draw_field(cell, self._layout.fields[cell])
-            elif cell == HILLS[position]:
-                self._draw_hill(cell, position)
-        if self._marks.cursor is not None:
-            self._draw_cursor(self._marks.cursor)
+        for cell, spot in self._spots.items():
+            match spot:
+                case FieldSpot():
+                    self._draw_field(cell, spot)
+                case HillSpot():
+                    self._draw_hill(cell, spot)
+                case OpenSpot(middle=True):
+                    text, style = (f"[{spot.position}]", "mine") if spot.free else (str(spot.position), "off")
+                    self._put_centred(cell, 0, text, f"class:{style}")
+        for cell, spot in self._spots.items():
+            if spot.pointed_at:
+                self._draw_cursor(cell)
         return [
             tuple(
                 (style, "".join(map(operator.itemgetter(1), run)), action)
@@ -271,29 +247,28 @@ class _Drawing:
         room = self._scale.across - 1
         self._put((column + (room - len(text) + 1) // 2, line + row), text, style)
 
-    def _draw_field(self, cell: Hex, name: Field) -> None:
-        piece = self._board.get(name)
+    def _draw_field(self, cell: Hex, spot: FieldSpot) -> None:
+        piece = spot.piece
         style = "class:open" if piece is None else people_style(piece.people)
-        if self._marks.preview is not None and HEX_POSITIONS[cell] == self._marks.preview[0]:
+        if spot.on_trial:
             style = "class:ghost"
-        elif piece is not None and name == self._marks.last:
+        elif piece is not None and spot.last:
             style += " class:last-piece"
-        text = str(name) if piece is None else piece_sign(piece)
-        note = self._marks.notes.get(name, "")
-        left, left_style = self._sign_of(name)
-        spring = self._glyphs.spring if has_spring(name) else ""
+        text = str(spot.name) if piece is None else piece_sign(piece)
+        left, left_style = self._sign_of(spot)
+        spring = self._glyphs.spring if spot.spring else ""
         if self._scale.slope == 0:
-            self._draw_tight(cell, (left, left_style), (text, style), note, spring)
+            self._draw_tight(cell, (left, left_style), (text, style), spot.note, spring)
             return
         self._put_centred(cell, -1, left, left_style)
         self._put_centred(cell, 0, f" {text} " if piece is not None else text, style)
         foot = self._scale.body
-        if note:
-            self._put_centred(cell, foot, note, "class:note")
+        if spot.note:
+            self._put_centred(cell, foot, spot.note, "class:note")
         else:
             self._put_centred(cell, foot, spring * 2, "class:spring")
         if piece is not None and self._scale.body > 1:
-            self._put_centred(cell, 1, str(name), "class:inner")
+            self._put_centred(cell, 1, str(spot.name), "class:inner")
 
     def _draw_tight(
         self, cell: Hex, left: tuple[str, str], middle: tuple[str, str], note: str, spring: str
@@ -307,31 +282,22 @@ class _Drawing:
         else:
             self._put((x + 4, y), spring, "class:spring")
 
-    def _sign_of(self, name: Field) -> tuple[str, str]:
-        if name in self._marks.captives:
+    def _sign_of(self, spot: FieldSpot) -> tuple[str, str]:
+        """Return the sign that matters most: there is room for one."""
+        if spot.captive:
             return self._glyphs.captive, "class:note"
-        if name == self._marks.last:
+        if spot.last:
             return self._glyphs.last, "class:last"
-        if name.endswith("1"):
-            return self._glyphs.arrow, "class:arrow"
-        return "", ""
+        return (self._glyphs.arrow, "class:arrow") if spot.arrow else ("", "")
 
-    def _draw_hill(self, cell: Hex, position: int) -> None:
-        tile = self._tiles[position]
-        if tile is None:
-            open_now = position in self._marks.choices
-            text = f"[{position}]" if open_now else str(position)
-            self._put_centred(cell, 0, text, "class:mine" if open_now else "class:off")
-            return
-        laurel = self._view.laurels.get(tile.tile)
-        on_trial = self._marks.preview is not None and position == self._marks.preview[0]
-        if tile.tile in self._marks.won:
-            text = f"({tile.tile}:{self._marks.won[tile.tile]})"
-        elif laurel is not None:
-            text = f"({tile.tile}={LAUREL_WORTH[laurel]})"
+    def _draw_hill(self, cell: Hex, hill: HillSpot) -> None:
+        if hill.winner is not None:
+            text = f"({hill.tile}:{hill.winner})"
+        elif hill.laurel is not None:
+            text = f"({hill.tile}={hill.worth})"
         else:
-            text = f"({tile.tile}=?)" if on_trial else f"( {tile.tile} )"
-        self._put_centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
+            text = f"({hill.tile}=?)" if hill.on_trial else f"( {hill.tile} )"
+        self._put_centred(cell, 0, text, "class:ghost" if hill.on_trial else "class:hill")
 
     def _draw_cursor(self, cell: Hex) -> None:
         """Draw the cursor by its shape, the lines around its hex and its colours: each alone is enough."""

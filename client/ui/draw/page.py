@@ -10,7 +10,7 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import _, labelled
 from client.tables.table import TableModel, open_request
 from client.ui.at_table import next_vote
-from client.ui.draw.board import HUGE, LARGE, MEDIUM, SMALL, Marks, drawn_board
+from client.ui.draw.board import HUGE, LARGE, MEDIUM, SMALL, drawn_board
 from client.ui.frame import (
     EMPTY,
     READ_ON,
@@ -30,6 +30,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, ChooseLine, ChooseUnseen, Way
+from client.ui.spots import Marks
 from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet

@@ -7,11 +7,12 @@ from typing import Final
 
 from client.language import _, describe_reason
 from client.records import Recording
-from client.ui.draw.board import Marks, board_text
+from client.ui.draw.board import board_text
 from client.ui.export.picture import picture
 from client.ui.frame import plain
 from client.ui.screens.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.screens.scoring import last_step, result_lines, scene
+from client.ui.spots import Marks
 from client.ui.texts.games import describe_result
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.final import scoring_outcome

@@ -13,8 +13,8 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import _, counted, labelled
 from client.player.terminal import Colours
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.board import NOBODY, Marks
 from client.ui.frame import wrapped
+from client.ui.spots import NOBODY, Marks
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours

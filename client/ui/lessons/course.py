@@ -14,7 +14,6 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.activity import Activity
 from client.ui.at_table import step
-from client.ui.draw.board import Marks
 from client.ui.draw.page import scrolled, small_table_block, table_block, with_news
 from client.ui.frame import EMPTY, WIDE, Line, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
@@ -24,6 +23,7 @@ from client.ui.program import show
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
+from client.ui.spots import Marks
 from client.ui.state import GamePage, Notice, Outcome, Pane, Screen, Ui, with_game
 from client.ui.terminal.device import own_device
 from client.ui.texts.games import amounts, describe_influence, describe_soldier

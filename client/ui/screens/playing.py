@@ -8,7 +8,6 @@ from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
-from client.ui.draw.board import Marks
 from client.ui.draw.page import (
     ServerScreen,
     asked_question,
@@ -23,6 +22,7 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.actions import AGAIN, LEAVE, keys_at
+from client.ui.spots import Marks
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.pieces import piece_sign

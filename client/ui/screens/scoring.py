@@ -9,7 +9,6 @@ from msgspec import Struct
 from client.language import N_, _, labelled
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
-from client.ui.draw.board import NOBODY, Marks
 from client.ui.draw.page import (
     LOG_LINES,
     ServerScreen,
@@ -36,6 +35,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.screens.actions import LEAVE, STUDY, TOGETHER, keys_at
+from client.ui.spots import NOBODY, Marks
 from client.ui.state import Outcome, Pane, Screen, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet

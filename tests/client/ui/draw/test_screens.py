@@ -20,7 +20,7 @@ from client.player.terminal import Colouring, Colours, Theme
 from client.records import PastGame
 from client.tables.table import Back, TableModel
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
+from client.ui.draw.board import LARGE, MEDIUM, SMALL, Scale, board_text, borders, drawn_board
 from client.ui.draw.page import news_lines
 from client.ui.frame import Frame, plain
 from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, Key, PointAt, key_name
@@ -36,6 +36,7 @@ from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start
+from client.ui.spots import UNMARKED
 from client.ui.state import (
     LinePrompt,
     Notice,

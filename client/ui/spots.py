@@ -1,0 +1,112 @@
+"""What stands on each hex of the board, decided once for terminal, pictures, lines of text and pages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from client.ui.at_table import HEX_POSITIONS
+from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
+from engine.components import LAUREL_WORTH, Laurel
+from engine.pieces import Piece, Wolf
+from engine.view import View
+
+NOBODY: Final = "-"  # stands for the holder of a hill that nobody took
+NO_FIELDS: Final[frozenset[Field]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The marks on a drawing.
+
+    `preview` is a tile that is not laid yet, and its position; `choices` the positions open to it. `notes`
+    are short words on fields, `captives` fields whose pieces are being taken.
+    """
+
+    cursor: Hex | None = None
+    last: Field | None = None
+    preview: tuple[int, LaidTile] | None = None
+    choices: tuple[int, ...] = ()
+    captives: frozenset[Field] = NO_FIELDS
+    notes: Mapping[Field, str] = field(default_factory=dict)
+    won: Mapping[Tile, str] = field(default_factory=dict)
+
+
+UNMARKED: Final = Marks()
+
+
+class FieldSpot(Struct, frozen=True):
+    """A field, and what is on it and about it; `last` if the last piece placed is there."""
+
+    name: Field
+    piece: Piece | Wolf | None
+    spring: bool
+    arrow: bool
+    last: bool
+    captive: bool
+    note: str
+    pointed_at: bool
+    on_trial: bool  # its tile is not laid yet
+
+
+class HillSpot(Struct, frozen=True):
+    """A hill; `winner` is the people that took its laurel, NOBODY, or None before the hill is scored."""
+
+    tile: Tile
+    laurel: Laurel | None
+    winner: str | None
+    pointed_at: bool
+    on_trial: bool  # its tile is not laid yet
+
+    @property
+    def worth(self) -> int:
+        return 0 if self.laurel is None else LAUREL_WORTH[self.laurel]
+
+
+class OpenSpot(Struct, frozen=True):
+    """A hex of a position without a tile, or the one in its middle; `free` if a tile may be laid now."""
+
+    position: int
+    middle: bool
+    free: bool
+    pointed_at: bool
+
+
+Spot: TypeAlias = FieldSpot | HillSpot | OpenSpot
+
+
+def shown_layout(view: View, marks: Marks) -> Layout:
+    """Return the layout of the tiles with the one that is not laid yet."""
+    if marks.preview is None:
+        return view.layout
+    position, laid = marks.preview
+    return layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
+
+
+def spots(view: View, marks: Marks = UNMARKED) -> Mapping[Hex, Spot]:
+    """Return what stands on every hex."""
+    layout, board = shown_layout(view, marks), view.board
+    trial = None if marks.preview is None else marks.preview[0]
+
+    def spot(cell: Hex, position: int) -> Spot:
+        pointed_at, on_trial = cell == marks.cursor, position == trial
+        if (laid := layout.tiles[position]) is None:
+            middle, free = cell == HILLS[position], position in marks.choices
+            return OpenSpot(position, middle, free, pointed_at)
+        if (name := layout.fields.get(cell)) is None:
+            laurel, winner = view.laurels.get(laid.tile), marks.won.get(laid.tile)
+            return HillSpot(laid.tile, laurel, winner, pointed_at, on_trial)
+        return FieldSpot(
+            name,
+            board.get(name),
+            spring=has_spring(name),
+            arrow=name.endswith("1"),
+            last=name == marks.last,
+            captive=name in marks.captives,
+            note=marks.notes.get(name, ""),
+            pointed_at=pointed_at,
+            on_trial=on_trial,
+        )
+
+    return {cell: spot(cell, position) for cell, position in HEX_POSITIONS.items()}
