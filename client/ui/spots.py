@@ -6,7 +6,9 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from client.language import _, labelled
 from client.ui.at_table import HEX_POSITIONS
+from client.ui.texts.pieces import piece_words
 from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
 from engine.components import LAUREL_WORTH, Laurel
 from engine.pieces import Piece, Wolf
@@ -110,3 +112,9 @@ def spots(view: View, marks: Marks = UNMARKED) -> Mapping[Hex, Spot]:
         )
 
     return {cell: spot(cell, position) for cell, position in HEX_POSITIONS.items()}
+
+
+def describe_field(spot: FieldSpot) -> str:
+    """Return a field and what stands on it in words: `D4, a spring: Etruscan merchant`."""
+    name = _("{field}, a spring").format(field=spot.name) if spot.spring else spot.name
+    return labelled(name, _("empty") if spot.piece is None else piece_words(spot.piece))

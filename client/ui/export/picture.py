@@ -14,10 +14,10 @@ from client.language import _, counted, labelled
 from client.player.terminal import Colours
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.frame import wrapped
-from client.ui.spots import NOBODY, Marks
+from client.ui.spots import NOBODY, FieldSpot, HillSpot, Marks, OpenSpot, describe_field, spots
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
-from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
+from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign
+from engine.board import CENTRE, DIRECTIONS, HILLS, Hex, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally
 from engine.pieces import Kind, People, Piece, Seat, Wolf
@@ -114,8 +114,8 @@ def picture(view: View, marks: Marks, moment: Sequence[str], names: Sequence[str
     root = document(labelled(_TITLE, moment[0]), BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
     board.draw_ground(root)
-    for cell, position in HEX_POSITIONS.items():
-        board.draw_standing(root, cell, position)
+    for cell in HEX_POSITIONS:
+        board.draw_standing(root, cell)
     height = max(round(_HEIGHT), round(_Legend(root, view, moment, names).draw() + 2 * _MARGIN))
     return to_text(root, height)
 
@@ -131,12 +131,12 @@ def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) ->
     ground = ET.Element("g")
     board.draw_ground(ground)
     parts = [ground]
-    for cell, position in HEX_POSITIONS.items():
+    for cell in HEX_POSITIONS:
         parts.append(ET.Element("g"))
-        board.draw_standing(parts[-1], cell, position)
+        board.draw_standing(parts[-1], cell)
         if cell in touch:
             over = {"points": _points(_corners(*_middle(cell), _SIZE)), "data-choose": touch[cell]}
-            name = {"aria-label": board.name_of(cell, position)}
+            name = {"aria-label": board.name_of(cell)}
             look = {"class": "touch", "role": "button", "tabindex": "-1"}
             ET.SubElement(parts[-1], "polygon", over | name | look)
     return [_contents(part) for part in parts]
@@ -190,15 +190,13 @@ class _BoardDrawing:
     """The board being drawn: the ground with the lines between tiles first, then what stands on it."""
 
     def __init__(self, view: View, marks: Marks) -> None:
-        self._view, self._marks = view, marks
-        self._layout: Layout = view.layout
-        self._board = view.board
+        self._spots = spots(view, marks)
 
     def draw_ground(self, parent: ET.Element) -> None:
         """Draw the hexes of all tiles, and the outer sides of those that are laid."""
         for cell, position in HEX_POSITIONS.items():
             hexagon = ET.SubElement(parent, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
-            if self._view.tiles[position] is None:
+            if self._is_open(cell):
                 hexagon.set("class", "open")
             else:
                 hexagon.set("class", "field")
@@ -207,82 +205,80 @@ class _BoardDrawing:
             corners = _corners(*_middle(cell), _SIZE)
             for side, beside in enumerate(neighbours(cell)):
                 other = HEX_POSITIONS.get(beside)
-                if self._view.tiles[position] is None or other == position:
+                if self._is_open(cell) or other == position:
                     continue
                 # Between two tiles, the line is drawn once.
-                if other is None or self._view.tiles[other] is None or other > position:
+                if other is None or self._is_open(beside) or other > position:
                     draw_line(parent, corners[side], corners[(side + 1) % 6], "tile")
 
-    def draw_standing(self, parent: ET.Element, cell: Hex, position: int) -> None:
-        laid = self._view.tiles[position]
-        if cell in self._layout.fields:
-            self._draw_field(parent, cell, HILLS[position], self._layout.fields[cell])
-        elif cell == HILLS[position] and laid is not None:
-            self._draw_hill(parent, cell, laid.tile)
-        elif cell == HILLS[position]:
-            write(group_at(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
+    def _is_open(self, cell: Hex) -> bool:
+        return isinstance(self._spots[cell], OpenSpot)
 
-    def name_of(self, cell: Hex, position: int) -> str:
+    def draw_standing(self, parent: ET.Element, cell: Hex) -> None:
+        match self._spots[cell]:
+            case FieldSpot() as spot:
+                self._draw_field(parent, cell, spot)
+            case HillSpot() as hill:
+                self._draw_hill(parent, cell, hill)
+            case OpenSpot(position, middle=True):
+                write(group_at(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
+
+    def name_of(self, cell: Hex) -> str:
         """Return what is on a field, in words, or else the number of the position of a hex."""
-        if (name := self._layout.fields.get(cell)) is None:
-            return _("position {position}").format(position=position)
-        piece = self._board.get(name)
-        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
-        return form.format(field=name, words=_("empty") if piece is None else piece_words(piece))
+        if isinstance(spot := self._spots[cell], FieldSpot):
+            return describe_field(spot)
+        return _("position {position}").format(position=HEX_POSITIONS[cell])
 
-    def _draw_field(self, parent: ET.Element, cell: Hex, hill: Hex, name: Field) -> None:
+    def _draw_field(self, parent: ET.Element, cell: Hex, spot: FieldSpot) -> None:
         group = group_at(parent, *_middle(cell))
-        piece = self._board.get(name)
-        ET.SubElement(group, "title").text = self.name_of(cell, HEX_POSITIONS[cell])
-        if name == self._marks.last:
+        ET.SubElement(group, "title").text = describe_field(spot)
+        if spot.last:
             _draw_ring(group, "last")
-        if name.endswith("1"):
+        if spot.arrow:
+            hill = HILLS[HEX_POSITIONS[cell]]
             turn = 60 * DIRECTIONS.index((cell[0] - hill[0], cell[1] - hill[1]))
             draw_path(group_at(group, 0, 0, f" rotate({turn}) translate(-30 0)"), _ARROW, "arrow")
-        if has_spring(name):
+        if spot.spring:
             draw_path(group_at(group, 0, 31), _WAVES, "spring")
-        if piece is None:
-            write(group, 0, 6, 16, name, classes="c spot")
+        if spot.piece is None:
+            write(group, 0, 6, 16, spot.name, classes="c spot")
         else:
-            write(group, 0, -27, 10, name, classes="c faint minor")
-            stone = {"class": f"stone of-{piece.people}"}
-            _draw_piece(ET.SubElement(group_at(group, 0, 1), "g", stone), piece)
-        if cell == self._marks.cursor:
+            write(group, 0, -27, 10, spot.name, classes="c faint minor")
+            stone = {"class": f"stone of-{spot.piece.people}"}
+            _draw_piece(ET.SubElement(group_at(group, 0, 1), "g", stone), spot.piece)
+        if spot.pointed_at:
             _draw_ring(group, "now")
-        if name in self._marks.captives:
+        if spot.captive:
             _draw_ring(group, "captive")
-        if (note := self._marks.notes.get(name)) is not None:
+        if spot.note:
             badge = group_at(group, 22, -20)
             ET.SubElement(badge, "circle", {"r": "13", "class": "note"})
-            write(badge, 0, 5, 15, note, classes="c b gain").set("fill", INK)
+            write(badge, 0, 5, 15, spot.note, classes="c b gain").set("fill", INK)
 
-    def _draw_hill(self, parent: ET.Element, cell: Hex, tile: Tile) -> None:
+    def _draw_hill(self, parent: ET.Element, cell: Hex, hill: HillSpot) -> None:
         ET.SubElement(
             parent, "polygon", {"points": _points(_corners(*_middle(cell), _SIZE * 0.86)), "class": "hill"}
         )
         group = group_at(parent, *_middle(cell))
-        if cell == self._marks.cursor:
+        if hill.pointed_at:
             _draw_ring(group, "now")
-        laurel = self._view.laurels.get(tile)
-        if laurel is None:
-            write(group, 0, 9, 26, tile, classes="c b")
+        if hill.laurel is None:
+            write(group, 0, 9, 26, hill.tile, classes="c b")
             return
-        worth = LAUREL_WORTH[laurel]
         text = _("hill {tile}: {laurel}, worth {worth}")
-        ET.SubElement(group, "title").text = text.format(tile=tile, laurel=laurel, worth=worth)
-        write(group, 0, -12, 20, tile, classes="c b")
-        write(group, 0, 1, 9, f"{laurel} {worth}", classes="c minor")
+        ET.SubElement(group, "title").text = text.format(tile=hill.tile, laurel=hill.laurel, worth=hill.worth)
+        write(group, 0, -12, 20, hill.tile, classes="c b")
+        write(group, 0, 1, 9, f"{hill.laurel} {hill.worth}", classes="c minor")
         token = group_at(group, 0, 17)
-        winner = self._marks.won.get(tile)
-        if winner is None:
+        if hill.winner is None:
             draw_path(token, _WREATH, "laurel")
-            write(token, 0, 5, 13, str(worth), classes="c b worth")
-        elif winner == NOBODY:
+            write(token, 0, 5, 13, str(hill.worth), classes="c b worth")
+        elif hill.winner == NOBODY:
             write(token, 0, 5, 10, _("no one"), classes="c faint")
         else:
-            won = ET.SubElement(token, "g", {"class": f"won of-{winner}"})
+            won = ET.SubElement(token, "g", {"class": f"won of-{hill.winner}"})
             draw_path(won, _WREATH, "laurel")
-            draw_chip(won, People(winner), 9)
+            draw_chip(won, People(hill.winner), 9)
 
 
 class _Legend:
