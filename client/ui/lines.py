@@ -41,6 +41,7 @@ from client.ui.screens.typed_commands import (
     help_on_hosting,
     help_rows,
 )
+from client.ui.spots import FieldSpot, HillSpot, Marks, hills, shown_layout
 from client.ui.state import Overlay, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
@@ -48,19 +49,7 @@ from client.ui.texts import games
 from client.ui.texts.glyphs import glyphs_to_read
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.tables import describe_online, names_at, spectator_name
-from engine.board import (
-    FIELDS,
-    ORIENTATIONS,
-    TILES,
-    Field,
-    Hex,
-    LaidTile,
-    Tile,
-    fields_of,
-    has_spring,
-    layout_of,
-)
-from engine.components import LAUREL_WORTH
+from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -163,7 +152,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
             tile = Tile(letter.upper())
             told = _at(view.layout.hills.get(tile), ui, model, board)
             # Without the heading, and that a hill holds no pieces.
-            return [*told[1:-1], _of_hill(tile, board)] if len(told) > 1 else told
+            return [*told[1:-1], _of_hill(*hills(board)[tile])] if len(told) > 1 else told
         case ["field", name] | [name] if name.upper() in FIELDS:
             return _at(view.layout.hexes.get(Field(name.upper())), ui, model, board)
         case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
@@ -171,7 +160,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
             return list(_beside_tile(position, LaidTile(view.drawn, int(turns)), ui, model, view))
         case ["board"]:
-            return [_of_hill(tile, board) for tile in sorted(view.layout.hills)]
+            return [_of_hill(*each) for each in hills(board).values()]
         case ["tiles"]:
             return list(_tiles(view))
         case ["moves"]:
@@ -206,18 +195,16 @@ def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | 
     return spoken(_panel(ui, model, view, cell, piece).field())
 
 
-def _of_hill(tile: Tile, view: View) -> str:
+def _of_hill(hill: HillSpot, around: Sequence[FieldSpot]) -> str:
     """Return in one line what stands on the fields around a hill."""
-    laurel = view.laurels.get(tile)
-    heading, empty = _("HILL {hill}").format(hill=tile), _("empty")
-    signs = {field: piece_sign(piece) for field, piece in view.board.items()}
-    fields = ", ".join(f"{_in_words(field)} {signs.get(field, empty)}" for field in fields_of(tile))
-    worth = "" if laurel is None else f", {laurel.value} {LAUREL_WORTH[laurel]}"
-    return labelled(f"{heading}{worth}", fields)
+    signs = (_("empty") if each.piece is None else piece_sign(each.piece) for each in around)
+    fields = ", ".join(f"{_in_words(each)} {sign}" for each, sign in zip(around, signs, strict=True))
+    worth = "" if hill.laurel is None else f", {hill.laurel} {hill.worth}"
+    return labelled(_("HILL {hill}").format(hill=hill.tile) + worth, fields)
 
 
-def _in_words(field: Field) -> str:
-    return _("{field} with a spring").format(field=field) if has_spring(field) else field
+def _in_words(field: FieldSpot) -> str:
+    return _("{field} with a spring").format(field=field.name) if field.spring else field.name
 
 
 def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
@@ -236,10 +223,10 @@ def _beside_tile(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: Vie
     if not isinstance(model.legal, LegalLays) or text not in map(str, model.legal.positions):
         yield from _moves(ui, model)
         return
-    position = int(text)
-    layout = layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
-    for field in fields_of(laid.tile):
-        beside = listed(layout.adjacent(field))
+    aimed = Marks(preview=(int(text), laid))
+    layout, (_hill, fields) = shown_layout(view, aimed), hills(view, aimed)[laid.tile]
+    for field in fields:
+        beside = listed(layout.adjacent(field.name))
         yield labelled(_in_words(field), _("Beside it: {around}.").format(around=beside))
 
 

@@ -1,6 +1,6 @@
 """What stands on each hex of the board, decided once for terminal, pictures, lines of text and pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from client.language import _, labelled
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.texts.pieces import piece_words
-from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
+from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, fields_of, has_spring, layout_of
 from engine.components import LAUREL_WORTH, Laurel
 from engine.pieces import Piece, Wolf
 from engine.view import View
@@ -112,6 +112,14 @@ def spots(view: View, marks: Marks = UNMARKED) -> Mapping[Hex, Spot]:
         )
 
     return {cell: spot(cell, position) for cell, position in HEX_POSITIONS.items()}
+
+
+def hills(view: View, marks: Marks = UNMARKED) -> Mapping[Tile, tuple[HillSpot, Sequence[FieldSpot]]]:
+    """Return every hill with the fields around it, both in the order of their names, to be read aloud."""
+    found = spots(view, marks).values()
+    fields = {each.name: each for each in found if isinstance(each, FieldSpot)}
+    by_tile = {each.tile: each for each in found if isinstance(each, HillSpot)}
+    return {tile: (by_tile[tile], [fields[name] for name in fields_of(tile)]) for tile in sorted(by_tile)}
 
 
 def describe_field(spot: FieldSpot) -> str:

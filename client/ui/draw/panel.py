@@ -9,12 +9,13 @@ from client.ui import at_table
 from client.ui.draw.page import seat_note
 from client.ui.frame import EMPTY, Line, chips, clickable, ends, line, people_style, wrapped
 from client.ui.keys import Act, Hold, Pick
+from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
 from client.ui.texts.tables import names_at
-from engine.board import Field, Tile, has_spring, tile_of
+from engine.board import Field, Tile, neighbours, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays
@@ -138,33 +139,34 @@ class Panel(Struct, frozen=True):
 
         `brief` leaves out what the scoring of a piece already there would bring.
         """
-        layout, cell = self.pane.view.layout, self.chosen.hovered or self.chosen.cursor
-        field = layout.fields.get(cell)
-        if field is None:
-            hill = next((tile for tile, at in layout.hills.items() if at == cell), None)
-            if hill is None:
+        board, cell = spots(self.pane.view), self.chosen.hovered or self.chosen.cursor
+        match board[cell]:
+            case OpenSpot():
                 return [self._heading(_("NO TILE YET"))]
-            laurel = self.pane.view.laurels.get(hill)
-            return [
-                self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
-                *(self._on_hill(hill) if laurel is not None and not brief else ()),
-                *self._paragraphs(_("A hill holds no pieces.")),
-            ]
-        piece = self.pane.view.board.get(field)
+            case HillSpot(tile=hill, laurel=laurel):
+                return [
+                    self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
+                    *(self._on_hill(hill) if laurel is not None and not brief else ()),
+                    *self._paragraphs(_("A hill holds no pieces.")),
+                ]
+            case FieldSpot() as spot:
+                beside = [each for each in map(board.get, neighbours(cell)) if isinstance(each, FieldSpot)]
+                return self._on_field(spot, beside, brief=brief)
+
+    def _on_field(self, spot: FieldSpot, beside: Iterable[FieldSpot], *, brief: bool) -> list[Line]:
         words = _("Empty.")
-        if piece is not None:
-            owner = names_at(self.pane.model)[self.pane.view.owners[field]]
-            words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
-            words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
+        if spot.piece is not None:
+            owner = names_at(self.pane.model)[self.pane.view.owners[spot.name]]
+            words = _("{name}'s {piece}.").format(piece=piece_words(spot.piece), name=owner)
+            words = words if brief else f"{words} {self._gives(spot.name)} {self._age(spot.name)}"
         near = []
-        for each in layout.adjacent(field):
-            spring = self.pane.glyphs.spring if has_spring(each) else ""
-            there = self.pane.view.board.get(each)
-            near.append(f"{each}{spring}" if there is None else f"{each}{spring} {piece_sign(there)}")
+        for each in beside:
+            name = f"{each.name}{self.pane.glyphs.spring if each.spring else ''}"
+            near.append(name if each.piece is None else f"{name} {piece_sign(each.piece)}")
         foreseen = at_table.foreseen(self.chosen, self.pane.model) if self.foresees else None
         told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.pane.model))
         return [
-            self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
+            self._heading(_("FIELD {field}").format(field=spot.name), _("a spring") if spot.spring else ""),
             *self._paragraphs(*told, _("Beside it: {around}.").format(around=", ".join(near))),
         ]
 
