@@ -76,19 +76,17 @@ class SeatPage:
             orientation=chosen.orientation or 0,
         )
 
-    def board(self, view: View, marks: Marks) -> tuple[View, Marks, Mapping[Hex, str]]:
-        """Return the board with what the player has chosen, and what it means to touch each hex."""
+    def on_board(self, view: View, marks: Marks) -> tuple[Marks, Mapping[Hex, str]]:
+        """Return the marks with what the player has chosen, and what it means to touch each hex."""
         if (aimed := at_table.preview(self._selection, self.model)) is not None:
             assert isinstance(self.model.legal, LegalLays)  # noqa: S101 - else nothing could be laid
-            position, laid = aimed
-            tiles = (*view.tiles[:position], laid, *view.tiles[position + 1 :])
             free = self.model.legal.positions
             touch = {cell: _choice(position=at) for cell, at in HEX_POSITIONS.items() if at in free}
-            return replace(view, tiles=tiles), marks, touch
+            return replace(marks, preview=aimed, choices=free), touch
         if view.phase is not Phase.PLACING:
-            return view, marks, {}
+            return marks, {}
         touch = {cell: _choice(field=field) for cell, field in self._free.items()}
-        return view, Marks(cursor=self._cell, last=marks.last), touch
+        return replace(marks, cursor=self._cell), touch
 
     def parts(self) -> dict[str, str]:
         """Return the parts of the page that only a player has; the menu is a terminal's, and the way out."""

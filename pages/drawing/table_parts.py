@@ -1,6 +1,6 @@
 """A table on a page, as spectators see it: its parts, each of which replaces the content of an element."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -19,15 +19,14 @@ from client.ui.screens.scoring import (
     sentence,
     steps_in_brief,
 )
-from client.ui.spots import Marks
+from client.ui.spots import Marks, describe_field, hills
 from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
-from client.ui.texts.pieces import PEOPLES, piece_words
+from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.times import universal_time
-from engine.board import Field, Hex, Tile, has_spring
-from engine.components import LAUREL_WORTH
+from engine.board import Field, Hex
 from engine.events import Influence, SeenEvent
-from engine.pieces import Piece, Seat, Wolf
+from engine.pieces import Seat
 from engine.view import View
 from pages.drawing.html import EMPTY, element, join, scrolled
 from pages.drawing.seat_parts import SeatPage, company, navigation
@@ -117,7 +116,7 @@ def table_parts(
         if hand is not None and hand.moment is not None:
             now = labelled(_("Looking back"), describe_event(events[-1], names))
         elif seated is not None and not state.ended:
-            shown, marks, touch = seated.board(view, marks)
+            marks, touch = seated.on_board(view, marks)
     next_table = EMPTY
     if state.next is not None:
         text = _("The players go on at table {code}.").format(code=state.next)
@@ -129,7 +128,7 @@ def table_parts(
         "recent": "" if view is None else _("Last moves") if view.result is None else _("The scoring"),
         "moves": _recent(events, names, hand, walking),
         "result": "" if walking is not None else join(_result(view, names), next_table),
-        "words": "" if shown is None else _in_words(shown),
+        "words": "" if shown is None else _in_words(shown, marks),
         **way_in(joins=state.table if _has_room(state) else None, plays=plays),
     }
     parts = {part: str(join(inside)) for part, inside in parts.items()}
@@ -255,21 +254,14 @@ def _points_first(columns: Sequence[T]) -> Sequence[T]:
     return (*columns[-1:], *columns[:-1])
 
 
-def _in_words(view: View) -> Markup:
+def _in_words(view: View, marks: Marks) -> Markup:
     """Return the board for those who hear it: each hill with its laurel, and what is on its fields."""
-    board, fields = view.board, set(view.layout.fields.values())
     lines = []
-    for tile in sorted({Tile(field[0]) for field in fields}):
-        hill = _("Hill {hill}.").format(hill=tile)
-        if (laurel := view.laurels.get(tile)) is not None:
+    for hill, fields in hills(view, marks).values():
+        heading = _("Hill {hill}.").format(hill=hill.tile)
+        if hill.laurel is not None:
             text = _("Hill {hill}, {laurel} laurel, worth {worth}.")
-            hill = text.format(hill=tile, laurel=laurel, worth=LAUREL_WORTH[laurel])
-        lines.append(element("li", element("strong", hill), " ", parted(_fields(tile, board, fields))))
+            heading = text.format(hill=hill.tile, laurel=hill.laurel, worth=hill.worth)
+        told = parted(map(describe_field, fields))
+        lines.append(element("li", element("strong", heading), " ", told))
     return EMPTY.join(lines)
-
-
-def _fields(tile: Tile, board: Mapping[Field, Piece | Wolf], fields: set[Field]) -> Iterator[str]:
-    for name in sorted(each for each in fields if each[0] == tile):
-        piece = board.get(name)
-        words = _("empty") if piece is None else piece_words(piece)
-        yield labelled(_("{field}, a spring").format(field=name) if has_spring(name) else name, words)
