@@ -242,8 +242,8 @@ def _moves(ui: Ui, model: TableModel) -> list[str]:
         return _turn(ui, model)
     match model.legal:
         case LegalPlaces(pieces=pieces, fields=fields):
-            told = _("You may place {pieces} on {fields}.")
-            return [told.format(pieces=", ".join(map(piece_sign, pieces)), fields=", ".join(fields))]
+            told = _("You may place {pieces} on {fields}.")  # in the notation, which is typed then
+            return [told.format(pieces=", ".join(pieces), fields=", ".join(fields))]
         case LegalLays(positions=positions):
             told = _("You may lay the tile at position {positions}, turned 0 to 5 times.")
             return [told.format(positions=", ".join(map(str, positions)))]
