@@ -16,7 +16,9 @@ from client.ui import at_table
 from client.ui.draw.board import SMALL
 from client.ui.keys import Way
 from client.ui.lessons.pages import PAGES as LESSONS
+from client.ui.texts.pieces import piece_sign
 from engine.board import Hex
+from engine.pieces import Piece, Wolf
 from engine.record import names_in, replayed
 from tests.client.bots.test_search import search_processes
 from tests.client.ui.pty_terminal import ROOT, RUN_SUSPENDED, TIMEOUT, Terminal
@@ -44,7 +46,7 @@ def cursor(terminal: Terminal) -> Hex | None:
 def on_a_piece(terminal: Terminal) -> bool:
     """Return whether the cursor is on a piece."""
     cell = cursor(terminal)
-    return cell is None or re.search(r"[ESLMA](?:[mfs]|\?\*)", text_on(terminal, cell)) is not None
+    return cell is None or re.search(r"[ESLMA][mfs?]", text_on(terminal, cell)) is not None
 
 
 def empty_hexes(terminal: Terminal) -> list[Hex]:
@@ -79,7 +81,7 @@ def place_first_piece(terminal: Terminal) -> None:
     # The board may be drawn with the last move before the cursor leaves its field.
     terminal.until(lambda _: not on_a_piece(terminal), "cursor beside the pieces")
     left = terminal.found(r"YOUR HAND +(\d+)")[0]
-    number = terminal.found(r"(\d) \w\w\*? .*×\d")[0]
+    number = terminal.found(r"(\d) \w\w\S? .*×\d")[0]
     goal, start = empty_hexes(terminal)[0], cursor(terminal)
     assert start is not None
     terminal.press(number, shows=rf"► {number} ")
@@ -163,8 +165,10 @@ def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> N
 def test_a_record_is_walked_through_in_windows_of_any_size(environment: dict[str, str]) -> None:
     record = str(ROOT / "tests/engine/records/3-players.txt")
     with Terminal("replay", record, "--at", "24", "--eyes", "2", environment=environment) as terminal:
-        terminal.shows("move 24 of 42", "seen by Seat 2", r"E\?\*≈┃", "HAND OF Seat 2")
-        terminal.press("1", shows=("seen by Seat 1", r"Em\*≈┃"))
+        terminal.shows(
+            "move 24 of 42", "seen by Seat 2", rf"{re.escape(piece_sign(Wolf('E*')))}≈┃", "HAND OF Seat 2"
+        )
+        terminal.press("1", shows=("seen by Seat 1", rf"{re.escape(piece_sign(Piece('Em*')))}≈┃"))
         terminal.resize(20, 10)
         terminal.shows(r"(?m)^ move 24 of 42", r"(?m)^ \? help  q quit$")
         terminal.resize(120, 40)
@@ -213,7 +217,7 @@ def program(*words: str, says: str) -> Iterator[str]:
 def hand_and_empty_fields(terminal: Terminal) -> tuple[list[str], list[str]]:
     """Wait until the player is back in the seat and on turn; return the hand and the empty fields."""
     terminal.shows(r"You are back in your seat, as Ann\.", r"Your turn: place")
-    hand = terminal.found(r"\d [ESLMA][mfs]\*? .*?(?:×\d|none)")
+    hand = terminal.found(r"\d [ESLMA][mfs]\S? .*?(?:×\d|none)")
     return hand, [re.findall(r"[A-G][1-6]", text_on(terminal, cell))[0] for cell in empty_hexes(terminal)]
 
 

@@ -15,6 +15,7 @@ from msgspec import structs
 from client.language import LANGUAGES, _, speaking
 from client.ui.frame import WIDE, spoken
 from client.ui.screens.reading import HANDS, RULES, counts_page, hands_rows
+from client.ui.texts.pieces import piece_sign
 from engine.events import GameEnded, Place
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
@@ -282,7 +283,7 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
         hand = PlayerHand(legal.seat, legal, MoveChoice(piece=str(piece), field=legal.fields[0]), ())
         parts, _last = table_parts(table(3), view, [], None, hand)
         assert ("place" in parts["ask"]) == (piece in legal.pieces)
-        assert piece in parts["ask"]
+        assert piece_sign(piece) in parts["ask"]
 
 
 def test_a_player_is_told_what_to_do_in_each_kind_of_turn() -> None:
@@ -349,12 +350,13 @@ def test_a_player_who_waits_plans_a_move_and_changes_that() -> None:
         return table_parts(table(3), view, [], None, hand)[0]["ask"]
 
     plan = Place(seat, piece, field)
-    assert f"Plan {piece} on {field}" in asked(field, None)
+    sign = piece_sign(piece)
+    assert f"Plan {sign} on {field}" in asked(field, None)
     assert "Remove the plan" not in asked(field, None)
-    assert f"Plan {piece} on {other}" in asked(other, plan)
+    assert f"Plan {sign} on {other}" in asked(other, plan)
     kept = asked(field, plan)
-    assert f"Planned for your turn: {piece} on {field}." in kept
-    assert f">Plan {piece}" not in kept
+    assert f"Planned for your turn: {sign} on {field}." in kept
+    assert f">Plan {sign}" not in kept
     assert "{&#34;t&#34;:&#34;plan&#34;,&#34;id&#34;:0}" in kept
 
 
@@ -369,7 +371,7 @@ def test_a_player_has_a_move_suggested_where_the_table_allows_that() -> None:
         parts, _last = table_parts(table(3), view, [], None, hand)
         assert told in parts["ask"]
         assert hints or "uggest" not in parts["ask"]
-        assert (f"Hint: {move.piece} on {move.field}." in parts["ask"]) == (suggested is not None)
+        assert (f"Hint: {piece_sign(move.piece)} on {move.field}." in parts["ask"]) == (suggested is not None)
 
 
 def test_a_player_reads_what_others_may_still_hold() -> None:

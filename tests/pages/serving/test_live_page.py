@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from client.ui.texts.pieces import UNKNOWN_WOLF, WITH_WOLF
 from engine.pieces import Seat
 from pages.drawing.pages import WebPages
 from pages.serving import live_page, subjects, television
@@ -35,7 +36,7 @@ from tests.pages.serving.viewer import (
 from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
 
-_HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
+_HIDDEN = re.compile(rf"\b[ESLMA][mf](?:\*|{re.escape(WITH_WOLF)})")  # a wolf piece whose kind is told
 
 
 async def test_a_page_follows_a_table_move_by_move() -> None:
@@ -398,8 +399,8 @@ async def test_a_television_is_shown_nothing_that_a_spectator_is_not() -> None:
         while page.parts.get("small0") not in drawn:
             await page.receive()
         sent = "".join(page.received)
-    assert not re.search(r"\b[ESLMA][mf]\*", sent)
-    assert re.search(r"\b[ESLMA]\?\*", sent)
+    assert not _HIDDEN.search(sent)
+    assert re.search(rf"\b[ESLMA]{re.escape(UNKNOWN_WOLF)}", sent)
     for code in (closed[0].code, private.code, "Hidden"):
         assert code not in sent
 

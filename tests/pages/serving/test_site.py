@@ -23,6 +23,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from client.bots.brains import at_random
 from client.language import LANGUAGES
+from client.ui.texts.pieces import WITH_WOLF
 from engine.view import eyes_of, folded
 from pages.drawing.pages import WebPages
 from pages.serving import site
@@ -368,7 +369,7 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
                 await page.until_shown(lambda parts, wanted=wanted: parts == wanted)  # type: ignore[misc]
         for page in pages.values():
             (own,) = page.sight.start.peoples[page.seat or 0]
-            kinds = set(re.findall(r"\b([ESLMA])[mf]\*", "".join(page.shown)))
+            kinds = set(re.findall(rf"\b([ESLMA])[mf](?:\*|{re.escape(WITH_WOLF)})", "".join(page.shown)))
             assert kinds == {own}
         await play_on(peers, random.Random(0))
         for page in pages.values():

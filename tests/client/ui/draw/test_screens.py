@@ -52,6 +52,7 @@ from client.ui.state import (
 from client.ui.terminal.painter import style_for
 from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from client.ui.texts.pieces import face_sign
 from engine.board import Field, Tile, neighbours
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally
@@ -324,7 +325,7 @@ def test_the_rules_show_the_hands(players: int) -> None:
     rows = [plain(row).split() for row in hands_table()]
     column = list(DEALS).index(players) - len(DEALS)
     for piece, count in dealt.hands[0].items():
-        cell = next(row for row in rows if row[0] == piece[1:])[column]
+        cell = next(row for row in rows if row[0] == face_sign(piece))[column]
         second = piece.people != dealt.peoples[0][0]
         assert int(cell.partition("+")[2 if second else 0]) == count
     assert int(rows[-2][column]) == sum(dealt.hands[0].values())

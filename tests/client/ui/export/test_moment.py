@@ -14,6 +14,7 @@ from client.records import Captives, Contest, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text
 from client.ui.texts.advice import explain
+from client.ui.texts.pieces import piece_sign
 from engine.board import Tile
 from engine.components import DEALS
 from engine.events import Placed, SeenEvent
@@ -76,7 +77,7 @@ def test_a_picture_says_with_signs_what_its_colours_say() -> None:
     recording = recording_of(3, BOB)
     svg = parsed(as_svg(recording, 30, recording.all_eyes))
     placed = recording.view(30, recording.all_eyes).placed
-    assert {"Ann & <Bob> ◄", *map(str, placed.values())} <= set(texts(svg))
+    assert {"Ann & <Bob> ◄", *map(piece_sign, placed.values())} <= set(texts(svg))
     assert sum(bool(re.match(r"[A-G][1-6]", title)) for title in texts(svg, "title")) == 42
     result = recording.view(recording.end, recording.all_eyes).result
     assert result is not None
@@ -183,7 +184,7 @@ def test_every_move_is_told(players: int) -> None:
     text = " ".join(map(str.strip, lines))
     for move in analysis.moves:
         who = recording.names[move.seat]
-        assert f"Move {move.number}: {who}, {move.move.piece} on {move.move.field}." in text
+        assert f"Move {move.number}: {who}, {piece_sign(move.move.piece)} on {move.move.field}." in text
         assert f"{who} {move.before[move.seat]:.0%} -> {move.after[move.seat]:.0%}" in text
     assert text.count("Better, as ") == text.count("from 50 to 62 of 100 games") == len(analysis.moves) // 8
     assert "Stopped" not in text
