@@ -12,11 +12,11 @@ from client.ui.export.picture import board_parts
 from client.ui.lines import answer
 from client.ui.spots import FieldSpot, HillSpot, Marks, OpenSpot, describe_field, hills, spots
 from client.ui.texts.pieces import piece_sign
-from client.ui.web.table_parts import table_parts
 from engine.board import HILLS, LaidTile, has_spring
 from engine.game import Game, GameOptions
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
+from pages.drawing.table_parts import table_parts
 from protocol.messages import SeatSummary, TableState
 from tests.client.ui.seen import client_of
 from tests.games import examples, games, played
