@@ -75,6 +75,7 @@ _LIMITS: Final = Limits(
     connections=5000, connections_per_address=5000, tables_per_connection=5000, tables_per_address=5000
 )
 _SECONDS_FOR_RECORDS: Final = 60.0
+_SECONDS_FOR_LEASES: Final = 60  # to be taken again
 
 
 class World:
@@ -436,6 +437,7 @@ class World:
             if server.running is not None and EVENING in server.running.lobby.tables:
                 verdict.different.append(self._finding(f"the evening is a table of {server.name}"))
             verdict.unfinished += map(self._finding, await server.left_by_guests())
+        await self._wait_for_leases()
         self._known.clear()
         for server in self.servers:
             if server.running is not None:
@@ -445,6 +447,14 @@ class World:
             if (wrong := await server.stop()) is not None:
                 verdict.unfinished.append(self._finding(wrong))
             verdict.unfinished += map(self._finding, server.left)
+
+    async def _wait_for_leases(self) -> None:
+        """Wait until no node has lost its lease: its tables are nobody's meanwhile."""
+        for _ in range(_SECONDS_FOR_LEASES):
+            running = [server.running for server in self.servers if server.running is not None]
+            if not any(each.lobby.journal.lapsed for each in running):
+                return
+            await asyncio.sleep(1.0)
 
     async def _journal(self) -> dict[str, list[Entry]]:
         """Return the entries of every table; raises JournalError."""
