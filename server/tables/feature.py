@@ -3,7 +3,7 @@
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from engine.board import Field
 from engine.events import Place
@@ -205,6 +205,9 @@ class Access(NamedTuple):
     is_remark: bool = False
 
 
+_LIMITS: Final = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What a feature may know beside what is stored: when it is, and who is here; nobody, without a table.
@@ -223,7 +226,7 @@ class Moment:
     clocks: Callable[[], Sequence[Clocked]] = list  # the entry for the clocks as they stand in a turn
     time: float = 0.0
     time_left: Callable[[], int | None] = lambda: None  # of the turn, in ms; None without a clock
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = _LIMITS
 
 
 class Feature:

@@ -1,5 +1,6 @@
 """What becomes of notices when a game goes on after a pause."""
 
+import random
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from protocol.absence import MoveClock
 from server.app import running
 from tests.server.manual_clock import BEGUN
 from tests.server.peer import eventually
+from tests.server.playing import game, peer_on_turn, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.calling import (
     GRACE,
@@ -54,3 +56,37 @@ async def test_all_are_called_once_when_a_game_goes_on(
             await eventually(lambda: notices(server, here).resumed == {0: 1, 1: 1})
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             await nobody_is_called(called, here, 2 * HOUR)
+
+
+async def test_a_turn_that_begins_while_a_notice_is_under_way_has_one_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The notice that the game goes on was written before it."""
+    async with called_by_url() as called:
+        clock, receiver = called.clock, called.receiver
+        monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
+        async with (
+            running(called.config) as server,
+            game(server.port, 2, absence=MoveClock(12 * HOUR)) as peers,
+        ):
+            here = peer_on_turn(peers)
+            assert here is not None
+            away = peers[1 - peers.index(here)]
+            await leave_address(away, called)
+            for each in peers:
+                await each.done(messages.AskPause, on=True, until=int(time.time()) + HOUR)
+            await disconnect(away, here)
+            clock.advance(HOUR)
+            await eventually(lambda: table_of(server, peers).state.paused is None)
+            receiver.may_answer.clear()
+            clock.advance(GRACE)
+            assert "goes on" in await receiver.next()
+            await here.done(messages.Sync, 0)
+            assert here.legal is not None
+            while here.legal is not None:
+                await here.done(here.random_move(random.Random(1)))
+            receiver.may_answer.set()
+            await eventually(lambda: not table_of(server, peers)._context.post.is_busy)
+            await here.done(messages.Sync, 0)  # what has followed is done
+            clock.advance(GRACE)
+            assert "your turn" in await receiver.next()
