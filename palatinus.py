@@ -1,4 +1,4 @@
-"""The command line; only this module and `commands/` know both server and client."""
+"""The command line; only this module, `commands/` and the rooms below them know both server and client."""
 
 import argparse
 import codecs
