@@ -204,7 +204,7 @@ class Games:
                     raise
                 if isinstance(error, RequestRefused):
                     self._counts[f"newcomers refused: {error.code}"] += 1
-                    if error.code in NO_TABLE:
+                    if error.code in NO_TABLE and not party.players:  # else it may come out of the archive
                         return None
                 else:  # a seat may be kept for somebody who does not know that
                     self._have_one_more_come(party, over)
