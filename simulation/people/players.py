@@ -304,16 +304,21 @@ class SimulatedPlayer(Visitor):
     async def try_to_return(self) -> bool:
         """Ask for a seat that somebody has, from several addresses, after being sent away from one's own.
 
-        Return whether it was given: a bot of the server may have had it.
+        Return whether it may have been given: a bot of the server may have had it.
         """
         if not self.lost_seat or self.rng.random() >= _TRIES_TO_RETURN:
             return False
         seated = False
         for _ in range(_RETURNS):
             async with Visitor(self.way, self.rng, self.counts).visiting() as connection:
-                with contextlib.suppress(ConnectFailed, RequestRefused):
-                    again = JoinTable(NEW, self.table, str(self.name), 0, program=self.program)
+                again = JoinTable(NEW, self.table, str(self.name), 0, program=self.program)
+                try:
                     await connection.ask(again)
+                except RequestRefused:
+                    pass
+                except ConnectFailed:
+                    seated = True  # perhaps
+                else:
                     seated = True
                 self.counts["times somebody came back who was removed"] += 1
         return seated
