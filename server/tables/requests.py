@@ -1,5 +1,6 @@
 """Requests from sessions at a table: who may make them, which function handles each, and the answers."""
 
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -154,7 +155,7 @@ async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> 
     if context.lobby.journal.lapsed:
         probe("what is due waits for the lease")
         context.deadlines.set(Due.ROOM, RETRY_SECONDS, about)
-        context.room_due[about] = context.deadlines.time() + RETRY_SECONDS
+        context.room_due[about] = -math.inf  # none comes earlier
     elif happens := context.state.rooms[kind].fall_due(seat, context.moment()):
         await context.store(*happens)
 

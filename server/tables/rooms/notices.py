@@ -246,6 +246,9 @@ class OwedNotices(Feature):
             return ()
         if seat in moment.seated:
             return self._known(seat, owed, self._events)
+        if (arrived := self._arrived.get(seat)) is not None and self._is_for(arrived[0], seat, owed):
+            probe("a notice has arrived, and that is not stored yet")
+            return self._known(seat, owed, arrived[1])
         seconds = None
         if owed.kind in {"turn", "short"} and (left := moment.time_left()) is not None:
             seconds = left // 1000
@@ -264,6 +267,9 @@ class OwedNotices(Feature):
                 state = "unreachable" if wanted.unreachable else "unconfirmed"
             said = Notices(state, "mail" if "@" in to.address else "url")
         return () if why != "changed" and said.state == "none" else [said]
+
+    def _is_for(self, letter: Letter, seat: Seat, owed: Owed) -> bool:
+        return (letter.holder, letter.kind, letter.number) == (self.facts.holder(seat), *owed)
 
     @property
     def _events(self) -> int:

@@ -16,6 +16,7 @@ from protocol.absence import MoveClock
 from protocol.codes import Code
 from server.app import Running, running
 from server.config import Config
+from server.errors import NotStored
 from server.net.postman import NoticePostman, SmtpServer
 from server.storage.entries import NoticesTo
 from server.storage.sqlite.journal_file import FILE_NAME
@@ -66,13 +67,44 @@ async def test_a_player_who_is_away_is_called_once(tmp_path: Path) -> None:
 
 async def test_nobody_is_called_without_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another server may have the table, and calls them; the notice is sent if the lease is renewed."""
+    asked = 0
+
+    def lapsed(_journal: object) -> bool:
+        nonlocal asked
+        asked += 1
+        return True
+
     async with called_away() as (called, server, away, here):
         with monkeypatch.context() as lost:
-            lost.setattr(type(server.lobby.journal), "lapsed", True)
+            lost.setattr(type(server.lobby.journal), "lapsed", property(lapsed))
             await nobody_is_called(called, here, GRACE)
+            for _ in range(20):
+                await nobody_is_called(called, here, RETRY_SECONDS / 100)
+            assert asked < 10  # rather than without a pause
             assert not server.lobby.tables[away.code]._context.post.is_busy
         called.clock.advance(RETRY_SECONDS)
         assert f"your turn at table {away.code}" in await called.receiver.next()
+
+
+async def test_a_notice_that_has_arrived_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although that could not be stored for a while."""
+
+    async def refuse(*_: object) -> None:
+        raise NotStored("the journal could not be written: {reason}", reason="a test")
+
+    async with called_away() as (called, server, away, here):
+        post = server.lobby.tables[away.code]._context.post
+        with monkeypatch.context() as failing:
+            failing.setattr(server.lobby.journal, "append", refuse)
+            called.clock.advance(GRACE)
+            assert "your turn" in await called.receiver.next()
+            await eventually(lambda: not post.is_busy)
+            for _ in range(3):
+                await nobody_is_called(called, here, RETRY_SECONDS)
+            assert not knows_of_the_turn(server, away)
+        called.clock.advance(RETRY_SECONDS)
+        await eventually(lambda: knows_of_the_turn(server, away))
+        await nobody_is_called(called, here, GRACE)
 
 
 async def test_a_player_who_is_here_is_not_called() -> None:
