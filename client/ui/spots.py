@@ -1,4 +1,4 @@
-"""What stands on each hex of the board, decided once for terminal, pictures, lines of text and pages."""
+"""What stands on each hex of the board, decided once for terminal, pictures, `--plain` and pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

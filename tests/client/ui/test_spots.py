@@ -1,4 +1,4 @@
-"""What stands on the board is the same in the terminal, in pictures, in lines of text and on pages."""
+"""What stands on the board is the same in the terminal, in pictures, with `--plain` and on pages."""
 
 import html
 import re
