@@ -74,7 +74,7 @@ class Recording:
 
     @property
     def every_eyes(self) -> Sequence[Eyes]:
-        """Return all eyes that it can be seen with."""
+        """Return every view from which the record can be shown."""
         if self.eyes is not None:
             return [self.eyes]
         return [self.all_eyes, *(eyes_of(Seat(seat)) for seat in self.seats), SPECTATOR]

@@ -93,7 +93,7 @@ def add_access(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="HOST",
-        help=_("let the server send this client on to this host as well (as often as you like)"),
+        help=_("also follow redirects to this host (can be repeated)"),
     )
     meaning = _("read the server's password from the first line of this file")
     also = _(PASSWORD_HELP).format(variable=PASSWORD_VARIABLE)

@@ -148,7 +148,10 @@ def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> N
     group.add_argument(
         "--plain",
         action="store_true",
-        help=_("print lines of text and read typed lines: for screen readers, slow lines and scripts"),
+        help=_(
+            "describe everything in sentences and read typed commands: for screen readers, slow connections "
+            "and scripts"
+        ),
     )
     if playing:
         group.add_argument("--confirm", action="store_true", help=_("ask for confirmation before every move"))
@@ -162,7 +165,8 @@ def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> N
             "--notices",
             choices=[notices.value for notices in DesktopNotices],
             help=_(
-                "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
+                "how the terminal shows desktop notifications (default: as set on the start screen; "
+                "initially auto)"
             ),
         )
     add_ascii(group)
@@ -202,8 +206,8 @@ def need_terminal() -> None:
         raise WrongUse(_("this needs a terminal; without one, use --plain"))
     if (term := os.environ.get("TERM", "")) in WITHOUT_SCREEN and sys.platform != "win32":
         text = _(
-            "a terminal of the type {term} cannot show the game: use another one, set TERM to what it is, "
-            "or use --plain"
+            "a terminal of type {term} cannot show the game: use another one, set TERM correctly, or use "
+            "--plain"
         )
         raise WrongUse(text.format(term=term or '""'))
 

@@ -48,7 +48,9 @@ class Fault(CodeWithText):
     )
     NO_SUCH_FIELD = Template("There is no field {field}. Choose an empty field, A1 to G6.")
     FIELD_TAKEN = Template("{field} is taken. Choose an empty field.")
-    NOTHING_TO_TAKE_BACK = Template("You have no piece on the board to take back. A tile that lies stays.")
+    NOTHING_TO_TAKE_BACK = Template(
+        "You have no piece on the board to take back. Tiles cannot be taken back."
+    )
     GAME_OVER = Template("The game is over. Start another one.")
 
 

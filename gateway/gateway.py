@@ -220,7 +220,7 @@ class Gateway:
         if connection.resembles_word(login.name):
             address, now = login.connection.remote.counted_as, asyncio.get_running_loop().time()
             if (wait := self._wrong_words.wait(address, now)) > 0:
-                text = _("Too many wrong seat words were sent from your address. Wait {seconds} s.")
+                text = _("Too many wrong secret words came from your address. Wait {seconds} s.")
                 raise WrongUse(text.format(seconds=wait))
             here = connection.of_word(login.name.strip())
             if self._book.knows(here):

@@ -61,9 +61,9 @@ class Code(CodeWithText):
         "Games of the evening {name} are still running. Open another evening when they are over."
     )
     EVENING_IN_CLUSTER = Template(
-        "Servers that share a database cannot hold an evening. Use a server with a journal of its own."
+        "An evening needs a stand-alone server: servers that share a database cannot host one."
     )
-    NO_ROUND_DUE = Template("No round is to be drawn now: one is under way, or there are none.")
+    NO_ROUND_DUE = Template("No round can be drawn now: one is under way, or this evening has no rounds.")
     OF_THE_EVENING = Template("This table belongs to the evening, which decides that for all its tables.")
     NO_SUCH_TABLE = Template("There is no table {table}. Check the code, or choose a table from the list.")
     TABLE_ELSEWHERE = Template("Table {table} is on another server: {address}.")
@@ -110,7 +110,7 @@ class Code(CodeWithText):
     NOT_STARTED = Template("The game has not begun. The host starts it.")
     PAUSED = Template("The game is paused. It goes on when the pause is ended.")
     NOT_PAUSED = Template("The game is not paused.")
-    NOTHING_ASKED = Template("Nobody asks for that now.")
+    NOTHING_ASKED = Template("There is no such request.")
     NO_PAUSES_LEFT = Template("You have used all your pauses in this game ({pauses}).")
     NO_TAKE_BACKS_LEFT = Template(
         "No more moves can be taken back in this game: that has been done {most} times."
@@ -123,7 +123,7 @@ class Code(CodeWithText):
     )
     OTHERS_ASKED = Template("The players are asked for something else already.")
     NO_CLOCK = Template("Your time is not limited now.")
-    NO_NOTICES = Template("This server calls nobody who is away.")
+    NO_NOTICES = Template("This server does not send notifications.")
     BAD_ADDRESS = Template("That is neither an e-mail address nor a URL. Type it like ann@example.org.")
     ADDRESS_NOT_ALLOWED = Template("This server sends nothing to that address. It allows: {kinds}.")
     TOO_MANY_CODES = Template("Too many confirmation codes were sent lately. Try again in {seconds} s.")
@@ -135,7 +135,7 @@ class Code(CodeWithText):
     BOT_PLAYS_ALREADY = Template("A bot already plays for seat {seat}. It stops when the player returns.")
     NOT_OVER = Template("The game is not over yet.")
     NO_SUCH_STEP = Template("The game cannot go on from there. Choose 0 to {last}.")
-    LED_ALREADY = Template("Somebody else leads through the game now. You can follow.")
+    LED_ALREADY = Template("Someone else is leading now. You can follow.")
     NOT_AWAY = Template("The player of seat {seat} is not away. Choose a seat marked as away.")
     TOO_EARLY = Template("The player of seat {seat} may still come back. Try again in {seconds} s.")
     NOT_STORED = Template("The server cannot store that, so nothing has changed. Tell the host.")

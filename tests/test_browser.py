@@ -659,7 +659,7 @@ async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: st
         await page.go(f"http://127.0.0.1:{server.port}/play/EVENING")
         await page.until("document.querySelector('#call').innerText.includes('<b>Bruno')")
         await page.click("#call [data-do*=pause]")
-        await page.until("document.querySelector('#call').innerText.includes('You do not play now.')")
+        await page.until("document.querySelector('#call').innerText.includes('You are not playing now.')")
         await page.click("#call [data-do*=play]")
         await page.until("document.querySelector('#call [data-do*=pause]')")
         assert await page.value("document.documentElement.scrollWidth") == PHONE[0]

@@ -28,7 +28,7 @@ async def pages(target: Target) -> None:
 
 
 async def viewers(clients: list[AttackClient]) -> None:
-    """Let the host of a table rename it without end, while browsers watch that read nothing."""
+    """Rename a table endlessly while browsers that never read are watching it."""
     (host,) = clients
     code = (await host.ask("open", players=5, name="w" * 20))["table"]
     watching = [await _watching(host.target, code) for _ in range(_VIEWERS)]

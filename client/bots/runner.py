@@ -284,7 +284,7 @@ class _Bot:
         raise transport.ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
-        """Return whether somebody wants to play again, as soon as it is known."""
+        """Wait until it is known whether anyone wants a rematch, and return it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_REMATCH_SECONDS):
                 while (state := self.connection.model.state) is not None:

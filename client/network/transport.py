@@ -44,10 +44,10 @@ _THIS_COMPUTER: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _CERTIFICATE_FAULTS: Final = {  # by OpenSSL's codes
     9: N_("it is not valid yet"),
     10: N_("it has expired"),
-    18: N_("the server has signed it itself"),
-    19: N_("the server has signed it itself"),
-    20: N_("who issued it is not known here"),
-    21: N_("who issued it is not known here"),
+    18: N_("it is self-signed"),
+    19: N_("it is self-signed"),
+    20: N_("its issuer is not known here"),
+    21: N_("its issuer is not known here"),
     62: N_("it is for another name"),
     64: N_("it is for another address"),
 }

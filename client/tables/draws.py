@@ -74,7 +74,7 @@ class DrawsWitness:
     def share_called(
         self, message: DrawBegins, state: TableState | None, seat: int | None, share: Share
     ) -> bool:
-        """Take in that a draw begins; return whether to show `share`, which is then known to the server."""
+        """Handle the start of a draw; return whether to reveal `share`. After that, the server knows it."""
         if self.call is not None and self.call.shown is not None:
             self._broken_off += 1
         starting = None if state is None else state.starting

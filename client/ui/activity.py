@@ -86,7 +86,7 @@ class Activity:
         self._changed()
 
     def show_later(self, ui: Ui) -> None:
-        """Show this state from now on, which nobody waits for; the same one is not drawn again."""
+        """Show this state from now on without waiting; redraw only if it differs."""
         if ui != self.ui:
             self.ui = ui
             self._changed_later()

@@ -143,7 +143,7 @@ EVENING: Final = Key(
     with_others=True,
 )
 TOGETHER: Final = Key(
-    ("f",), Act.TOGETHER, N_("look together: lead, or follow who leads; again: stop"), N_("together")
+    ("f",), Act.TOGETHER, N_("look together: lead, or follow the leader; again: stop"), N_("together")
 )
 TALK: Final = (
     Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say"), with_others=True),

@@ -82,7 +82,7 @@ QUESTIONS: Final = (
 
 _IN_LISTS: Final = (
     ("1, 2, 3 ...", N_("choose the line with that number")),
-    ("w 2", N_("do what a letter stands for with a line")),
+    ("w 2", N_("use a letter key on a line")),
     ("list", N_("all lines to choose from")),
     ("back", N_("back to where you came from")),
     *help_rows(PAGES),

@@ -44,7 +44,7 @@ _KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ProblemPage(GamePage):
-    """Problem `number` of so many, and the table at that moment, as its player saw it."""
+    """Problem `number` out of `count`, with the table as its player saw it."""
 
     problem: Problem
     number: int

@@ -78,7 +78,8 @@ class Together(Replaying):
         if state is not None and state.studied is not None and state.studied != self._studied:
             self._studied = state.studied
             form = _(
-                "{name} goes on from move {step} at table {table}, a study. Close the record, then B: join in"
+                "{name} opened a study of move {step} at table {table}. To join, close the record and press "
+                "B."
             )
             self.show(self.ui.with_notice(describe_study(state.studied, state, form)))
         if company != page.company:
@@ -102,7 +103,7 @@ class Together(Replaying):
         at_table = self._connection is not None
         if at_table and isinstance(request, PlayOn | Study) and request != self._leaves_for:
             self._leaves_for = request
-            told = _("To play on, you leave this table. Once more: leave it and play on from here.")
+            told = _("Playing on means leaving this table. Press again to leave and play on from here.")
             self.show(self.ui.with_notice(told))
             return
         super().carry_out(request)

@@ -34,7 +34,9 @@ def add_history(history: argparse.ArgumentParser) -> None:
     standings.add_argument(
         "--evening",
         action="store_true",
-        help=_("of evenings held here, by people instead of names; --last counts evenings"),
+        help=_(
+            "standings of the evenings held here, by person instead of by name; --last then counts evenings"
+        ),
     )
     own = add_command(
         actions, "statistics", _("your results by opponents, and what your moves cost"), _own_games

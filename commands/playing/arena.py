@@ -114,7 +114,7 @@ def add_schedule(arena: argparse.ArgumentParser) -> None:
         "--results",
         type=Path,
         metavar="FILE",
-        help=_("write each result to this file, and go on with the games that are missing there"),
+        help=_("write each result to this file, and skip games that it already has"),
     )
     arena.add_argument(
         "--records", type=Path, metavar="FOLDER", help=_("write the record of every game to this folder")

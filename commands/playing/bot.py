@@ -33,7 +33,7 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
     )
     for name, meaning in (
         ("--random-layout", _("at a new table, lay the tiles at random")),
-        ("--rematch", _("play again when other players at the table do")),
+        ("--rematch", _("accept rematches")),
         ("--json", _("print results as JSON, one object per line")),
     ):
         bot.add_argument(name, action="store_true", help=meaning)

@@ -40,17 +40,18 @@ _NO_LIMITS: Final = Limits(
 
 def add_league(league: argparse.ArgumentParser) -> None:
     league.description = _(
-        "Have programs in any language and brains play each other on a server, with the same draws and each "
-        "equally often in every seat, and show how strong each is. Whoever fails, moves illegally or takes "
-        "too long loses the game."
+        "Play programs (in any language) and brains against each other on a server, with the same draws and "
+        "each "
+        "equally often in every seat, and show how strong each is. A player that crashes, moves illegally or "
+        "takes too long loses the game."
     )
     league.add_argument(
         "players",
         nargs="+",
         metavar="PLAYER",
         help=_(
-            "two or more: a brain (see palatinus bot --help), or what starts a program, "
-            "such as 'node bot.js' or NAME='./bot {server} {table} {seed}'; without "
+            "two or more: a brain (see palatinus bot --help), or the command that starts a program, such as "
+            "'node bot.js' or NAME='./bot {server} {table} {seed}'; without "
             "{table}, the server's address and the table's code come last"
         ),
     )
@@ -62,7 +63,7 @@ def add_league(league: argparse.ArgumentParser) -> None:
     league.add_argument(
         "--server",
         metavar="ws://HOST:PORT",
-        help=_("play on this server, which draws as it likes (default: one that the command starts)"),
+        help=_("play on this server, which makes its own draws (default: start one)"),
     )
     add_access(league)
     league.set_defaults(alone=False, series=1)

@@ -23,21 +23,21 @@ def add_opening(play: argparse.ArgumentParser) -> None:
         "--from",
         dest="game",
         metavar="GAME",
-        help=_("play a game of palatinus history, or a record, on from a move, against bots"),
+        help=_("continue a past game, or a record, from one of its moves, against bots"),
     )
     play.add_argument(
         "--at",
         type=whole_number,
         metavar="MOVE",
-        help=_("with --from: the last move that counts; 0 is the start of the game"),
+        help=_("with --from: continue after this move; 0 is the start of the game"),
     )
     play.add_argument(
-        "--seat", help=_("with --from: your seat, by number or name (default: the one on turn)")
+        "--seat", help=_("with --from: your seat, by number or name (default: the seat to move)")
     )
     play.add_argument(
         "--as-recorded",
         action="store_true",
-        help=_("with --from: the others' wolves are as recorded, not what you may think them"),
+        help=_("with --from: keep the others' hidden wolves as recorded instead of redrawing them"),
     )
     play.add_argument(
         "--players",

@@ -103,7 +103,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     evening = add(
         "evening",
         _evening,
-        _("show, open, draw a round of, or close the evening, or remove or hand over a person"),
+        _("show, open or close the evening, draw a round, or remove or hand over a person"),
     )
     evening.add_argument(
         "act", nargs="?", choices=_EVENING, default="show", help=_("what to do (default: %(default)s)")

@@ -191,8 +191,8 @@ class ServeOptions:
     address: Url | None = _option(
         None,
         N_(
-            "address of this server: the other servers give it to clients, and pages for browsers "
-            "know its name (default: as shown at the start)"
+            "public address of this server, for clients redirected by other servers and as a name that web "
+            "pages accept (default: as shown at startup)"
         ),
     )
     lease: Annotated[int, "SECONDS", arguments.positive] = _option(
@@ -252,8 +252,8 @@ class ServeOptions:
     notify: list[Annotated[str, "WHERE", arguments.notices_allowed]] | None = _option(
         None,
         N_(
-            "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN"
-            " or url:HOST; a named host may be on your own network (can be repeated)"
+            "notify absent players at addresses they register: mail, url, mail:DOMAIN or url:HOST; a named "
+            "host may be on your own network (can be repeated)"
         ),
     )
     smtp: Annotated[str, "URL", arguments.smtp_server] | None = _option(
@@ -267,7 +267,7 @@ class ServeOptions:
         None, N_("hold an evening: people sign up, and the server draws who plays with whom")
     )
     evening_rounds: int | None = _option(
-        None, N_("in so many rounds (default: a table begins when enough people wait)")
+        None, N_("number of rounds (default: none; a table opens when enough people are waiting)")
     )
     evening_minutes: int = _option(
         60, N_("minutes for a game, shared equally by its players (default: %(default)s)")
@@ -276,7 +276,7 @@ class ServeOptions:
         False, N_("all tables of a round have the same tiles and laurels; nobody can watch them")
     )
     evening_bots: Level | None = _option(
-        None, N_("bots of this level fill up tables with fewer than three people")
+        None, N_("fill tables of fewer than three people with bots of this level")
     )
     verbose: bool = _option(False, N_("also log connections, seats taken and departures"))
     log_json: bool = _option(False, N_("log one JSON object per line"))
@@ -284,7 +284,7 @@ class ServeOptions:
         None, N_("serve /healthz and /metrics (default: only on a loopback address)")
     )
     admin: bool | None = _option(
-        None, N_("listen for palatinus admin (default: yes, unless --memory is given)")
+        None, N_("accept palatinus admin commands (default: yes, unless --memory is given)")
     )
     admin_socket: Path | None = _option(
         None, N_("listen for palatinus admin there (default: admin.sock in the data folder)")
@@ -571,7 +571,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 def checked_plan(plan: EveningPlan) -> EveningPlan:
     """Return the plan of an evening if there can be such a one; raises WrongUse."""
     if plan.same_draws and not plan.rounds:
-        raise WrongUse(_("the same draws need rounds: say how many"))
+        raise WrongUse(_("--evening-same-draws needs --evening-rounds"))
     try:
         checked: EveningPlan = msgspec.convert(msgspec.to_builtins(plan), EveningPlan)
         check_name(checked.name)

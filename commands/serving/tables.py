@@ -83,7 +83,7 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
         "--to",
         type=Path,
         metavar="FOLDER",
-        help=_("only write the records of all games to this folder; existing files are not overwritten"),
+        help=_("write only the records of all games to this folder; existing files are not overwritten"),
     )
     add("restore", _restore_table, _("put a damaged table back into play at its last intact move"), "1")
     copying = add("copy", _copy_tables, _("copy all games to a database, or back"))

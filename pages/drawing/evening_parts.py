@@ -23,9 +23,9 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     if no_more:
         said = "" if goes else _("Thank you for playing.")
     elif part == "play":
-        said = "" if goes else _("You are signed up, and will be called here.")
+        said = "" if goes else _("You are signed up. You will be notified here.")
     else:
-        said = _("You do not play now.")
+        said = _("You are not playing now.")
     ways: tuple[tuple[TakesPart, str], ...] = (
         ("play", _("Play again")),
         ("pause", _("Pause")),

@@ -117,7 +117,7 @@ def leads_elsewhere(host: str) -> bool:
 
 
 def from_own_page(asked: PageRequest) -> bool:
-    """Return whether a websocket is asked for by a page of this server, and not by a page from anywhere."""
+    """Return whether a websocket request comes from one of this server's own pages."""
     origin = _one(asked, "Origin").lower()
     scheme, _, host = origin.partition("://")
     hosts = {_one(asked, "Host")} | ({_one(asked, "X-Forwarded-Host")} if asked.proxied else set())

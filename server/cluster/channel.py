@@ -189,7 +189,7 @@ class Channel:
                     await self._wake.wait()
 
     def _to_tell(self) -> bool:
-        """Return whether there is something to be told, and anybody who may tell it."""
+        """Return whether there are facts to send and a lease to send them under."""
         term = self._term()
         if term is None or term == self._ended_term:
             return False

@@ -35,7 +35,7 @@ class Turns(Generic[T]):
             self._here.append(work)
 
     def next(self, wanted: Callable[[T], bool] = lambda _work: True) -> T | None:
-        """Return the piece whose turn it is, which waits no longer; None if there is none.
+        """Remove and return the next piece of work, or None if nothing is waiting.
 
         Pieces that are not `wanted` any more are dropped, and are nobody's turn.
         """

@@ -93,7 +93,7 @@ UNKNOWN: Final = RemoteEnd("?", ("?",), None)
 
 
 def remote_of(transport: asyncio.BaseTransport) -> RemoteEnd:
-    """Return where the other end is, as the system knows it."""
+    """Return the peer's address as the operating system reports it."""
     address = transport.get_extra_info("peername")
     return RemoteEnd.at(str(address[0]), address[1]) if address else UNKNOWN
 

@@ -118,7 +118,7 @@ class Records:
             )
 
     def close(self) -> None:
-        """Write nothing more after what is being written; the journal knows what is missing."""
+        """Finish the record being written, then stop; the journal remembers which ones are missing."""
         self._closed = True
         for timer in (self._retry, self._next_look):
             if timer is not None:

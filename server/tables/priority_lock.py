@@ -7,7 +7,7 @@ from server.probes import probe
 
 
 class PriorityLock:
-    """A lock that is given to urgent work first, and to all else in order of arrival."""
+    """A lock that serves urgent waiters first, then the others in order of arrival."""
 
     def __init__(self) -> None:
         self._locked = False

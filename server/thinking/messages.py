@@ -27,7 +27,7 @@ class Question(NamedTuple):
 
 
 class Thought(NamedTuple):
-    """What came of a question: a command, or what kind of error the brain raised.
+    """The answer to a question: a command, or the kind of error that the brain raised.
 
     `seconds` says how much of a processor's time the process has used since its last answer, or its start.
     """

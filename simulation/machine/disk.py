@@ -171,7 +171,7 @@ def _path_of(file: int) -> str:
 
 
 class Disks:
-    """All disks of a simulation: which of them a file is on, its path says."""
+    """All disks of a simulation; a file's path tells which disk it is on."""
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:
         self._clock = clock

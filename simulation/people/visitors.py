@@ -208,7 +208,7 @@ class Visitor:
                 return
 
     async def talk(self, who: str) -> None:
-        """Say what nobody else says, now and then."""
+        """Send unusual chat messages now and then."""
         if self.rng.random() >= self.way.talk or self.connection.model.table is None:
             return
         self.said += 1

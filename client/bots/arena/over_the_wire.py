@@ -120,7 +120,7 @@ class OverTheWire:
         try:
             told = await in_process(_play_with_brain, options, current_language(), limiter=self._limiter)
         except ProcessesLost:
-            told = _("The process of {name} ended again and again.").format(name=name)
+            told = _("The process of {name} keeps dying.").format(name=name)
         text, _line, trace = told.strip().partition("\n")
         seat.forfeit(text, Forfeit.FAILED, trace)
 
@@ -195,9 +195,9 @@ async def _run_program(seat: LentSeat, words: Sequence[str]) -> None:
     finally:
         reading.cancel()
         _kill(process)
-    text = _("{name} ended before the game did, with exit code {code}.")
+    text = _("{name} exited before the end of the game, with exit code {code}.")
     if code < 0:
-        text = _("{name} was ended by signal {signal} before the game ended.")
+        text = _("{name} was killed by signal {signal} before the end of the game.")
     trace = "\n".join(map(printable, errors.decode(errors="replace").strip().splitlines()))
     kind = Forfeit.FAILED if seat.joined.is_set() else Forfeit.ABSENT
     return seat.forfeit(text.format(name=seat.name, code=code, signal=-code), kind, trace)

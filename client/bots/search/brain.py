@@ -91,7 +91,7 @@ _INFERENCE: Final = 4  # before an ending, one simulation in so many tells how l
 
 
 class Lies(NamedTuple):
-    """At a share of its moves a brain gives up so much utility at most for a wolf that misleads."""
+    """How often, and at most at what cost in utility, a brain places a misleading wolf."""
 
     share: float
     price: float

@@ -136,7 +136,9 @@ def statistics_listing(results: Sequence[OwnResult], looked: Sequence[Looked]) -
         parts = [(_(_LOST_ON[what]), f"{cost / lost.total():.0%}") for what, cost in lost.most_common()]
         lines += ["", *_table((_("LOST ON"), _("PART")), parts, "")]
     if results:
-        text = _("Lost a move: how many of 100 games fewer it wins than the best move, if that is clear.")
+        text = _(
+            "Lost per move: how many fewer of 100 games it wins than the best move, where that is clear."
+        )
         lines += ["", text]
     left = sum(each.games for each in results) - len(looked)
     if left > 0:

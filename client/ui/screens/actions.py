@@ -344,9 +344,13 @@ _WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
     "take-back": (
         N_("ask to take your last move back"),
         N_("agree that a move is taken back"),
-        N_("no move need be taken back"),
+        N_("withdraw the request to take a move back"),
     ),
-    "more-time": (N_("ask for more time"), N_("agree to more time"), N_("no more time needed")),
+    "more-time": (
+        N_("ask for more time"),
+        N_("agree to more time"),
+        N_("withdraw the request for more time"),
+    ),
 }
 
 
@@ -386,7 +390,7 @@ def agree(_screen: object, ui: Ui, model: TableModel) -> Outcome:
 
 def refuse(_screen: object, ui: Ui, model: TableModel) -> Outcome:
     if (no := request_to_answer(model, on=False)) is None:
-        return ui.with_notice(_("Nobody asks for anything now.")), None
+        return ui.with_notice(_("There is no open request.")), None
     return ui, no
 
 
@@ -751,7 +755,7 @@ def _evening(text: str, _at: At) -> Meaning | None:
 _SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
 _CONSENT: Final = N_("pause (until fri 20:00), time, holiday; off: end it")
 _SEATS: Final = N_("swap two seats, shuffle all; before the game")
-_ANSWER: Final = N_("yes or no to what is asked, or to a bot; v: look back")
+_ANSWER: Final = N_("answer a request or a vote; v: look back")
 PAGES: Final = tuple(
     Action(
         word,
@@ -840,7 +844,7 @@ END_GAME: Final[Action] = Action(
 )
 TOGETHER: Final = Action(
     "together",
-    N_("look together: lead, or follow who leads; again: stop"),
+    N_("look together: lead, or follow the leader; again: stop"),
     exactly("", requests.Review(together=True)),
     stages=OVER,
     who=Who.ANYBODY,
@@ -926,7 +930,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "plan m C4, plan off",
-        N_("a move for your turn, if it fits then; your secret"),
+        N_("plan a move for your turn; nobody else sees it"),
         _plan,
         texts=nothing,
         stages=PLAYING,
@@ -956,7 +960,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "holidays 7",
-        N_("days of holiday for each, in games over days"),
+        N_("holiday days per player, in correspondence games"),
         _holidays,
         texts=anything,
         stages=UNFINISHED,

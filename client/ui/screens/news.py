@@ -193,7 +193,7 @@ def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = No
     """
     sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
     if code == Fault.NOT_YOUR_TURN and isinstance(request, events.Place):
-        form = _("It is not your turn. To have this move made when it is, type plan {piece} {field}.")
+        form = _("It is not your turn. To make this move when your turn comes, type plan {piece} {field}.")
         text = form.format(piece=request.piece, field=request.field)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 

@@ -190,7 +190,7 @@ def _help(screen: Screen, pane: Pane) -> list[Section]:
     ui, model, glyphs, width = pane.ui, pane.model, pane.glyphs, pane.width
     keys = [key for key in screen.shown_keys(model) if ui.evening or key.action is not Act.EVENING]
     panel = [
-        (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
+        (glyphs.pointer, _("to move, chosen, being counted, or in the lead")),
         (f"{glyphs.times}3", _("how many are left in the hand")),
     ]
     board, scoring = _signs(glyphs)

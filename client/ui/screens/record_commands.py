@@ -88,7 +88,7 @@ RECORD_ACTIONS: Final[tuple[Action, ...]] = (
     structs.replace(SAY, stages=AT_TABLES, possible=_has_company),
     Action(
         "together",
-        N_("at a table: lead the others, or follow who leads; again: stop"),
+        N_("at a table: lead the others, or follow the leader; again: stop"),
         exactly("", Act.TOGETHER),
         who=Who.ANYBODY,
     ),

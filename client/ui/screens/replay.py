@@ -244,10 +244,12 @@ class Replay(GamePage):
                 scored = not isinstance(self.table, Playing)  # where no chances are shown
                 return go_to(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
             case Act.PLAY_ON if not ui.can.plays_on:
-                told = _("Games can be played on from the list of past games, on the start screen.")
+                told = _("You can continue a past game from *Past games* on the start screen.")
                 return ui.with_notice(told), None
             case Act.PLAY_ON | Act.STUDY if not self.before_last_turn:
-                return ui.with_notice(_("The game is over here. Go back to a move to play on from.")), None
+                return ui.with_notice(
+                    _("The game is over at this point. Go back to a move to continue from.")
+                ), None
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat
                 return ui, None if seat is None else requests.PlayOn(self.recording, self.stop, seat)
@@ -441,7 +443,7 @@ def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return ui
 
 
-_ONE_VIEW: Final = N_("As long as the game runs, it can be seen only as you saw it.")
+_ONE_VIEW: Final = N_("While the game is running, you can see it only from your own seat.")
 _LAST: Final = 1_000_000  # a step after all others: the result, if there is one
 
 

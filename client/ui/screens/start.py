@@ -114,7 +114,7 @@ _KEYS: Final = (
         _setting(StartLine.HOST, lambda start: {"ways_in": _after(start.preferences.ways_in, tuple(WaysIn))}),
         N_("open the games you host to browsers and ssh, or not"),
     ),
-    Key(("e",), _name_evening, N_("hold an evening where you host: the server draws who plays with whom")),
+    Key(("e",), _name_evening, N_("host an evening: the server decides who plays whom")),
     Key(
         ("r",),
         _one_round_more,
@@ -130,7 +130,7 @@ _KEYS: Final = (
     Key(
         ("t",),
         _setting(None, lambda start: {"title": not start.preferences.title}),
-        N_("show it in the window's title, or not"),
+        N_("show your turn in the window's title, or not"),
     ),
     Key(
         ("d",),

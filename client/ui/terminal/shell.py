@@ -212,7 +212,7 @@ class Shell:
         self._application.invalidate()
 
     def redraw_later(self) -> None:
-        """Draw the screen again when others who share this program have had their turn."""
+        """Redraw after the other guests of this process have had their turn."""
         if self._remote is None:
             self.redraw()
         elif self._later is None:

@@ -198,7 +198,7 @@ def describe_notices(notices: Notices) -> str:
         case "confirmed":
             return _("Your URL is called when it is your turn and you are away.")
         case _:
-            return _("You are not called when you are away.")
+            return _("You get no notifications while you are away.")
 
 
 def describe_policy(policy: Absence) -> str:
@@ -258,12 +258,12 @@ def describe_lead_changes(state: TableState, before: TableState | None) -> list[
     was, now = "" if before is None else who_leads(before), who_leads(state)
     told = []
     if (studied := state.studied) is not None and (before is None or studied != before.studied):
-        form = _("{name} goes on from move {step} at table {table}, a study. B: join in")
+        form = _("{name} opened a study of move {step} at table {table}. B: join")
         told.append(describe_study(studied, state, form))
     if now and now != was:
-        told.append(_("{name} leads through the game. f: look together").format(name=now))
+        told.append(_("{name} is leading the review. f: follow").format(name=now))
     elif was and not now:
-        told.append(_("{name} no longer leads through the game.").format(name=was))
+        told.append(_("{name} has stopped leading.").format(name=was))
     return told
 
 
@@ -321,7 +321,11 @@ def _asked_or_paused(
         if asked.granted:
             yield _("{name} has more time.").format(name=names[asked.seats[0]])
         elif asked.refused is not None:
-            form = _("{name} no longer asks.") if asked.refused == asked.seats[0] else _("{name} says no.")
+            form = (
+                _("{name} has withdrawn the request.")
+                if asked.refused == asked.seats[0]
+                else _("{name} says no.")
+            )
             yield form.format(name=names[asked.refused])
     if state.paused is not None and before.paused is None:
         yield describe_pause(state.paused, names)

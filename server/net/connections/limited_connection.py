@@ -295,7 +295,7 @@ class LimitedConnection(SharingConnection):
             self._read_later()
 
     def _size_of_frame(self) -> int:
-        """Return the size of the next frame, 0 if it is not there or is not to be read."""
+        """Return the size of the next frame, or 0 if it is incomplete or must not be read yet."""
         if not self.is_open and (self.protocol.eof_sent or self.protocol.state is CONNECTING):
             return 0  # nothing more is heard, or the request is answered first
         size = bytes_of_first_frame(self._unread)

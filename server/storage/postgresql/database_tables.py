@@ -84,7 +84,7 @@ class DatabaseTables(OwnersTables):
         return self._with(change)
 
     def _look(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Return what `work` finds, all of the same moment."""
+        """Run `work` on a consistent snapshot and return its result."""
 
         async def look(connection: Connection) -> T:
             async with connection.transaction(isolation="repeatable_read", readonly=True):

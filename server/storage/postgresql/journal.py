@@ -87,7 +87,7 @@ class PostgresJournal(Journal):
         return self._lease
 
     async def keep(self, holder: TableHolder) -> None:
-        """Keep what is this server's, and take up what is nobody's, as long as the server runs."""
+        """Renew the lease and take over unowned tables until the server stops."""
         await self._lease.keep(holder)
 
     async def learn(self, connection: Connection) -> None:
@@ -163,7 +163,7 @@ class PostgresJournal(Journal):
         return await self._read_rows(lambda connection: lease.owner(connection, code))
 
     async def leave(self) -> Departure:
-        """Take up nothing more, and begin to give tables away; raises NotStored."""
+        """Stop taking over tables and start handing them over; raises NotStored."""
         self._lease.take_no_more()
         departure = Departure(self._database, self._lease.term, self._drop)
         try:

@@ -62,5 +62,5 @@ async def nodes(connection: Connection) -> list[Node]:
 
 
 async def forget_old(connection: Connection, term: int) -> None:
-    """Remove what this server has told and everybody has had the time to hear."""
+    """Remove what this server has told and every other has had time to read."""
     await connection.execute(_FORGET, term, _KEPT_FOR_OTHERS)

@@ -64,7 +64,7 @@ class WronglyGuessed(Fleeting):
 
 
 class Owed(NamedTuple):
-    """A notice that a player is to get."""
+    """A notice that is still to be sent to a player."""
 
     kind: Literal["turn", "short", "resumed", "over"]
     number: int  # of events so far in the game, or of the pause that has ended
