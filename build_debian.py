@@ -17,7 +17,15 @@ from typing import Final
 _PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 _GLIBC: Final = (17, 24, 26, 27, 28, 31, 34, 35, 36)  # 2.36 is Debian 12's
 # Where they link to each other, they find each other; a browser shows the pictures.
-_GUIDES: Final = ("README.md", "docs/*.md", "docs/*.json", "docs/pictures/*.svg", "docs/examples/**/*")
+_GUIDES: Final = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/*.md",
+    "docs/*.json",
+    "docs/pictures/*.svg",
+    "docs/examples/**/*",
+)
 _MAINTAINER: Final = "Palatinus <palatinus@example.org>"
 
 # -P: neither /usr/bin nor the current folder may stand in for a package. The program's processes find the
@@ -110,7 +118,7 @@ def build_package(wheel: Path, source: Path, to: Path, lock: Path) -> Path:
         _write(top / "usr/lib/systemd/system/palatinus.service", unit)
         _write(top / "usr/share/lintian/overrides/palatinus", _OVERRIDES)
         documents = top / "usr/share/doc/palatinus"
-        _write(documents / "copyright", _licences(packages))
+        _write(documents / "copyright", _licences(packages, source))
         date = time.strftime("%a, %d %b %Y %T +0000", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
         change = f"palatinus ({version}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz in this folder.\n"
         change += f"\n -- {_MAINTAINER}  {date}\n"
@@ -171,12 +179,13 @@ def _output(*command: str, path: Path | None = None) -> str:
     return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def _licences(packages: Path) -> str:
-    """Return what the packages say of their licences."""
+def _licences(packages: Path, source: Path) -> str:
+    """Return the licence, and what the packages say of theirs."""
     year = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])).tm_year
     lines = [
-        f"Copyright {year} the authors of Palatinus. It has no licence yet, so all rights are reserved.",
+        f"Copyright {year} the Palatinus authors.",
         "",
+        (source / "LICENSE").read_text(encoding="utf-8"),
         "The packages in /usr/lib/palatinus, with their licences' texts and their authors:",
         "",
     ]

@@ -35,7 +35,9 @@ PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "operator-reference.md").read_text(encoding="utf-8")
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md")))]
+DOCUMENTS = [
+    path.relative_to(ROOT).as_posix() for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+]
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 CODE = (
@@ -148,8 +150,8 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert commands[1] in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
 
 
-def test_the_readmes_example_position_can_be_scored() -> None:
-    found = re.search(r"```json\n(.*)\n```", README)
+def test_the_example_of_a_final_position_can_be_scored() -> None:
+    found = re.search(r"```json\n(.*)\n```", (ROOT / "docs/client.md").read_text(encoding="utf-8"))
     assert found
     assert '"winners"' in scored_line(found[1])
 
