@@ -142,7 +142,7 @@ def _read_game(folder: Path) -> KeptGame | None:
 
 
 def _tidy_stillborn(folder: Path) -> None:
-    """Remove what a program left that was killed before its game existed; keep a game that is just starting."""
+    """Remove what a program left that was killed before its game existed; keep one that is just starting."""
     draft = folder / _DRAFT
     with contextlib.suppress(OSError):  # it has just been removed, or begins right now
         if time.time() - folder.stat().st_mtime > _SECONDS_TO_BEGIN:

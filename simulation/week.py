@@ -165,7 +165,7 @@ class Week(World):
     def _judge_notices(
         self, table: str, people: list[Correspondent], moved: dict[int, float], entries: list[Entry]
     ) -> None:
-        """Check that players who were away in their turn, and everyone at the end, were notified; nobody else."""
+        """Check that who was away in their turn, and everyone at the end, was notified, and nobody else."""
         verdict, counts = self.outcome.verdict, self.outcome.counts
         came = {each.notice.key: each for each in self.postbox.letters if each.notice.table == table}
         called = {each.name: each for each in people if each.called_since}

@@ -165,6 +165,22 @@ def test_translations_are_whole(language: str) -> None:
             assert text.endswith(".") == english[0].endswith("."), message.id
 
 
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [("en", "English"), ("fr", "Français"), ("it", "Italiano"), ("nl", "Nederlands")],
+)
+def test_no_text_has_a_word_to_avoid(language: str, name: str) -> None:
+    """The translators' guide lists them."""
+    guide = (ROOT / "docs/languages.md").read_text(encoding="utf-8")
+    rows = re.findall(rf"^\| {name} \|(.*?)\|", guide, re.MULTILINE)
+    words = re.findall("`(.*?)`", "".join(rows))
+    assert words
+    avoided = re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+    for message, english, translated in messages("fr" if language == "en" else language):
+        for text in english if language == "en" else translated:
+            assert not avoided.search(text), message.id
+
+
 def test_french_is_written_as_it_should_be() -> None:
     """It has a no-break space before its high signs, unless in an address, a time or the name of a key.
 

@@ -261,7 +261,7 @@ class Client(Activity):
         if self._options.parting:
             return self._options.parting
         named = "" if self.ui.name == login_name() else f" --name {shlex.quote(self.ui.name)}"
-        told_first = _("The game goes on, and your seat is kept. Come back with")
+        told_first = _("The game continues, and your seat is kept. Come back with")
         return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
 
     async def keep_listed(self) -> None:

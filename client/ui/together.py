@@ -78,8 +78,7 @@ class Together(Replaying):
         if state is not None and state.studied is not None and state.studied != self._studied:
             self._studied = state.studied
             form = _(
-                "{name} opened a study of move {step} at table {table}. To join, close the record and press "
-                "B."
+                "{name} opened a study of move {step} at table {table}. To join, close the record and press B"
             )
             self.show(self.ui.with_notice(describe_study(state.studied, state, form)))
         if company != page.company:

@@ -84,7 +84,7 @@ def half_played() -> tuple[str, ...]:
     """Return that there is a game to go on with, if there is: a new one must not hide it."""
     if not (kept := kept_games().games):
         return ()
-    text = _("Your game of {when} is half played. To go on with it: {command}")
+    text = _("Your game of {when} is half played. To continue it: {command}")
     return (text.format(when=local_time(kept[0].left_at), command="palatinus play --continue"),)
 
 

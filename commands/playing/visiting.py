@@ -58,7 +58,7 @@ async def visit_server(options: Options, goal: requests.GoTo, *, new: bool = Fal
     while True:
         visited = await visit(options)
         if visited.hosts:
-            text = _("This server is one of several. If it stops, your game goes on at one of: {hosts}")
+            text = _("This server is one of several. If it stops, your game continues at one of: {hosts}")
             question = _("Go there then? Your seat and your password go with you.")
             if await _ask_consent(text.format(hosts=", ".join(visited.hosts)), question):
                 remember(clusters_file(), clusters.confirmed(host, visited.hosts))

@@ -295,7 +295,7 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
         case "hand-over":
             request = admin.HandOverPerson(arguments.name)
             handed = running_server.ask_server(path, request, admin.HandedOver)
-            told = _("Whoever opens this link in a browser goes on as {name}. It works once:")
+            told = _("Whoever opens this link in a browser continues as {name}. It works once:")
             rows = (handed.link, *(qr_rows(handed.link) if shows_pictures() else ()))
             return handed, [told.format(name=arguments.name), *(f"  {row}" for row in rows)]
         case "close":

@@ -14,7 +14,7 @@ _SUBJECTS = {
     "confirm": N_("Palatinus: is this your address?"),
     "turn": N_("Palatinus: your turn at table {table}"),
     "short": N_("Palatinus: your time at table {table} runs out"),
-    "resumed": N_("Palatinus: the game at table {table} goes on"),
+    "resumed": N_("Palatinus: the game at table {table} continues"),
     "over": N_("Palatinus: the game at table {table} is over"),
 }
 
@@ -48,7 +48,7 @@ def wording(language: str, server: str, notice: PlayerNotice) -> tuple[str, str]
         subject = _(_SUBJECTS[notice.kind]).format(table=notice.table)
         if notice.kind == "confirm":
             form = _(
-                "Someone at table {table} wants to be called here when it is their turn. If that is you, "
+                "Someone at table {table} wants to be notified here when it is their turn. If that is you, "
                 "type there: notify {digits}. If not, ignore this: you will not hear from us again."
             )
             return subject, form.format(table=notice.table, digits=notice.digits) + "\n"

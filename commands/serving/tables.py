@@ -264,7 +264,7 @@ def _restore_table(arguments: argparse.Namespace) -> int:
             text = _("table {code} is lost. Look for it in the copies with palatinus tables salvage")
             raise WrongUse(text.format(code=table.code))
         moves = folder.restore(table.code)
-    print(_("Table {code} goes on after move {moves}.").format(code=table.code, moves=moves))
+    print(_("Table {code} continues after move {moves}.").format(code=table.code, moves=moves))
     return 0
 
 

@@ -158,10 +158,10 @@ class WebPages:
             if code == EVENING:
                 title, takes = _("The evening"), _("Sign up")
                 question = _(
-                    "This link makes you somebody who has signed up for the evening. Go on if that is you, "
-                    "or if the host has given it to you. Any other device of that person is signed out."
+                    "This link makes you somebody who has signed up for the evening. Continue if that is "
+                    "you, or if the host has given it to you. Any other device of that person is signed out."
                 )
-                answers = _("Go on as this person"), _("Sign up as somebody new")
+                answers = _("Continue as this person"), _("Sign up as somebody new")
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
@@ -181,7 +181,7 @@ class WebPages:
                 question=question,
                 take=answers[0],
                 decline=answers[1],
-                elsewhere=_("Go on on another device"),
+                elsewhere=_("Continue on another device"),
                 table=_table_content(_MOVE, chat),
             )
             texts = {

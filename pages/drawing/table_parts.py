@@ -119,7 +119,7 @@ def table_parts(
             marks, touch = seated.on_board(view, marks)
     next_table = EMPTY
     if state.next is not None:
-        text = _("The players go on at table {code}.").format(code=state.next)
+        text = _("The players continue at table {code}.").format(code=state.next)
         next_table = element("p", element("a", text, href=state.next))
     parts: dict[str, str] = {
         "title": state.title,

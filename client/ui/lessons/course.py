@@ -210,7 +210,7 @@ class Lesson(GamePage):
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
-        hint = _("In lines of text, field B3 points at it, m A1 places a merchant, lay 1 2 lays a tile.")
+        hint = _("In text mode, field B3 points at it, m A1 places a merchant, lay 1 2 lays a tile.")
         hints = [hint] if self.number == 0 else []
         if self.page.example and not self.done:
             hints = [_("Type it like this: {example}").format(example=self.page.example)]

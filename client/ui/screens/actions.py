@@ -461,7 +461,7 @@ def _holiday(text: str, at: At) -> Request | None:
 def _line_of_holiday(at: At) -> Iterator[MenuLine]:
     if (holiday := holiday_request(at.model)) is not None and (seat := at.model.seat) is not None:
         days = tables.describe_holidays(at.state.seats[seat].holidays)
-        form = _("take a holiday ({days}): your clock stands until you move or end it")
+        form = _("take a holiday ({days}): your clock stops until you move or end it")
         yield MenuLine(form.format(days=days) if holiday.on else _("end your holiday"), holiday)
 
 
@@ -554,7 +554,7 @@ def _notify(text: str, _at: At) -> Request | None:
 
 
 NOTIFY: Final = TypedLine().filled("notify ")
-CALLED: Final = N_("be called when it is your turn and you are away")
+CALLED: Final = N_("be notified when it is your turn and you are away")
 
 
 def _line_of_notices(at: At) -> Iterator[MenuLine]:

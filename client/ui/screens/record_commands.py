@@ -94,7 +94,7 @@ RECORD_ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "study",
-        N_("at a table: go on from here at a new table, open to all"),
+        N_("at a table: continue from here at a new table, open to all"),
         exactly("", Act.STUDY),
         who=Who.ANYBODY,
         possible=_has_company,

@@ -153,7 +153,7 @@ class _Walk(ServerScreen):
             )
             for field, piece in step.event.pieces.items()
         )
-        return (told, *wolves, _("An empty line goes on to what is scored next; result leads to the end."))
+        return (told, *wolves, _("An empty line shows what is scored next; result leads to the end."))
 
     @property
     def game(self) -> Screen:

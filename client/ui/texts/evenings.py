@@ -54,9 +54,9 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
     if own.takes_part == "pause":
         way = _("You have paused. s: play again, x: leave the evening")
     elif own.takes_part == "play" and evening.rounds:
-        way = _("You are in the next round, and will be called. p: pause, x: leave the evening")
+        way = _("You are in the next round, and will be notified. p: pause, x: leave the evening")
     elif own.takes_part == "play":
-        way = _("You will be called when a table is ready for you. p: pause, x: leave the evening")
+        way = _("You will be notified when a table is ready for you. p: pause, x: leave the evening")
     return f"{playing} {way}".strip()
 
 

@@ -196,7 +196,7 @@ def describe_notices(notices: Notices) -> str:
         case "confirmed" if notices.kind == "mail":
             return _("You get e-mail when it is your turn and you are away.")
         case "confirmed":
-            return _("Your URL is called when it is your turn and you are away.")
+            return _("Your URL gets a notification when it is your turn and you are away.")
         case _:
             return _("You get no notifications while you are away.")
 
@@ -330,7 +330,7 @@ def _asked_or_paused(
     if state.paused is not None and before.paused is None:
         yield describe_pause(state.paused, names)
     if state.paused is None and before.paused is not None and not state.ended:
-        yield _("The game goes on.")
+        yield _("The game continues.")
 
 
 def describe_pause(

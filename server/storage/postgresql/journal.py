@@ -221,7 +221,8 @@ class PostgresJournal(Journal):
             raise not_stored("the journal could not be used: {reason}", error) from error
         except ValueError as error:
             raise JournalError(
-                "the journal in {database} is damaged: {reason}. See the log, and restore a copy if need be",
+                "the journal in {database} is damaged: {reason}. "
+                "See the log, and if necessary restore a copy",
                 database=self._database,
                 reason=reason_of(error),
             ) from error

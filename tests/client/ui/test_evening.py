@@ -102,7 +102,7 @@ def test_what_is_told_of_the_evening() -> None:
     model = TableModel()
     ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
     told = EveningPage().words(ui, model)
-    part = "You are in the next round, and will be called. p: pause, x: leave the evening"
+    part = "You are in the next round, and will be notified. p: pause, x: leave the evening"
     assert told[:3] == ("Friday", "Round 1 of 3.", part)
     assert [row.split() for row in told[4:7]] == [
         ["1", "Ann", "150.0", "75.0", "2", "1", "31"],

@@ -253,7 +253,7 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert messages.AskPause(NEW, on=False) in effects(MENU, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"
-    assert seen.after_change(ui, model, paused=None).log[-1] == "The game goes on."
+    assert seen.after_change(ui, model, paused=None).log[-1] == "The game continues."
     model.seat = None
     assert "Only the players" in seen.notice_of(seen.after(ui, model, "p"))
 
