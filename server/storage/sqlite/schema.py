@@ -28,7 +28,7 @@ _SCHEMA: Final = (
         id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER,
         chain BLOB NOT NULL DEFAULT x'', added INTEGER NOT NULL DEFAULT 0  -- by which commit
     )""",
-    "CREATE INDEX entry_of_table ON entry (code)",
+    "CREATE UNIQUE INDEX entry_of_table ON entry (code, number)",
     """CREATE TABLE archive (
         code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL, origin TEXT NOT NULL,
         played INTEGER NOT NULL, length INTEGER NOT NULL, chain BLOB NOT NULL, opened INTEGER,
@@ -132,7 +132,8 @@ def _insert_entries(database: sqlite3.Connection, entries: Iterable[tuple[Any, .
         links = link_rows(code, ((when, body) for *_, body, when in known))
         chain = {row[0]: linked.link for row, linked in zip(known, links, strict=True)}
         database.executemany(
-            "INSERT INTO entry (id, code, number, body, time, chain) VALUES (?, ?, ?, ?, ?, ?)",
+            # A number that stands there twice is damage, and so are the entries after it.
+            "INSERT OR IGNORE INTO entry (id, code, number, body, time, chain) VALUES (?, ?, ?, ?, ?, ?)",
             [(*row, chain.get(row[0], b"")) for row in rows],
         )
 

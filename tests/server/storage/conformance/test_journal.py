@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -58,6 +60,17 @@ async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
     assert times["NONE"] == (None, None)
     first, last = times["ONCE"]
     assert before <= (first or 0) <= (last or 0) <= time.time()
+
+
+async def test_no_number_is_stored_twice(store: Store) -> None:
+    """The database itself sees to that, whatever the program gets wrong."""
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+    again = "INSERT INTO entry (code, number, body, chain) SELECT code, number, body, chain FROM entry"
+    with pytest.raises((sqlite3.IntegrityError, asyncpg.UniqueViolationError)):
+        await store.execute(f"{again} WHERE code = 'ONCE' AND number = 2")
+    async with store.opened() as journal:
+        assert await journal.entries("ONCE") == ENTRIES
 
 
 async def test_entries_that_are_not_the_next_ones_are_refused(store: Store) -> None:
