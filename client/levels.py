@@ -1,5 +1,6 @@
 """What people are told about the levels of bots, the weakest first; `client.bots.brains` has their brains."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,6 +36,14 @@ def describe_level(name: str) -> str:
 def describe_temper(name: str) -> str:
     """Return what a level likes, in a sentence; empty if nothing is known of it."""
     return _(_BY_NAME[name].temper) if name in _BY_NAME else ""
+
+
+def stronger_than(names: Sequence[str]) -> str | None:
+    """Return the level above the strongest of these, None if there is none, or if one of them is no level."""
+    order = [level.name for level in LEVELS]
+    if not names or not set(names) <= set(order):
+        return None
+    return next(iter(order[max(map(order.index, names)) + 1 :]), None)
 
 
 def usual_level(names: tuple[str, ...]) -> str:

@@ -23,6 +23,7 @@ from client.ui.spots import Marks, describe_field, hills
 from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES
+from client.ui.texts.story import story
 from client.ui.texts.times import universal_time
 from engine.board import Field, Hex
 from engine.events import Influence, SeenEvent
@@ -246,7 +247,8 @@ def _result(view: View | None, names: Sequence[str]) -> Markup:
         for seat in in_order(result)
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    return join(element("h2", _("The result")), scrolled(table, _("The result")))
+    told = (element("p", each) for each in story(view, names))
+    return join(element("h2", _("The result")), scrolled(table, _("The result")), *told)
 
 
 def _points_first(columns: Sequence[T]) -> Sequence[T]:

@@ -44,7 +44,7 @@ def points_of(recording: Recording, *, ascii_only: bool = False) -> str:
     if view.result is None:
         return ""
     glyphs = ASCII if ascii_only else UNICODE
-    lines = result_lines(view, view.result, recording.names, glyphs, _WIDTH)
+    lines = result_lines(view, recording.names, glyphs, _WIDTH)
     return "".join(f"{plain(content).rstrip()}\n" for content in lines[1:])
 
 

@@ -152,7 +152,7 @@ class Lesson(GamePage):
             case Playing():
                 return with_news(self._indented(pane), pane)
             case Result() if pane.view.result is not None:
-                return with_news((*result_page(pane, pane.view.result), EMPTY, *self._indented(pane)), pane)
+                return with_news((*result_page(pane), EMPTY, *self._indented(pane)), pane)
             case Scoring() | Result() as table:
                 scene = table.scene(pane)
                 return table_block(pane, (scene.board, scene.marks), self._panel, scene.sentence)

@@ -6,7 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.language import N_, _, labelled
+from client.language import N_, _, labelled, listed
+from client.levels import describe_level, stronger_than
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui.draw.page import (
@@ -23,6 +24,7 @@ from client.ui.frame import (
     EMPTY,
     Line,
     chips,
+    curve_style,
     ends,
     first_rows,
     fitted,
@@ -40,6 +42,7 @@ from client.ui.state import Outcome, Pane, Screen, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, piece_sign
+from client.ui.texts.story import captives_of, story, what_it_means
 from client.ui.texts.tables import names_at
 from engine import events
 from engine.board import Field, Tile
@@ -194,7 +197,7 @@ class Result(_Walk):
     def body(self, pane: Pane) -> list[Line]:
         if pane.view.result is None:
             return super().body(pane)
-        return with_news(result_page(pane, pane.view.result), pane, _again(pane.model))
+        return with_news(result_page(pane), pane, _again(pane.model))
 
     def small_body(self, pane: Pane) -> list[Line]:
         if (ended := pane.view.result) is None:
@@ -222,7 +225,9 @@ class Result(_Walk):
         amounts = (map(labelled, columns, amounts_of(ended.tallies[seat])) for seat in order)
         rows = (labelled(names[seat], ", ".join(each)) for seat, each in zip(order, amounts, strict=True))
         laurels = (_laurels(ended, seat, names) for seat in order)
-        result = (games.describe_result(ended, names), *rows, *laurels, _tie(ended, names))
+        won = games.describe_result(ended, names)
+        told = story(model.view, names, model.seat)
+        result = (won, *rows, *laurels, _tie(ended, names), *told, _next_level(model))
         return [each for each in (fault, *result, _standings(model), draws, _again(model)) if each]
 
 
@@ -297,7 +302,9 @@ def sentence(view: View, number: int, names: Sequence[str]) -> str:
     step = steps(view)[number]
     if step.counting is not None:
         return games.describe_influence(step.counting, names)
-    return games.describe_event(step.event, names)
+    told = games.describe_event(step.event, names)
+    meant = what_it_means(view, step.event, names) if isinstance(step.event, events.HillScored) else ""
+    return f"{told} {meant}".rstrip()
 
 
 class Scene(Struct, frozen=True):
@@ -419,7 +426,9 @@ COLUMNS = (  # with the room that they take
     (N_("laurels"), 19),
     (N_("POINTS"), 8),
 )
-_NAME = 25
+_NAME: Final = 25
+_SHORTEST_BAR: Final = 8
+_LONGEST_BAR: Final = 30
 
 
 def _again(model: TableModel) -> str:
@@ -431,6 +440,19 @@ def _standings(model: TableModel) -> str:
     return "" if model.state is None else games.describe_standings(model.state)
 
 
+def _next_level(model: TableModel) -> str:
+    """Return which level of bots to try next for a player who has beaten them by far; "" for others."""
+    me, state = model.seat, model.state
+    if me is None or state is None or model.view is None or (ended := model.view.result) is None:
+        return ""
+    others = [summary.level or "" for seat, summary in enumerate(state.seats) if seat != me]
+    level = stronger_than(others)
+    second = max(tally.points for seat, tally in enumerate(ended.tallies) if seat != me)
+    if level is None or ended.winners != (me,) or 2 * ended.tallies[me].points < 3 * second:
+        return ""
+    return _("That was easy: next time, try {level}.").format(level=describe_level(level))
+
+
 def _describe_draws(model: TableModel) -> tuple[str, str]:
     """Return what is wrong with the draws, and otherwise what can be said of them."""
     if (check := model.draws.check()) is None:
@@ -440,9 +462,11 @@ def _describe_draws(model: TableModel) -> tuple[str, str]:
     return "", describe_draws(check, names_at(model), plays=model.seat is not None)
 
 
-def result_page(pane: Pane, ended: events.GameEnded) -> list[Line]:
+def result_page(pane: Pane) -> list[Line]:
     """Return the result, the totals of several games, and what is known of the draws."""
-    lines = result_lines(pane.view, ended, names_at(pane.model), pane.glyphs, pane.width)
+    lines = result_lines(pane.view, names_at(pane.model), pane.glyphs, pane.width, pane.model.seat)
+    if level := _next_level(pane.model):
+        lines += indented(level, pane.width)
     if standings := _standings(pane.model):
         lines += [EMPTY, *indented(standings, pane.width)]
     fault, draws = _describe_draws(pane.model)
@@ -452,21 +476,70 @@ def result_page(pane: Pane, ended: events.GameEnded) -> list[Line]:
 
 
 def result_lines(
-    view: View, ended: events.GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
+    view: View, names: Sequence[str], glyphs: GlyphSet, width: int, me: Seat | None = None
 ) -> list[Line]:
-    lines = [EMPTY, *indented(games.describe_result(ended, names), width, "class:heading"), EMPTY]
-    lines.append(_row(EMPTY, [_(word) for word, _width in COLUMNS], "class:faint"))
+    """Return who won, where the points come from, who holds what, and what the game was about."""
+    if (ended := view.result) is None:
+        return []
+    lines = [EMPTY, *indented(_headline(ended, names, me), width, "class:heading")]
+    if ended.decided_by is not events.DecidedBy.POINTS:
+        lines += indented(games.describe_result(ended, names), width)
+    shown = _columns(ended)
+    used = _NAME + sum(COLUMNS[at][1] for at in shown)
+    lines += [EMPTY, _row(EMPTY, [_(COLUMNS[at][0]) for at in shown], shown, "class:faint")]
     order = in_order(ended)
+    most = max(ended.tallies[order[0]].points, 1)
     for seat in order:
-        won = seat in ended.winners
-        style, people = "class:mine" if won else "", chips(view.start.peoples[seat])
-        who = pointer(glyphs, shown=won) + people + line(f" {names[seat]}", style)
-        lines.append(_row(who, amounts_of(ended.tallies[seat]), style))
-    laurels = (_laurels(ended, seat, names) for seat in order)
-    lines += [EMPTY, *(content for text in laurels if text for content in indented(text, width))]
+        won, tally = seat in ended.winners, ended.tallies[seat]
+        style, people = "class:mine" if won else "", view.start.peoples[seat]
+        who = pointer(glyphs, shown=won) + chips(people) + line(f" {names[seat]}", style)
+        amounts = amounts_of(tally)
+        row = _row(who, [amounts[at] for at in shown], shown, style)
+        room = min(width - used - 3, _LONGEST_BAR)
+        if room >= _SHORTEST_BAR:
+            row += line("  ") + line(glyphs.bar * (room * tally.points // most), curve_style(people[0]))
+        lines.append(row)
+    lines.append(EMPTY)
+    for seat in order:
+        lines += _held(view, ended, seat, names, width)
     if tie := _tie(ended, names):
         lines += [EMPTY, *indented(tie, width)]
-    return lines
+    return [*lines, EMPTY, *(each for told in story(view, names, me) for each in indented(told, width))]
+
+
+def _headline(ended: events.GameEnded, names: Sequence[str], me: Seat | None) -> str:
+    """Return who won, and everybody's points, the most first."""
+    points = "-".join(str(ended.tallies[seat].points) for seat in in_order(ended))
+    if len(ended.winners) > 1:
+        winners = listed(names[seat] for seat in ended.winners)
+        return _("{winners} share the victory, {points}.").format(winners=winners, points=points)
+    if ended.winners[0] == me:
+        return _("YOU WIN, {points}.").format(points=points)
+    return _("{name} wins, {points}.").format(name=names[ended.winners[0]], points=points)
+
+
+def _columns(ended: events.GameEnded) -> list[int]:
+    """Return which of the columns are shown: discs only if anybody has one."""
+    ones, twos = (any(getattr(tally, name) for tally in ended.tallies) for name in ("ones", "twos"))
+    return [at for at, shown in enumerate((True, ones, twos, True, True)) if shown]
+
+
+def _held(
+    view: View, ended: events.GameEnded, seat: Seat, names: Sequence[str], width: int
+) -> Iterable[Line]:
+    """Return the seat's laurels, and its captives as pieces; on one line if there is room."""
+    laurels = _laurels(ended, seat, names)
+    pieces: Line = ()
+    for piece in captives_of(view, seat):
+        pieces += line(" ") + line(piece_sign(piece), people_style(piece.people))
+    if not pieces:
+        return indented(laurels, width) if laurels else ()
+    captives = line(labelled(names[seat], _("captives"))) if not laurels else line(_("captives"))
+    told = captives + pieces
+    rows = indented(laurels, width) if laurels else []
+    if rows and width_of(rows[-1]) + 2 + width_of(told) <= width - 2:
+        return [*rows[:-1], rows[-1] + line("  ") + told]
+    return [*rows, line("  ") + told]
 
 
 def in_order(ended: events.GameEnded) -> list[Seat]:
@@ -486,8 +559,8 @@ def amounts_of(tally: events.Tally) -> list[str]:
     ]
 
 
-def _row(who: Line, words: Sequence[str], style: str) -> Line:
-    cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, COLUMNS, strict=True))
+def _row(who: Line, words: Sequence[str], shown: Sequence[int], style: str) -> Line:
+    cells = (f"{word:>{COLUMNS[at][1]}}" for word, at in zip(words, shown, strict=True))
     return fitted(who, _NAME) + line("".join(cells), style)
 
 

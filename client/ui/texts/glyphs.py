@@ -18,6 +18,7 @@ class GlyphSet:
     pointer: str
     times: str
     dot: str
+    bar: str
     above: str
     below: str
     keys: Mapping[str, str]
@@ -33,6 +34,7 @@ UNICODE: Final = GlyphSet(
     pointer="►",
     times="×",
     dot="·",
+    bar="■",
     above="↑",
     below="↓",
     keys={"left": "←", "right": "→", "up": "↑", "down": "↓"},
@@ -47,6 +49,7 @@ ASCII: Final = GlyphSet(
     pointer=">",
     times="x",
     dot="-",
+    bar="#",
     above="^",
     below="v",
     keys={},

@@ -400,7 +400,7 @@ def test_seven_laurels_stand_apart_from_the_other_points() -> None:
     most = Tally(11, 11, 7, tuple(Laurel), 77, 36)
     shown = replace(ended, tallies=(most, *ended.tallies[1:]))
     names = ("Eleonora di Tole", "Bob")
-    rows = [plain(row) for row in result_lines(finished.view, shown, names, UNICODE, 80)]
+    rows = [plain(row) for row in result_lines(replace(finished.view, result=shown), names, UNICODE, 80)]
     row = next(row for row in rows if "77" in row and "Tole" in row and "points" not in row)
     assert get_cwidth(row) <= 80
     assert re.search(r"Tole +11 +11 +7x2 = 14 +\d(\+\d){6} = 30 +77", row)

@@ -1,0 +1,155 @@
+"""What is said of a finished game is true of it."""
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from client.ui.screens.scoring import Result
+from client.ui.texts.story import captives_of, story, what_it_means
+from engine.components import LAUREL_WORTH
+from engine.events import Captured, DecidedBy, HillScored, Tally
+from engine.game import GameOptions
+from engine.pieces import Seat
+from engine.view import View
+from tests.client.ui import seen
+from tests.games import played
+
+NAMES = ["Ann", "Bob", "Cosima", "Dario", "Emma"]
+games = st.builds(
+    lambda players, seed: played(GameOptions(players, random_layout=True), seed).view,
+    st.integers(2, 5),
+    st.integers(0, 10_000),
+)
+
+
+def points_after(view: View) -> list[tuple[str, list[int]]]:
+    """Return the points after each hill, counted by hand (R7.1)."""
+    points, found = [0] * view.seats, []
+    for event in view.scoring:
+        match event:
+            case Captured(seat=seat, taken=taken, shared=shared):
+                points[seat] += len(taken) + len(shared)
+            case HillScored(hill=hill, laurel=laurel, leaders=leaders):
+                for seat in leaders:
+                    points[seat] += LAUREL_WORTH[laurel] if len(leaders) == 1 else 2
+                found.append((str(hill), list(points)))
+    return found
+
+
+def alone_ahead(points: list[int]) -> int | None:
+    best = [seat for seat, each in enumerate(points) if each == max(points)]
+    return best[0] if len(best) == 1 else None
+
+
+@given(games)
+def test_the_lead_is_told_as_it_was(view: View) -> None:
+    """Before the hill that is named the winner did not lead alone, and from then on always."""
+    assert view.result is not None
+    told = " ".join(story(view, NAMES))
+    leaders = [(hill, alone_ahead(points)) for hill, points in points_after(view)]
+    if view.result.decided_by is not DecidedBy.POINTS:
+        assert " led " not in told
+        assert " lead " not in told
+        return
+    (winner,) = view.result.winners
+    if " led from the first hill to the last" in told:
+        since = 0
+    else:
+        named = re.search(r"(\w+) took the lead (?:on|with the last) hill,? (\w)", told)
+        assert named
+        assert named[1] == NAMES[winner]
+        since = [hill for hill, _leader in leaders].index(named[2])
+        assert leaders[since - 1][1] != winner
+    assert {leader for _hill, leader in leaders[since:]} == {winner}
+
+
+@given(games)
+def test_each_hill_says_who_takes_the_lead_and_who_cannot_be_caught(view: View) -> None:
+    """Whoever leads alone was said to take the lead; who cannot be caught wins, and that is said once."""
+    assert view.result is not None
+    hills = [event for event in view.scoring if isinstance(event, HillScored)]
+    leader, told_of = None, []
+    for event, (_hill, points) in zip(hills, points_after(view), strict=True):
+        meant = what_it_means(view, event, NAMES)
+        now = alone_ahead(points)
+        if now is not None and now != leader:
+            assert meant in {f"{NAMES[now]} takes the lead.", f"{NAMES[now]} cannot be caught any more."}
+        else:
+            assert "takes the lead" not in meant
+        if "caught" in meant:
+            told_of.append(now)
+        leader = now
+    assert len(told_of) <= 1
+    assert told_of in ([], list(view.result.winners))
+
+
+@given(games)
+def test_who_lacked_so_much_would_have_won(view: View) -> None:
+    assert view.result is not None
+    hills = {str(event.hill): event for event in view.scoring if isinstance(event, HillScored)}
+    for seat in range(view.seats):
+        told = " ".join(story(view, NAMES, Seat(seat)))
+        found = re.search(r"With (\d+) more influence on hill (\w) you would have won", told)
+        if found is None:
+            continue
+        event, points = hills[found[2]], [tally.points for tally in view.result.tallies]
+        assert event.influence[seat] + int(found[1]) == max(event.influence) + 1
+        (leader,) = event.leaders
+        points[leader] -= LAUREL_WORTH[event.laurel]
+        points[seat] += LAUREL_WORTH[event.laurel]
+        assert alone_ahead(points) == seat
+        assert seat not in view.result.winners
+
+
+@given(games)
+def test_captives_are_those_that_count(view: View) -> None:
+    assert view.result is not None
+    for seat, tally in enumerate(view.result.tallies):
+        assert len(captives_of(view, Seat(seat))) == tally.captives
+
+
+def test_nothing_is_told_before_the_result() -> None:
+    view = played(GameOptions(3, random_layout=True), 1, 10).view
+    assert story(view, NAMES, Seat(0)) == []
+
+
+@pytest.mark.parametrize(
+    ("levels", "level"),
+    [
+        (["slave", "slave"], "Plebeian"),
+        (["slave", "citizen"], "Senator"),
+        (["consul"] * 2, ""),
+        ([None, "slave"], ""),
+    ],
+)
+def test_who_beats_bots_by_far_is_told_of_the_next_level(levels: list[str | None], level: str) -> None:
+    """Of the strongest of them; nobody else is told so, nor if a person played, too."""
+    game = next(
+        game
+        for game in (played(GameOptions(3, random_layout=True), seed) for seed in itertools.count())
+        if game.view.result is not None and best_twice_the_next(game.view.result.tallies)
+    )
+    assert game.view.result is not None
+    (winner,) = game.view.result.winners
+    for seat in range(3):
+        model = seen.model_of(game, seat)
+        state = seen.change(model)
+        others = iter(levels)
+        summaries = [
+            summary if at == seat else structs.replace(summary, level=next(others))
+            for at, summary in enumerate(state.seats)
+        ]
+        seen.change(model, stage="over", seats=summaries)
+        told = " ".join(Result().words(seen.ui_of(game, model), model))
+        assert ("next time" in told) == bool(level and seat == winner)
+        assert level in told or seat != winner
+
+
+def best_twice_the_next(tallies: Sequence[Tally]) -> bool:
+    first, second, *_rest = sorted((tally.points for tally in tallies), reverse=True)
+    return first >= 2 * second
