@@ -1,14 +1,16 @@
 """The panel beside the board while a game runs: players, hand, the tile drawn, the field pointed at."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
 from client.language import _, counted
 from client.ui import at_table
 from client.ui.draw.page import seat_note
-from client.ui.frame import EMPTY, Line, chips, clickable, ends, line, people_style, wrapped
+from client.ui.frame import EMPTY, Line, chips, clickable, ends, fitted, line, people_style, wrapped
 from client.ui.keys import Act, Hold, Pick
+from client.ui.leads import hill_leads
 from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, describe_forecast, turned
@@ -31,6 +33,12 @@ def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
     return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
+_LOG_LINES_OF_A_SEAT: Final = 2  # what the others have done since one's own turn stays in view
+_LEADER: Final = 11  # columns for who leads, and by how much
+_MINE: Final = 6
+_ROOM_FOR_NAMES: Final = 36
+
+
 class Panel(Struct, frozen=True):
     """The panel of a running game; `hand_title` says whose hand it shows.
 
@@ -51,6 +59,9 @@ class Panel(Struct, frozen=True):
         else:
             rows += [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
             rows += self.field()
+            hills = [EMPTY, *self.hills()]
+            if len(rows) + len(hills) + _LOG_LINES_OF_A_SEAT * self.pane.view.seats < height:
+                return [*rows, *hills]
         if len(rows) > height:
             rows = [row for row in rows if row]
         if len(rows) > height and not isinstance(self.pane.model.legal, LegalLays):
@@ -117,6 +128,26 @@ class Panel(Struct, frozen=True):
         held = f"{self.pane.glyphs.times}{each.count}" if each.legal else _("not now")
         count = held if each.count else _("none")
         return ends(left, line(f" {count}", style), self.pane.width, style)
+
+    def hills(self) -> list[Line]:
+        """Return who leads on each hill, and what this player has there; `?` if it may be somebody else."""
+        view, me = self.pane.view, self.pane.model.seat
+        right = f"{_('leads'):<{_LEADER}}" + (f"{_('you'):>{_MINE}}" if me is not None else "")
+        rows = [self._heading(_("HILLS"), right)]
+        for each in hill_leads(view):
+            left = f"  {each.hill} {each.worth} "
+            if self.pane.width >= _ROOM_FOR_NAMES:
+                left += f" {each.laurel.value}"
+            leads = line(f"{'-':<{_LEADER}}", "class:faint")
+            if each.leader is not None:
+                style = "class:mine" if each.leader == me and each.certain else ""
+                amount = bounds_text(each.influence[each.leader]) + ("" if each.certain else "?")
+                leads = fitted(
+                    chips(view.start.peoples[each.leader][:1]) + line(f" {amount}", style), _LEADER
+                )
+            mine = EMPTY if me is None else line(f"{bounds_text(each.influence[me]):>{_MINE}}")
+            rows.append(ends(line(left), leads + mine, self.pane.width))
+        return rows
 
     def _laying(self, legal: LegalLays) -> list[Line]:
         """Return the tile drawn, where and how it would lie, and where else it may."""

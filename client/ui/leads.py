@@ -1,0 +1,69 @@
+"""Who leads on each hill while a game runs, as far as what one sees allows to say."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.board import TILES, Tile
+from engine.components import LAUREL_WORTH, Laurel
+from engine.knowledge import Bounds, hill_influence
+from engine.pieces import Seat
+from engine.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class HillLead:
+    """A hill, the influence on it by seat, and who may have the most, `certain` if it is nobody else.
+
+    Nobody leads without influence, nor while two are certain to have the same.
+    """
+
+    hill: Tile
+    laurel: Laurel
+    influence: tuple[Bounds, ...]
+    leader: Seat | None
+    certain: bool
+
+    @property
+    def worth(self) -> int:
+        return LAUREL_WORTH[self.laurel]
+
+
+def hill_leads(view: View) -> list[HillLead]:
+    """Return the hills that have their laurels, in the order of their scoring."""
+    if not view.laurels:
+        return []
+    influences = _influences(_Board(view))
+    return [
+        _lead(hill, view.laurels[hill], influence)
+        for hill, influence in zip(TILES, influences, strict=True)
+        if hill in view.laurels
+    ]
+
+
+def _lead(hill: Tile, laurel: Laurel, influence: tuple[Bounds, ...]) -> HillLead:
+    seats = sorted(range(len(influence)), key=lambda seat: (-influence[seat].most, -influence[seat].least))
+    first, second = influence[seats[0]], influence[seats[1]]
+    tied = first == second and first.known
+    leader = None if tied or not first.most else Seat(seats[0])
+    return HillLead(hill, laurel, influence, leader, certain=first.least > second.most)
+
+
+class _Board:
+    """A view, equal to any other in which the same pieces lie on the same fields, as far as it sees them."""
+
+    __slots__ = ("_seen", "view")
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._seen = view.tiles, view.start.peoples, len(view.placed), *view.board.items()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Board) and self._seen == other._seen
+
+    def __hash__(self) -> int:
+        return hash(self._seen)
+
+
+@lru_cache(maxsize=8)  # a board is drawn again with every key, and changes with every move
+def _influences(board: _Board) -> tuple[tuple[Bounds, ...], ...]:
+    return tuple(hill_influence(board.view, hill).seats for hill in TILES)
