@@ -1,12 +1,12 @@
 """Who leads on each hill while a game runs, as far as what one sees allows to say."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.board import TILES, Tile
 from engine.components import LAUREL_WORTH, Laurel
 from engine.knowledge import Bounds, hill_influence
-from engine.pieces import Seat
+from engine.pieces import Seat, Wolf
 from engine.view import View
 
 
@@ -67,3 +67,23 @@ class _Board:
 @lru_cache(maxsize=8)  # a board is drawn again with every key, and changes with every move
 def _influences(board: _Board) -> tuple[tuple[Bounds, ...], ...]:
     return tuple(hill_influence(board.view, hill).seats for hill in TILES)
+
+
+def changed_hands(view: View) -> list[HillLead]:
+    """Return the hills on which the last piece placed has certainly brought somebody else into the lead."""
+    *others, _last = view.placed
+    before = replace(view, placed={field: view.placed[field] for field in others})
+    return [
+        now
+        for was, now in zip(hill_leads(before), hill_leads(view), strict=True)
+        if now.certain and was.leader not in {None, now.leader}
+    ]
+
+
+def who_has_no_wolf_left(view: View) -> Seat | None:
+    """Return whose last wolf the last piece placed was, None if it was none or not the last."""
+    *_others, last = view.placed
+    seat = view.owners[last]
+    wolves = [field for field, piece in view.placed.items() if isinstance(piece, Wolf) or piece.wolf]
+    dealt = sum(count for piece, count in view.start.hands[seat].items() if piece.wolf)
+    return seat if last in wolves and sum(view.owners[field] == seat for field in wolves) == dealt else None

@@ -27,6 +27,7 @@ from client.tables.table import (
 )
 from client.ui.at_table import next_vote, ready_to_place
 from client.ui.draw.page import is_called, on_turn
+from client.ui.leads import changed_hands, who_has_no_wolf_left
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
@@ -57,7 +58,7 @@ from client.ui.texts.evenings import describe_part, describe_round, table_of
 from engine import events
 from engine.errors import Fault
 from engine.legal import LegalPlaces
-from engine.view import Phase
+from engine.view import Phase, View
 from protocol.codes import Code
 from protocol.messages import Announced, Evening, Online, SaidInLobby, Stopping, TableState, TableSummary
 
@@ -345,6 +346,8 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     caught_up = model.left_at is not None and first <= model.left_at + 1
     left_at = model.left_at if model.left_at is not None and caught_up else math.inf
     ui = with_log(ui, _sentences(seen, first, happened.stood_in, tables.names_at(model), left_at))
+    if seen and isinstance(seen[0], events.Placed | events.WolfPlaced) and model.view is not None:
+        ui = with_log(ui, list(_consequences(model.view, tables.names_at(model))))
     if isinstance(table := ui.page.game, Playing) and table.hint:
         ui = with_game(ui, replace(table, hint=""))
     for event in seen:
@@ -363,6 +366,18 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:
         ui = replace(ui, notice=None)  # it was of what was too early
     return _ready(ui, model)
+
+
+def _consequences(view: View, names: Sequence[str]) -> Iterator[str]:
+    """Yield what the last piece placed has changed for everybody to see, before the scoring."""
+    if view.phase is not Phase.PLACING:
+        return
+    for each in changed_hands(view):
+        if each.leader is not None:
+            form = _("{name} takes the lead on hill {hill}, worth {worth}.")
+            yield form.format(name=names[each.leader], hill=each.hill, worth=each.worth)
+    if (seat := who_has_no_wolf_left(view)) is not None:
+        yield _("{name} has no more wolves to place.").format(name=names[seat])
 
 
 def _ready(ui: Ui, model: TableModel) -> Ui:

@@ -1,16 +1,19 @@
 """Who is said to lead on a hill does, whatever the wolves are."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.ui.leads import hill_leads
+from client.ui.leads import changed_hands, hill_leads, who_has_no_wolf_left
+from engine.board import Tile
 from engine.components import LAUREL_WORTH
 from engine.game import GameOptions
 from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
-from tests.games import played
+from tests.games import begun, played, some_command
 
 
 @given(st.integers(2, 5), st.integers(0, 10_000), st.integers(0, 80), st.data())
@@ -34,3 +37,27 @@ def test_the_lead_on_a_hill(players: int, seed: int, commands: int, data: st.Dat
             assert all(
                 truth[each.leader] > amount for seat, amount in enumerate(truth) if seat != each.leader
             )
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000))
+def test_what_a_placement_changes_is_told_once(players: int, seed: int) -> None:
+    """A hill changes hands when somebody else is certain to lead; each player's last wolf is told once."""
+    game = begun(GameOptions(players, random_layout=True), seed)
+    chooser, without = random.Random(seed), list[Seat | None]()
+    leaders: dict[Tile, Seat | None] = {}
+    while not game.over:
+        before = len(game.view.placed)
+        game.apply(some_command(game, chooser))
+        view = snapshot(game.view, SPECTATOR)
+        if game.over or len(game.view.placed) == before:
+            continue
+        leads = {each.hill: each for each in hill_leads(view)}
+        for each in changed_hands(view):
+            assert each.certain
+            assert leaders[each.hill] not in {None, each.leader}
+        leaders = {hill: each.leader for hill, each in leads.items()}
+        without.append(who_has_no_wolf_left(view))
+    assert sorted(seat for seat in without if seat is not None) in (
+        list(range(players)),
+        [seat for seat in range(players) if seat != game.view.owners[next(reversed(game.view.placed))]],
+    )
