@@ -3,10 +3,15 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.board import TILES, Tile
+from client.language import _
+from client.tables.table import TableModel
+from client.ui.at_table import Selection, foreseen
+from client.ui.texts.games import bounds_text, describe_forecast
+from client.ui.texts.tables import names_at
+from engine.board import TILES, Field, Tile, tile_of
 from engine.components import LAUREL_WORTH, Laurel
 from engine.knowledge import Bounds, hill_influence
-from engine.pieces import Seat, Wolf
+from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 
 
@@ -46,6 +51,33 @@ def _lead(hill: Tile, laurel: Laurel, influence: tuple[Bounds, ...]) -> HillLead
     tied = first == second and first.known
     leader = None if tied or not first.most else Seat(seats[0])
     return HillLead(hill, laurel, influence, leader, certain=first.least > second.most)
+
+
+def describe_foreseen(chosen: Selection, model: TableModel) -> list[str]:
+    """Return what the chosen piece would do on the hex pointed at, the lead first; [] if it cannot lie."""
+    found = foreseen(chosen, model)
+    if found is None or model.view is None or model.seat is None:
+        return []
+    taken = _leads_taken(model.view, model.seat, found.piece, found.field)
+    return [*taken, *describe_forecast(found, names_at(model))]
+
+
+def _leads_taken(view: View, seat: Seat, piece: Piece, field: Field) -> list[str]:
+    """Return on which hills the player would come into the lead by placing the piece there."""
+    near = {tile_of(each) for each in (field, *view.layout.adjacent(field))}
+    then = replace(view, placed={**view.placed, field: piece}, owners={**view.owners, field: seat})
+    told = []
+    for was in hill_leads(view):
+        now = _lead(was.hill, was.laurel, hill_influence(then, was.hill).seats) if was.hill in near else was
+        if now.leader != seat or (was.leader == seat and (was.certain or not now.certain)):
+            continue
+        form = _("Takes the lead on {hill}, {n} to {m}.")
+        if not now.certain:
+            form = _("May take the lead on {hill}, {n} to {m}.")
+        rest = (bounds for other, bounds in enumerate(now.influence) if other != seat)
+        best = max(rest, key=lambda bounds: (bounds.most, bounds.least))
+        told.append(form.format(hill=now.hill, n=bounds_text(now.influence[seat]), m=bounds_text(best)))
+    return told
 
 
 class _Board:

@@ -16,6 +16,7 @@ from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.frame import WIDE, spoken
 from client.ui.keys import COUNTS
+from client.ui.leads import describe_foreseen
 from client.ui.screens.action import Action, May
 from client.ui.screens.actions import (
     AGAIN,
@@ -36,7 +37,7 @@ from client.ui.screens.reading import counts_page
 from client.ui.spots import Marks
 from client.ui.state import Offers, TypedLine, Ui
 from client.ui.texts.advice import describe_suggestion
-from client.ui.texts.games import describe_forecast, turned
+from client.ui.texts.games import turned
 from client.ui.texts.pieces import kind_words, piece_sign, piece_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
@@ -195,8 +196,7 @@ class SeatPage:
             return
         piece = at_table.selected_piece(chosen, self.model)
         field = None if self._cell is None else self._free[self._cell]
-        foreseen = None if field is None else at_table.foreseen(chosen, self.model)
-        told = [] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
+        told = [] if field is None else describe_foreseen(chosen, self.model)
         if isinstance(legal, LegalPlaces) and piece in legal.pieces and field in legal.fields:
             words = _("Place {piece} on {field}").format(piece=piece_sign(piece), field=field)
             yield button(words, messages.PlacePiece(NEW, str(piece), str(field)), main=True)

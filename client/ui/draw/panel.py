@@ -10,10 +10,10 @@ from client.ui import at_table
 from client.ui.draw.page import seat_note
 from client.ui.frame import EMPTY, Line, chips, clickable, ends, fitted, line, people_style, wrapped
 from client.ui.keys import Act, Hold, Pick
-from client.ui.leads import hill_leads
+from client.ui.leads import describe_foreseen, hill_leads
 from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
 from client.ui.state import Pane
-from client.ui.texts.games import bounds_text, describe_forecast, turned
+from client.ui.texts.games import bounds_text, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
 from client.ui.texts.tables import names_at
@@ -194,8 +194,7 @@ class Panel(Struct, frozen=True):
         for each in beside:
             name = f"{each.name}{self.pane.glyphs.spring if each.spring else ''}"
             near.append(name if each.piece is None else f"{name} {piece_sign(each.piece)}")
-        foreseen = at_table.foreseen(self.chosen, self.pane.model) if self.foresees else None
-        told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.pane.model))
+        told = (describe_foreseen(self.chosen, self.pane.model) if self.foresees else []) or [words]
         return [
             self._heading(_("FIELD {field}").format(field=spot.name), _("a spring") if spot.spring else ""),
             *self._paragraphs(*told, _("Beside it: {around}.").format(around=", ".join(near))),

@@ -5,14 +5,17 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.ui.leads import changed_hands, hill_leads, who_has_no_wolf_left
+from client.ui.leads import changed_hands, describe_foreseen, hill_leads, who_has_no_wolf_left
+from client.ui.screens.playing import Playing
 from engine.board import Tile
 from engine.components import LAUREL_WORTH
 from engine.game import GameOptions
 from engine.knowledge import hill_influence
+from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
+from tests.client.ui import seen
 from tests.games import begun, played, some_command
 
 
@@ -61,3 +64,29 @@ def test_what_a_placement_changes_is_told_once(players: int, seed: int) -> None:
         list(range(players)),
         [seat for seat in range(players) if seat != game.view.owners[next(reversed(game.view.placed))]],
     )
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000), st.integers(0, 60), st.randoms(use_true_random=False))
+def test_what_is_promised_of_a_placement_comes_true(
+    players: int, seed: int, commands: int, chooser: random.Random
+) -> None:
+    """A hill of which the preview says that its lead is taken is led afterwards, by as much; no other one."""
+    game = played(GameOptions(players, random_layout=True), seed, commands)
+    legal = game.legal()
+    if not isinstance(legal, LegalPlaces):
+        return
+    place = chooser.choice(list(legal.commands()))
+    model = seen.model_of(game, place.seat)
+    assert model.view is not None
+    before = {each.hill: each for each in hill_leads(model.view)}
+    chosen = Playing(cursor=model.view.layout.hexes[place.field], piece=place.piece)
+    told = " ".join(describe_foreseen(chosen, model))
+    assert told
+    game.apply(place)
+    if game.over:
+        return
+    for each in hill_leads(snapshot(game.view, eyes_of(place.seat))):
+        was, mine = before[each.hill], each.influence[place.seat]
+        led = was.leader == place.seat and was.certain
+        takes = f"Takes the lead on {each.hill}, {mine.least} to " in told
+        assert takes == (each.leader == place.seat and each.certain and not led) or not mine.known
