@@ -36,7 +36,7 @@ from client.ui.screens.menu import At, Page
 from client.ui.screens.reading import counts_page
 from client.ui.spots import Marks
 from client.ui.state import Offers, TypedLine, Ui
-from client.ui.texts.advice import describe_suggestion
+from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.games import turned
 from client.ui.texts.pieces import kind_words, piece_sign, piece_words
 from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
@@ -237,9 +237,9 @@ class SeatPage:
         reason = reason_for(move, view, legal)
         if isinstance(move, LayTile):
             form = _("Hint: position {position}, {turned}.")
-            told = [form.format(position=move.position, turned=turned(move.orientation)), reason]
+            told = Advice(form.format(position=move.position, turned=turned(move.orientation)), reason)
         else:
-            told = [*describe_suggestion(view, move, Suggestion(move, reason), names_at(self.model))]
+            told = describe_suggestion(view, move, Suggestion(move, reason), names_at(self.model))
         yield element("p", " ".join(filter(None, told)), class_="hint")
 
     def _help(self) -> str:

@@ -53,7 +53,7 @@ from client.ui.state import (
     with_remark,
 )
 from client.ui.texts import games, tables
-from client.ui.texts.advice import describe_suggestion
+from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.evenings import describe_part, describe_round, table_of
 from engine import events
 from engine.errors import Fault
@@ -289,13 +289,13 @@ def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         chosen = replace(playing, position=command.position, orientation=command.orientation)
         text = _("Hint: position {position}, {turned}.")
         turned = games.turned(command.orientation)
-        told = [text.format(position=command.position, turned=turned), suggestion.reason]
+        advice = Advice(text.format(position=command.position, turned=turned), suggestion.reason)
     else:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
-        told = [*describe_suggestion(view, command, suggestion, tables.names_at(model))]
-    hint = " ".join(filter(None, told))
-    return with_game(ui, replace(chosen, hint=hint)).with_notice(hint)
+        advice = describe_suggestion(view, command, suggestion, tables.names_at(model))
+    hint = f"{advice.brief} {_('Ask again to hear why.')}" if advice.more else advice.brief
+    return with_game(ui, replace(chosen, hint=hint, why=advice.more)).with_notice(hint)
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
@@ -349,7 +349,7 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     if seen and isinstance(seen[0], events.Placed | events.WolfPlaced) and model.view is not None:
         ui = with_log(ui, list(_consequences(model.view, tables.names_at(model))))
     if isinstance(table := ui.page.game, Playing) and table.hint:
-        ui = with_game(ui, replace(table, hint=""))
+        ui = with_game(ui, replace(table, hint="", why=""))
     for event in seen:
         match event, ui.page.game:
             case events.TileDrawn(), Playing() as table:

@@ -141,11 +141,13 @@ class _GameScreen(at_table.Selection, ServerScreen):
 class Playing(_GameScreen):
     """A running game, with the player's cursor and choices for the next move.
 
-    A `hint` stays below the board until the game goes on. `ready_after` is after how many placements the turn
-    began for which a piece and a field were chosen: from then on they are the player's.
+    A `hint` stays below the board until the game goes on; who asks again is told `why`. `ready_after` is
+    after how many placements the turn began for which a piece and a field were chosen: from then on they are
+    the player's.
     """
 
     hint: str = ""
+    why: str = ""
     ready_after: int | None = None
     reads_on = True
 

@@ -1,7 +1,7 @@
 """Moves compared in words: how often they win, what they take from whom, what speaks for the other."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from client.language import _
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
@@ -17,21 +17,53 @@ def describe_placement(move: Place) -> str:
     return _("{piece} on {field}").format(piece=piece_sign(move.piece), field=move.field)
 
 
-def describe_suggestion(view: View, move: Place, found: Suggestion, names: Sequence[str]) -> Iterator[str]:
-    """Yield the move that is suggested, how it compares with the next best, and why.
+class Advice(NamedTuple):
+    """A move that is suggested: `brief` says what for and which, `more` compares it, "" if that is all."""
+
+    brief: str
+    more: str
+
+
+def describe_suggestion(view: View, move: Place, found: Suggestion, names: Sequence[str]) -> Advice:
+    """Return the move that is suggested, why, and how it compares with the next best.
 
     What the move does at once is no reason of a search, which looks at what follows; the panel shows it.
     """
-    if found.better is not None and found.other is not None:
-        form = _("Hint: {move}. It wins about {n} of 100 games, {other} about {m}.")
-        n, m = in_100(found.better.chance), in_100(found.better.instead_of)
-        yield form.format(move=describe_placement(move), other=describe_placement(found.other), n=n, m=m)
-        yield from describe_reasons(view, found.better, found.other, names)
+    hint, better, other = describe_placement(move), found.better, found.other
+    if better is None or other is None:
+        about = "" if other is None else _("{move} is about as good.").format(move=describe_placement(other))
+        told = _("Hint: {move}.").format(move=hint), found.reason, about
+        return Advice(" ".join(filter(None, told)), "")
+    compared = _("{move} wins about {n} of 100 games, {other} about {m}.").format(
+        move=hint, other=describe_placement(other), n=in_100(better.chance), m=in_100(better.instead_of)
+    )
+    aims = (_aim(reason, move, names) for reason in better.reasons if _differs(reason))
+    if aim := next(filter(None, aims), ""):
+        brief = _("Hint: {aim}, {move}.").format(aim=aim, move=hint)
     else:
-        yield _("Hint: {move}.").format(move=describe_placement(move))
-    yield found.reason
-    if found.better is None and found.other is not None:
-        yield _("{move} is about as good.").format(move=describe_placement(found.other))
+        brief = _("Hint: {move}.").format(move=hint)
+    return Advice(
+        brief, " ".join(filter(None, (compared, *describe_reasons(view, better, other, names), found.reason)))
+    )
+
+
+def _aim(reason: Reason, move: Place, names: Sequence[str]) -> str:
+    """Return what a move is for; "" if the reason speaks against it."""
+    seat = reason.captor if isinstance(reason, Captives) else reason.seat
+    own = seat == move.seat
+    if (reason.often > reason.instead) != own:
+        return ""
+    if isinstance(reason, Captives):
+        form = _("to capture more from {rival}") if own else _("to lose less to {name}")
+        return form.format(rival=names[reason.owner], name=names[seat])
+    if not own:
+        form = _("to keep {name} from hill {hill}, worth {worth}")
+    elif reason.rival is not None:
+        form = _("to take hill {hill}, worth {worth}, from {rival}")
+    else:
+        form = _("for hill {hill}, worth {worth}")
+    rival = "" if reason.rival is None else names[reason.rival]
+    return form.format(name=names[seat], hill=reason.hill, worth=reason.worth, rival=rival)
 
 
 def explain(recording: Recording, judged: JudgedMove) -> list[str]:

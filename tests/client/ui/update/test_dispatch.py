@@ -217,8 +217,12 @@ def test_a_hint_never_argues_with_the_board_as_it_is() -> None:
         Contest(hill, 4, Seat(0), None, 0.55, 0.5),
     )
     better = Suggestion(move, "", other, Better(move, 0.5, 0.4, reasons))
-    told = seen.notice_of(with_suggestion(ui, better, model))
-    assert "It wins about 50 of 100 games" in told
+    ui = replace(ui, can=Can(hints=True))
+    seen.change(model, switches=Switches(hints=True))
+    hinted = with_suggestion(ui, better, model)
+    assert seen.notice_of(hinted) == f"Hint: for hill D, worth 4, Es on {move.field}. Ask again to hear why."
+    told = seen.notice_of(seen.after(hinted, model, "s"))
+    assert "wins about 50 of 100 games" in told
     assert "captures more" not in told
     assert "Bob" not in told
     assert "Ann wins it in 55 of 100 games" in told
