@@ -46,7 +46,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     name: Name | None = None
     servers: tuple[str, ...] = ()
     players: Annotated[int, Meta(ge=2, le=5)] = 3
-    random_layout: bool = False
+    random_layout: bool = True  # where a tile is best to lie is the hardest question for a newcomer
     people: People | None = None
     brain: str = FOR_BEGINNERS
     human_pace: bool = False

@@ -66,8 +66,11 @@ def add_opening(play: argparse.ArgumentParser) -> None:
     records.add_argument("--no-history", action="store_true", help=_("do not keep the finished game"))
     play.add_argument(
         "--random-layout",
-        action="store_true",
-        help=_("lay the tiles at random instead of letting the players lay them"),
+        action=argparse.BooleanOptionalAction,
+        help=_(
+            "lay the tiles at random, or have the players lay them (default: as set on the start screen; "
+            "initially at random)"
+        ),
     )
     play.add_argument(
         "--starts",

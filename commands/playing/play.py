@@ -55,18 +55,23 @@ async def _play(
     visited = await play_on_after(play(options, config), options, (chosen["brain"],), config)
     if visited.request is not Errand.GO_HOME:
         return report(visited)
-    known = preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
+    known = _known()
     name, human_pace = arguments.name or known.name, arguments.pace == "human"
     set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
     return await at_home(set_up, StartLine.PLAY, arguments)
+
+
+def _known() -> preferences.Preferences:
+    return preferences.read_preferences(preferences.preferences_file()) or preferences.Preferences()
 
 
 def _new_game(arguments: argparse.Namespace) -> _Game:
     """Return a new game; raises WrongUse."""
     brains = _brains(arguments)
     starting = seat_to_start(arguments.starts, arguments.players)
-    opening = Open(arguments.players, arguments.random_layout, starting)
-    chosen = {"players": arguments.players, "random_layout": arguments.random_layout, "brain": brains[0]}
+    at_random = _known().random_layout if arguments.random_layout is None else arguments.random_layout
+    opening = Open(arguments.players, at_random, starting)
+    chosen = {"players": arguments.players, "random_layout": at_random, "brain": brains[0]}
     if arguments.people is not None:
         chosen["people"] = people = people_named(arguments.people)
         if people is None:

@@ -122,7 +122,9 @@ async def go_where_chosen(
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
         case requests.Errand.LEARN:  # the lessons lead to a first game
-            game = against_bots(options, (preferences.brain,), requests.Open(3), config)
+            game = against_bots(
+                options, (preferences.brain,), requests.Open(3, preferences.random_layout), config
+            )
         case requests.Errand.PLAY:
             opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
             game = against_bots(options, (preferences.brain,), opening, config)
