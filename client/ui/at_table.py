@@ -96,13 +96,12 @@ _CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN}
 class Selection:
     """The hex that the player points at, and the choices for the next move.
 
-    `hovered` is the hex that the mouse is over, `last` the field of the last piece placed. `piece` is the one
-    picked from the hand, `position` and `orientation` are how the drawn tile would be laid.
+    `hovered` is the hex that the mouse is over. `piece` is the one picked from the hand, `position` and
+    `orientation` are how the drawn tile would be laid.
     """
 
     cursor: Hex = neighbours(HILLS[0])[0]  # a field: a hill holds no pieces
     hovered: Hex | None = None
-    last: Field | None = None
     piece: Piece | None = None
     position: int | None = None
     orientation: int = 0

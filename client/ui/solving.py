@@ -94,9 +94,7 @@ def open_problem(problem: Problem, number: int, count: int, *, home: bool = Fals
     else:
         text = _("{name} is to move, and one move is clearly the best. Find it.")
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
-    view = model_of(problem).view
-    last = None if view is None else next(reversed(view.placed), None)
-    page = ProblemPage(problem, number, count, table=Playing(last=last))
+    page = ProblemPage(problem, number, count, table=Playing())
     return Ui(name, page=page, ways=Ways(home=home), can=Can(hints=True), log=(task,))
 
 

@@ -1,6 +1,7 @@
 """What stands on each hex of the board, decided once for terminal, pictures, `--plain` and pages."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -11,7 +12,7 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.texts.pieces import piece_words
 from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, fields_of, has_spring, layout_of
 from engine.components import LAUREL_WORTH, Laurel
-from engine.pieces import Piece, Wolf
+from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 
 NOBODY: Final = "-"  # stands for the holder of a hill that nobody took
@@ -23,11 +24,11 @@ class Marks:
     """The marks on a drawing.
 
     `preview` is a tile that is not laid yet, and its position; `choices` the positions open to it. `notes`
-    are short words on fields, `captives` fields whose pieces are being taken.
+    are short words on fields, `captives` fields whose pieces are being taken, `recent` those of the latest.
     """
 
     cursor: Hex | None = None
-    last: Field | None = None
+    recent: Collection[Field] = NO_FIELDS
     preview: tuple[int, LaidTile] | None = None
     choices: tuple[int, ...] = ()
     captives: frozenset[Field] = NO_FIELDS
@@ -38,14 +39,23 @@ class Marks:
 UNMARKED: Final = Marks()
 
 
+def just_placed(view: View, seat: Seat | None = None) -> list[Field]:
+    """Return where pieces were placed since the seat's own last one, in order.
+
+    It is the last piece alone for nobody's seat, and for a player who has just moved.
+    """
+    latest = list(itertools.takewhile(lambda field: view.owners[field] != seat, reversed(view.placed)))
+    return latest[::-1] if latest and seat is not None else list(view.placed)[-1:]
+
+
 class FieldSpot(Struct, frozen=True):
-    """A field, and what is on it and about it; `last` if the last piece placed is there."""
+    """A field, and what is on it and about it; `recent` if a piece has just been placed there."""
 
     name: Field
     piece: Piece | Wolf | None
     spring: bool
     arrow: bool
-    last: bool
+    recent: bool
     captive: bool
     note: str
     pointed_at: bool
@@ -104,7 +114,7 @@ def spots(view: View, marks: Marks = UNMARKED) -> Mapping[Hex, Spot]:
             board.get(name),
             spring=has_spring(name),
             arrow=name.endswith("1"),
-            last=name == marks.last,
+            recent=name in marks.recent,
             captive=name in marks.captives,
             note=marks.notes.get(name, ""),
             pointed_at=pointed_at,

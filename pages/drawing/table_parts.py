@@ -19,7 +19,7 @@ from client.ui.screens.scoring import (
     sentence,
     steps_in_brief,
 )
-from client.ui.spots import Marks, describe_field, hills
+from client.ui.spots import Marks, describe_field, hills, just_placed
 from client.ui.texts import tables
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES
@@ -110,7 +110,7 @@ def table_parts(
             marks = replace(marks, notes=_influence_of_each(counted_together))
         walking = current if at < last else None
     elif view is not None:
-        marks = Marks(last=next(reversed(view.placed), None))
+        marks = Marks(recent=just_placed(view))
         if hand is not None and not state.ended and hand.moments > 1:
             end = 0 if state.stage == "playing" else hand.moments
             look = join(navigation(hand.moment or hand.moments, hand.moments, end), company(state, hand))

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 from client.language import _, counted, labelled, listed, parted
 from client.tables.table import safe_to_show
 from client.ui.export.picture import board_parts
-from client.ui.spots import Marks
+from client.ui.spots import Marks, just_placed
 from client.ui.texts.evenings import describe_place, describe_round, in_percent
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
@@ -72,9 +72,8 @@ def _how_many(number: int, *least: int) -> str:
 def small_table(state: TableState, view: View, leader: Seat | None) -> Markup:
     """Return a running table: the board, its code, whose turn it is, and who leads."""
     state = safe_to_show(state)
-    last = next(reversed(view.placed), None)
     # No titles: nobody points at anything.
-    drawn = map(Markup, board_parts(view, Marks(last=last)))
+    drawn = map(Markup, board_parts(view, Marks(recent=just_placed(view))))
     board = board_of(drawn, _("Table {code}").format(code=state.table))
     names = names_of(state, len(state.seats))
     lines = [element("p", element("strong", state.table))]

@@ -252,7 +252,7 @@ class _Drawing:
         style = "class:open" if piece is None else people_style(piece.people)
         if spot.on_trial:
             style = "class:ghost"
-        elif piece is not None and spot.last:
+        elif piece is not None and spot.recent:
             style += " class:last-piece"
         text = str(spot.name) if piece is None else piece_sign(piece)
         left, left_style = self._sign_of(spot)
@@ -286,7 +286,7 @@ class _Drawing:
         """Return the sign that matters most: there is room for one."""
         if spot.captive:
             return self._glyphs.captive, "class:note"
-        if spot.last:
+        if spot.recent:
             return self._glyphs.last, "class:last"
         return (self._glyphs.arrow, "class:arrow") if spot.arrow else ("", "")
 

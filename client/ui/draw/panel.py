@@ -132,7 +132,7 @@ class Panel(Struct, frozen=True):
     def hills(self) -> list[Line]:
         """Return who leads on each hill, and what this player has there; `?` if it may be somebody else."""
         view, me = self.pane.view, self.pane.model.seat
-        right = f"{_('leads'):<{_LEADER}}" + (f"{_('you'):>{_MINE}}" if me is not None else "")
+        right = _("leads").ljust(_LEADER) + ("" if me is None else _("you").rjust(_MINE))
         rows = [self._heading(_("HILLS"), right)]
         for each in hill_leads(view):
             left = f"  {each.hill} {each.worth} "

@@ -12,7 +12,7 @@ from client.ui.export.picture import picture
 from client.ui.frame import plain
 from client.ui.screens.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.screens.scoring import last_step, result_lines, scene
-from client.ui.spots import Marks
+from client.ui.spots import Marks, just_placed
 from client.ui.texts.games import describe_result
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.final import scoring_outcome
@@ -77,7 +77,7 @@ def _marks(view: View, recording: Recording) -> Marks:
     """Return what the board points at: the last piece, or, after the scoring, who took which hill."""
     if view.result is not None:
         return Marks(won=scene(view, last_step(view), recording.names).marks.won)
-    return Marks(last=next(reversed(view.placed), None))
+    return Marks(recent=just_placed(view))
 
 
 def save(path: Path, content: str) -> Path:

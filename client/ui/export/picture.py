@@ -232,7 +232,7 @@ class _BoardDrawing:
     def _draw_field(self, parent: ET.Element, cell: Hex, spot: FieldSpot) -> None:
         group = group_at(parent, *_middle(cell))
         ET.SubElement(group, "title").text = describe_field(spot)
-        if spot.last:
+        if spot.recent:
             _draw_ring(group, "last")
         if spot.arrow:
             hill = HILLS[HEX_POSITIONS[cell]]

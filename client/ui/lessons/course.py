@@ -202,9 +202,10 @@ class Lesson(GamePage):
     def _marks(self, table: Playing, model: TableModel) -> Marks:
         marks = table.marks(model)
         goal = self.page.goal
-        if not self.done or not isinstance(goal, goals.PlaceOne) or not goal.least or table.last is None:
+        if not self.done or not isinstance(goal, goals.PlaceOne) or not goal.least or not marks.recent:
             return marks
-        influence = goals.influence_of(model, table.last)
+        *_others, placed = marks.recent
+        influence = goals.influence_of(model, placed)
         found = {} if influence is None else amounts(influence)
         return replace(marks, notes={field: f"+{amount}" for field, amount in found.items()})
 
@@ -380,7 +381,7 @@ class Course(Activity):
         if model.view is not None and model.view.phase is Phase.OVER:
             lesson = replace(lesson, table=Scoring())
         elif field is not None and isinstance(lesson.table, Playing):
-            lesson = replace(lesson, table=replace(lesson.table, last=field, piece=None))
+            lesson = replace(lesson, table=replace(lesson.table, piece=None))
         self.show(self._after_goal(replace(self.ui, busy=False), lesson, told))
 
     def _after_goal(self, ui: Ui, lesson: Lesson, told: str = "") -> Ui:
@@ -397,7 +398,7 @@ def _moment(page: LessonPage, view: View) -> Screen:
         return at_step(view, goals.steps_of(page.goal, view)[0])
     if view.phase is Phase.OVER:
         return Result()
-    playing = Playing(last=next(reversed(view.placed), None))
+    playing = Playing()
     return playing if page.cursor is None else replace(playing, cursor=view.layout.hexes[page.cursor])
 
 

@@ -294,7 +294,7 @@ def with_suggestion(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
         advice = describe_suggestion(view, command, suggestion, tables.names_at(model))
-    hint = f"{advice.brief} {_('Ask again to hear why.')}" if advice.more else advice.brief
+    hint = " ".join((advice.brief, _("Ask again to hear why."))) if advice.more else advice.brief
     return with_game(ui, replace(chosen, hint=hint, why=advice.more)).with_notice(hint)
 
 
@@ -354,8 +354,6 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
         match event, ui.page.game:
             case events.TileDrawn(), Playing() as table:
                 ui = with_game(ui, replace(table, position=None, orientation=0))
-            case events.Placed() | events.WolfPlaced(), Playing() as table:
-                ui = with_game(ui, replace(table, last=event.field))
             case events.TakenBack(), Playing():
                 ui = _after_snapshot(ui, model)
             case events.GameEnded(), Scoring() | Result():
@@ -397,10 +395,8 @@ def _after_snapshot(ui: Ui, model: TableModel) -> Ui:
     if model.view is None:
         return ui
     match ui.page:
-        case Playing() as playing:
-            return _ready(
-                replace(ui, page=replace(playing, last=next(reversed(model.view.placed), None))), model
-            )
+        case Playing():
+            return _ready(ui, model)
         case Scoring(0):
             return replace(ui, page=Result())
         case _:

@@ -22,7 +22,7 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.actions import AGAIN, LEAVE, keys_at
-from client.ui.spots import Marks
+from client.ui.spots import Marks, just_placed
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.pieces import piece_sign
@@ -134,7 +134,8 @@ class _GameScreen(at_table.Selection, ServerScreen):
         aimed = at_table.preview(self, model)
         if aimed is not None and isinstance(model.legal, LegalLays):
             return Marks(cursor=HILLS[aimed[0]], preview=aimed, choices=model.legal.positions)
-        return Marks(cursor=self.cursor, last=self.last)
+        recent = () if model.view is None else just_placed(model.view, model.seat)
+        return Marks(cursor=self.cursor, recent=recent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ class Ended(_GameScreen):
         return again if said else f"{describe_ended()} {again}".strip()
 
     def marks(self, model: TableModel) -> Marks:
-        return Marks(last=None if model.view is None else next(reversed(model.view.placed), None))
+        return Marks(recent=() if model.view is None else just_placed(model.view))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (describe_ended(),)

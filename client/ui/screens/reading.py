@@ -257,7 +257,7 @@ def _signs(glyphs: GlyphSet) -> tuple[Sequence[tuple[str, str]], Sequence[tuple[
         ("2 [2]", _("a position without a tile; one where a tile may lie")),
         (glyphs.spring, _("a spring")),
         (glyphs.arrow, _("the arrow: field 1 of its tile")),
-        (glyphs.last, _("the last piece placed")),
+        (glyphs.last, _("placed since your last piece, or last")),
         (f"{left}C4 {right}", _("the cursor")),
     ]
     scoring = [

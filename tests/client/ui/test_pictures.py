@@ -38,7 +38,7 @@ def board() -> str:
 
 @pytest.mark.parametrize(("name", "draw"), [("screen", screen), ("board", board)])
 def test_a_picture_is_up_to_date(name: str, draw: Callable[[], str]) -> None:
-    """It is a document of its own, of a moderate size, and the README shows it."""
+    """It is a document of its own, of a moderate size, and a guide shows it."""
     path, picture = FOLDER / f"{name}.svg", draw()
     if os.environ.get("SCREENS") == "new":
         path.parent.mkdir(exist_ok=True)
@@ -47,7 +47,8 @@ def test_a_picture_is_up_to_date(name: str, draw: Callable[[], str]) -> None:
     assert len(picture.encode()) < MOST_BYTES
     assert not re.search(r"<script|@import|@font-face|href|url\(", picture)
     assert ET.fromstring(picture).get("viewBox")  # noqa: S314 - it is ours
-    assert f"(docs/pictures/{name}.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    guides = (path.read_text(encoding="utf-8") for path in (ROOT / "README.md", DOCUMENT))
+    assert any(f"pictures/{name}.svg)" in text for text in guides)
 
 
 DOCUMENT = ROOT / "docs" / "client.md"

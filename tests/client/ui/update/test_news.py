@@ -74,16 +74,19 @@ def test_every_event_is_put_into_words(game: Game) -> None:
         for event in game.events:
             ui = after_update(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
             walked = hasattr(event, "hill") or isinstance(event, WolvesRevealed | GameEnded)
-            assert len(ui.log) == (0 if walked else 1)
+            assert (len(ui.log) == 0) == walked
             assert all(sentence.endswith(".") for sentence in ui.log)
 
 
-def test_the_last_piece_is_marked() -> None:
-    game = played(GameOptions(3, random_layout=True), 1, 5)
-    model = seen.model_of(game, 0)
+def test_pieces_placed_since_the_players_own_are_marked() -> None:
+    """For a spectator, the last one; for who has just moved, too."""
+    game = played(GameOptions(3, random_layout=True), 1, 8)
     placed = [event for event in game.events if isinstance(event, Placed)]
-    assert seen.playing_of(seen.ui_of(game, model)).last == placed[-1].field
-    assert seen.playing_of(after_update(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
+    mover = placed[-1].seat
+    for seat, marked in ((None, 1), (mover, 1), ((mover + 1) % 3, 2), ((mover + 2) % 3, 1)):
+        model = seen.model_of(game, seat)
+        marks = seen.playing_of(seen.ui_of(game, model)).marks(model)
+        assert set(marks.recent) == {event.field for event in placed[-marked:]}
 
 
 def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
