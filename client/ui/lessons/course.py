@@ -22,7 +22,7 @@ from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
 from client.ui.program import show
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
-from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
+from client.ui.screens.scoring import Result, Scoring, at_step, result_lines, sentence, step_of
 from client.ui.spots import Marks
 from client.ui.state import GamePage, Notice, Outcome, Pane, Screen, Ui, with_game
 from client.ui.terminal.device import own_device
@@ -152,10 +152,13 @@ class Lesson(GamePage):
             case Playing():
                 return with_news(self._indented(pane), pane)
             case Result() if pane.view.result is not None:
-                return with_news((*result_page(pane), EMPTY, *self._indented(pane)), pane)
+                names, me = names_at(pane.model), pane.model.seat
+                ended = result_lines(pane.view, names, pane.glyphs, pane.width, me)
+                return with_news((*ended, EMPTY, *self._indented(pane)), pane)
             case Scoring() | Result() as table:
                 scene = table.scene(pane)
-                return table_block(pane, (scene.board, scene.marks), self._panel, scene.sentence)
+                told = sentence(pane.view, step_of(table, pane.view), names_at(pane.model))
+                return table_block(pane, (scene.board, scene.marks), self._panel, told)
         raise AssertionError("there is nothing else of a game")
 
     def small_body(self, pane: Pane) -> list[Line]:

@@ -27,7 +27,7 @@ from client.ui.screens.menu import At, with_mute
 from client.ui.screens.news import at_table_page
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.replay import Replay
-from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
+from client.ui.screens.scoring import Result, Scoring, at_step, sentence_with_meaning, step_of
 from client.ui.screens.typed_commands import completions, meaning, shared_start
 from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
@@ -190,7 +190,7 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     told = ui.log[-1] if ui.log else ""
     page = ui.page.game
     if model.view is not None and isinstance(page, Scoring | Result):
-        told = sentence(model.view, step_of(page, model.view), names_at(model))
+        told = sentence_with_meaning(model.view, step_of(page, model.view), names_at(model))
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))
 
 

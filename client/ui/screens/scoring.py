@@ -147,7 +147,7 @@ class _Walk(ServerScreen):
         if (view := model.view) is None:
             return ()
         step, names = steps(view)[step_of(self, view)], names_at(model)
-        told = sentence(view, step_of(self, view), names)
+        told = sentence_with_meaning(view, step_of(self, view), names)
         if not isinstance(step.event, events.WolvesRevealed):
             return (told,)
         wolves = (
@@ -302,9 +302,15 @@ def sentence(view: View, number: int, names: Sequence[str]) -> str:
     step = steps(view)[number]
     if step.counting is not None:
         return games.describe_influence(step.counting, names)
-    told = games.describe_event(step.event, names)
-    meant = what_it_means(view, step.event, names) if isinstance(step.event, events.HillScored) else ""
-    return f"{told} {meant}".rstrip()
+    return games.describe_event(step.event, names)
+
+
+def sentence_with_meaning(view: View, number: int, names: Sequence[str]) -> str:
+    """Return what happens in a step, and what a hill means for the game."""
+    step, told = steps(view)[number], sentence(view, number, names)
+    if step.counting is None and isinstance(step.event, events.HillScored):
+        return f"{told} {what_it_means(view, step.event, names)}".rstrip()
+    return told
 
 
 class Scene(Struct, frozen=True):
@@ -335,7 +341,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
     for each in earlier[: len(earlier) - len(acts) + 1] if acting else earlier:
         board.fold(each)
-    told, points = sentence(view, number, names), points_won(finished, view.seats)
+    told, points = sentence_with_meaning(view, number, names), points_won(finished, view.seats)
     return Scene(step, board, _marks(view, step, finished), told, acts, points)
 
 
@@ -464,9 +470,10 @@ def _describe_draws(model: TableModel) -> tuple[str, str]:
 
 def result_page(pane: Pane) -> list[Line]:
     """Return the result, the totals of several games, and what is known of the draws."""
-    lines = result_lines(pane.view, names_at(pane.model), pane.glyphs, pane.width, pane.model.seat)
-    if level := _next_level(pane.model):
-        lines += indented(level, pane.width)
+    names, me = names_at(pane.model), pane.model.seat
+    lines = result_lines(pane.view, names, pane.glyphs, pane.width, me)
+    told = (*story(pane.view, names, me), _next_level(pane.model))
+    lines += [EMPTY, *(each for sentence in told if sentence for each in indented(sentence, pane.width))]
     if standings := _standings(pane.model):
         lines += [EMPTY, *indented(standings, pane.width)]
     fault, draws = _describe_draws(pane.model)
@@ -478,7 +485,7 @@ def result_page(pane: Pane) -> list[Line]:
 def result_lines(
     view: View, names: Sequence[str], glyphs: GlyphSet, width: int, me: Seat | None = None
 ) -> list[Line]:
-    """Return who won, where the points come from, who holds what, and what the game was about."""
+    """Return who won, where the points come from, and who holds what; nothing before that."""
     if (ended := view.result) is None:
         return []
     lines = [EMPTY, *indented(_headline(ended, names, me), width, "class:heading")]
@@ -504,7 +511,7 @@ def result_lines(
         lines += _held(view, ended, seat, names, width)
     if tie := _tie(ended, names):
         lines += [EMPTY, *indented(tie, width)]
-    return [*lines, EMPTY, *(each for told in story(view, names, me) for each in indented(told, width))]
+    return lines
 
 
 def _headline(ended: events.GameEnded, names: Sequence[str], me: Seat | None) -> str:

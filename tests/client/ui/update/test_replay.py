@@ -158,7 +158,7 @@ def test_a_running_game_has_one_view() -> None:
     for key in ("tab", "s-tab", "w", "1"):
         looked = after(ui, key)
         assert looked.page == ui.page
-        assert "only as you saw it" in seen.notice_of(looked)
+        assert "only from your own seat" in seen.notice_of(looked)
 
 
 def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
@@ -173,7 +173,7 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     first = after(there, "1")
     assert after_key(first, "b", replay.seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
-        assert "over here" in seen.notice_of(after(there, *keys, "b"))
+        assert "over at this point" in seen.notice_of(after(there, *keys, "b"))
 
 
 def test_typed_commands() -> None:

@@ -331,7 +331,7 @@ def test_a_holiday_is_taken_announced_and_ended() -> None:
     assert seen.request_after(ui, model, *typed("holidays 10")) == messages.ChangeSetting(NEW, Holidays(10))
     assert seen.after(ui, model, *typed("holidays 99")).notice is not None
     texts = [choice.text for choice in MENU.lines(At(BARE, model))]
-    assert "take a holiday (7 days): your clock stands until you move or end it" in texts
+    assert "take a holiday (7 days): your clock stops until you move or end it" in texts
     assert "holiday of each player: 7 days" in texts
     until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
     away = structs.replace(seats[0], holiday_until=until)
@@ -384,14 +384,14 @@ def test_a_move_is_taken_back_among_people() -> None:
     seen.change(model, asked=messages.Asked("take-back", [0]))
     for answer, told in (
         (messages.Asked("take-back", [0], refused=1), "Bob says no."),
-        (messages.Asked("take-back", [0], refused=0), "Ann no longer asks."),
+        (messages.Asked("take-back", [0], refused=0), "Ann has withdrawn the request."),
         (messages.Asked("more-time", [0, 1], granted=True), "Ann has more time."),
     ):
         assert seen.after_change(ui, model, asked=answer).log[-1] == told
         assert asked_question(ui, model) == ""
         seen.change(model, asked=messages.Asked("take-back", [0]))
     seen.change(model, asked=None)
-    assert "Nobody asks" in seen.notice_of(seen.after(ui, model, "V"))
+    assert "no open request" in seen.notice_of(seen.after(ui, model, "V"))
     event = TakenBack(Seat(0), fields)
     seen.view_of(model).fold(event)
     assert after_update(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
@@ -422,7 +422,7 @@ def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
     ui = told("unreachable")
     assert "could not be delivered" in ui.log[-1]
     ui = told("confirmed")
-    assert "Your URL is called" in ui.log[-1]
+    assert "Your URL gets a notification" in ui.log[-1]
     assert seen.request_after(chosen(), model, "enter") == messages.CallMe(NEW)
     assert seen.request_after(ui, model, *typed("notify off")) == messages.CallMe(NEW)
     assert model.take(messages.Notices("confirmed", "url")) == ()
