@@ -151,7 +151,7 @@ def test_a_terminal_that_shows_no_screen_gets_a_sentence(
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "unknown")
-    assert "a terminal of the type unknown cannot show the game" in complain("play")
+    assert "a terminal of type unknown cannot show the game" in complain("play")
 
 
 def test_a_program_without_input_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, complain: Complain) -> None:

@@ -17,20 +17,28 @@ from engine.view import View
 
 @dataclass(frozen=True, slots=True)
 class HillLead:
-    """A hill, the influence on it by seat, and who may have the most, `certain` if it is nobody else.
-
-    Nobody leads without influence, nor while two are certain to have the same.
-    """
+    """A hill, the influence on it by seat, and who may have the most, the likeliest first."""
 
     hill: Tile
     laurel: Laurel
     influence: tuple[Bounds, ...]
-    leader: Seat | None
-    certain: bool
+    leaders: tuple[Seat, ...]
 
     @property
     def worth(self) -> int:
         return LAUREL_WORTH[self.laurel]
+
+    @property
+    def leader(self) -> Seat | None:
+        """Return who is certain to lead alone, None if nobody is."""
+        if len(self.leaders) != 1 or not self.influence[self.leaders[0]].least:
+            return None
+        return self.leaders[0]
+
+    @property
+    def tied(self) -> bool:
+        """Return whether several are certain to have the same."""
+        return len(self.leaders) > 1 and all(self.influence[seat].known for seat in self.leaders)
 
 
 def hill_leads(view: View) -> list[HillLead]:
@@ -46,11 +54,10 @@ def hill_leads(view: View) -> list[HillLead]:
 
 
 def _lead(hill: Tile, laurel: Laurel, influence: tuple[Bounds, ...]) -> HillLead:
-    seats = sorted(range(len(influence)), key=lambda seat: (-influence[seat].most, -influence[seat].least))
-    first, second = influence[seats[0]], influence[seats[1]]
-    tied = first == second and first.known
-    leader = None if tied or not first.most else Seat(seats[0])
-    return HillLead(hill, laurel, influence, leader, certain=first.least > second.most)
+    sure = max(bounds.least for bounds in influence)
+    may = [seat for seat, bounds in enumerate(influence) if bounds.most >= max(sure, 1)]
+    order = sorted(may, key=lambda seat: (-influence[seat].most, -influence[seat].least))
+    return HillLead(hill, laurel, influence, tuple(map(Seat, order)))
 
 
 def describe_foreseen(chosen: Selection, model: TableModel) -> list[str]:
@@ -69,10 +76,11 @@ def _leads_taken(view: View, seat: Seat, piece: Piece, field: Field) -> list[str
     told = []
     for was in hill_leads(view):
         now = _lead(was.hill, was.laurel, hill_influence(then, was.hill).seats) if was.hill in near else was
-        if now.leader != seat or (was.leader == seat and (was.certain or not now.certain)):
+        led, leads = (seat in each.leaders[:1] and not each.tied for each in (was, now))
+        if not leads or (led and (was.leader == seat or now.leader != seat)):
             continue
         form = _("Takes the lead on {hill}, {n} to {m}.")
-        if not now.certain:
+        if now.leader != seat:
             form = _("May take the lead on {hill}, {n} to {m}.")
         rest = (bounds for other, bounds in enumerate(now.influence) if other != seat)
         best = max(rest, key=lambda bounds: (bounds.most, bounds.least))
@@ -108,7 +116,7 @@ def changed_hands(view: View) -> list[HillLead]:
     return [
         now
         for was, now in zip(hill_leads(before), hill_leads(view), strict=True)
-        if now.certain and was.leader not in {None, now.leader}
+        if now.leader is not None and was.leaders and was.leaders[0] != now.leader
     ]
 
 

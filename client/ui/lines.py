@@ -24,6 +24,7 @@ from client.ui.draw.page import asked_question, countdown, on_turn, paged, remar
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.keys import Act, Action, InsertText, Key
+from client.ui.leads import hill_leads
 from client.ui.screens.actions import PAGES, agree, keys_at, refuse
 from client.ui.screens.arguments import placement
 from client.ui.screens.dispatch import letters
@@ -50,7 +51,6 @@ from client.ui.texts.glyphs import glyphs_to_read
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile
-from engine.knowledge import hill_influence
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import View
@@ -258,14 +258,13 @@ def _turn(ui: Ui, model: TableModel) -> list[str]:
 
 
 def _leaders(model: TableModel, view: View) -> Iterator[str]:
-    names: Sequence[str] = names_at(model)
-    for tile in sorted(view.layout.hills):
-        seats = hill_influence(view, tile).seats
-        some = [(name, bounds) for name, bounds in zip(names, seats, strict=False) if bounds.most]
+    yield labelled(_("HILLS"), _("who leads on each hill"))
+    names = names_at(model)
+    for each in hill_leads(view):
+        some = [(name, bounds) for name, bounds in zip(names, each.influence, strict=False) if bounds.most]
         amounts = [f"{name} {games.bounds_text(bounds)}" for name, bounds in some]
-        most = max((bounds.least for bounds in seats), default=0)
-        leads = [name for name, bounds in some if bounds.most >= most]
-        told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("nobody"))
+        leads = listed(names[seat] for seat in each.leaders) or _("nobody")
+        told = labelled(_("HILL {hill}").format(hill=each.hill), leads)
         yield f"{told} ({', '.join(amounts)})" if amounts else told
 
 

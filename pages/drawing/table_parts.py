@@ -16,7 +16,7 @@ from client.ui.screens.scoring import (
     in_order,
     last_step,
     scene,
-    sentence,
+    sentence_with_meaning,
     steps_in_brief,
 )
 from client.ui.spots import Marks, describe_field, hills, just_placed
@@ -143,7 +143,7 @@ def table_parts(
 def seconds_of_scoring(view: View, names: Sequence[str], seconds_for: Callable[[str], float]) -> float:
     """Return how long the scoring takes in brief if each sentence takes as long as `seconds_for` says."""
     *told, _result_itself = steps_in_brief(view)
-    return sum(seconds_for(str(join(sentence(view, number, names)))) for number in told)
+    return sum(seconds_for(str(join(sentence_with_meaning(view, number, names)))) for number in told)
 
 
 def _influence_of_each(pieces: Iterable[Influence]) -> dict[Field, str]:

@@ -139,11 +139,14 @@ class Panel(Struct, frozen=True):
             if self.pane.width >= _ROOM_FOR_NAMES:
                 left += f" {each.laurel.value}"
             leads = line(f"{'-':<{_LEADER}}", "class:faint")
-            if each.leader is not None:
-                style = "class:mine" if each.leader == me and each.certain else ""
-                amount = bounds_text(each.influence[each.leader]) + ("" if each.certain else "?")
+            if each.leaders:
+                first = each.leaders[0]
+                sure = each.tied or each.leader is not None
+                amount = bounds_text(each.influence[first]) + ("" if sure else "?")
+                who = line(" = ", "class:faint") if each.tied else chips(view.start.peoples[first][:1])
                 leads = fitted(
-                    chips(view.start.peoples[each.leader][:1]) + line(f" {amount}", style), _LEADER
+                    who + line(f" {amount}", "class:mine" if me is not None and each.leader == me else ""),
+                    _LEADER,
                 )
             mine = EMPTY if me is None else line(f"{bounds_text(each.influence[me]):>{_MINE}}")
             rows.append(ends(line(left), leads + mine, self.pane.width))

@@ -469,17 +469,28 @@ def _describe_draws(model: TableModel) -> tuple[str, str]:
 
 
 def result_page(pane: Pane) -> list[Line]:
-    """Return the result, the totals of several games, and what is known of the draws."""
+    """Return the result, what the game was about, totals of several games, and what is known of the draws.
+
+    Where there is no room for all of it, the story is shorter.
+    """
     names, me = names_at(pane.model), pane.model.seat
+    if not isinstance(pane.ui.page, Result):  # but a record, seen with the eyes of that seat
+        me = None
     lines = result_lines(pane.view, names, pane.glyphs, pane.width, me)
-    told = (*story(pane.view, names, me), _next_level(pane.model))
-    lines += [EMPTY, *(each for sentence in told if sentence for each in indented(sentence, pane.width))]
-    if standings := _standings(pane.model):
-        lines += [EMPTY, *indented(standings, pane.width)]
     fault, draws = _describe_draws(pane.model)
+    after = indented(standings, pane.width) if (standings := _standings(pane.model)) else []
+    after += [EMPTY, *indented(draws, pane.width, "class:faint")] if draws else []
     if fault:  # above all else, so that no window cuts it off
-        return [EMPTY, *indented(fault, pane.width, "class:refusal"), *lines]
-    return [*lines, EMPTY, *indented(draws, pane.width, "class:faint")] if draws else lines
+        lines = [EMPTY, *indented(fault, pane.width, "class:refusal"), *lines]
+    room = pane.height - LOG_LINES - sum(map(bool, (*lines, *after)))
+    for sentence in filter(None, (*story(pane.view, names, me), _next_level(pane.model))):
+        told = indented(sentence, pane.width)
+        if len(told) > room:
+            break
+        lines += told if lines[-1:] == [EMPTY] else [EMPTY, *told]
+        room -= len(told)
+        lines.append(EMPTY)
+    return [*lines, *after]
 
 
 def result_lines(

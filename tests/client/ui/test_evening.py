@@ -114,7 +114,7 @@ def test_what_is_told_of_the_evening() -> None:
     assert "paused" in screen_of(ui.opened(EveningPage(top=4)), model, 40, 12)
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
     free = after_update(ui, structs.replace(FRIDAY, rounds=0), model)
-    assert EveningPage().words(free, model)[2].startswith("You will be called when a table is ready")
+    assert EveningPage().words(free, model)[2].startswith("You will be notified when a table is ready")
     assert ui.overlay is None
     ui = after_update(ui, CALLED, model)
     assert isinstance(ui.overlay, EveningPage)

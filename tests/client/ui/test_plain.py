@@ -221,10 +221,9 @@ class Visit:
 def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     """From the start screen: a game against bots, its scoring, the record, past games, a server elsewhere."""
     visit = Visit(tmp_path, "--plain")
-    visit.type("wait", "n", "Ann", "e", "Friday", "players 2", "x", "2", "wait", "moves")
+    visit.type("wait", "n", "Ann", "e", "Friday", "players 2", "2", "wait", "moves")
     visit.until("Welcome, Ann")
     visit.until("Host a game: the evening Friday, 4 rounds")
-    visit.until("x: the tiles are laid at random")
     while (move := visit.until(r"You may place (\S+?),? .*on (\w\d)|The scoring begins"))[1] is not None:
         visit.type(f"if {move[1]} {move[2]}", f"{move[1]} {move[2]}", "wait", "moves")
         visit.until(f"FIELD {move[2]}")
@@ -264,7 +263,7 @@ async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
         visit.type("open 2", f"notify {called.url}")
         await asyncio.to_thread(visit.until, "A code is on its way")
         visit.type(f"notify {await called.receiver.code()}", "quit", "yes")
-        await asyncio.to_thread(visit.until, "Your URL is called")
+        await asyncio.to_thread(visit.until, "Your URL gets a notification")
         assert await asyncio.to_thread(visit.end) == 0
 
 
@@ -291,7 +290,7 @@ async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path)
 
 def test_questions_are_answered_after_a_refused_move(tmp_path: Path) -> None:
     """A screen has the line for correction then; here the next line stands for itself."""
-    visit = Visit(tmp_path, "play", "--plain", "--players", "2")
+    visit = Visit(tmp_path, "play", "--plain", "--no-random-layout", "--players", "2")
     visit.type("wait", "lay 1 0", "wait", "lay 1 0")  # at the latest after a move, position 1 is not free
     visit.until("Choose one of")
     visit.type("hand")
@@ -376,7 +375,18 @@ def test_a_game_that_its_host_has_ended_is_not_kept(tmp_path: Path) -> None:
 
 def test_a_move_against_bots_is_taken_back(tmp_path: Path) -> None:
     """Whatever is drawn after it will be drawn again."""
-    visit = Visit(tmp_path, "play", "--plain", "--players", "2", "--brain", "random", "--starts", "me")
+    visit = Visit(
+        tmp_path,
+        "play",
+        "--plain",
+        "--no-random-layout",
+        "--players",
+        "2",
+        "--brain",
+        "random",
+        "--starts",
+        "me",
+    )
     visit.type("wait", "undo", "wait", "lay 1 2", "wait", "undo", "wait", "tiles", "lay 3 0", "wait")
     visit.until("no move to take back")
     drawn = [visit.until(r"draws tile (\w)")[1] for _player in range(2)]
@@ -452,7 +462,7 @@ def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest
     for field, piece in revealed.pieces.items():
         kind = "a farmer" if piece.kind is Kind.FARMER else "a merchant"
         assert f"{NAMES[view.owners[field]]}'s wolf on {field}: {kind} with the wolf" in told
-    assert "An empty line goes on" in told
+    assert "An empty line shows what is scored next" in told
 
 
 def test_a_notice_that_the_log_has_too_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,7 +113,7 @@ async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
     async with watching("Ann", "Bob") as (ann, bob):
         ann.press("f")
         await ann.record(0, leads=True, leader="Ann")
-        await bob.until(lambda ui: any("Ann leads" in line for line in ui.log))
+        await bob.until(lambda ui: any("Ann is leading" in line for line in ui.log))
         ann.press("n", "n", "down")
         bob.press("f")
         await bob.record(4, follows=True, leader="Ann")
@@ -163,7 +163,7 @@ async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
         ann.press("f")
         await ann.record(0, leader="Ann", leads=True)
         ann.press("n", "n", "2", "b")
-        assert "leave this table" in notice_of(ann.top.ui)
+        assert "leaving this table" in notice_of(ann.top.ui)
         ann.press("n", "b")
         assert ann.plays_on is None
         ann.press("b")
@@ -180,17 +180,18 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
             watcher.press("v")
             await watcher.record(0)
         ann.press("n", "B")
-        assert "leave this table" in notice_of(ann.top.ui)
+        assert "leaving this table" in notice_of(ann.top.ui)
         ann.press(":", *"study", "enter")
-        await bob.until(lambda ui: any("Player 0 goes on from move 1 at table" in line for line in ui.log))
+        opened = "Player 0 opened a study of move 1 at table"
+        await bob.until(lambda ui: any(opened in line for line in ui.log))
         await ann.until(lambda ui: isinstance(ui.page, Playing))
         bob.press("home", "B")  # it leads there from every step of the scoring
         await bob.until(lambda ui: isinstance(ui.page, Playing))
-        await cleo.until(lambda ui: ui.notice is not None and "Close the record" in ui.notice.text)
+        await cleo.until(lambda ui: ui.notice is not None and "close the record" in ui.notice.text)
         for watcher, seat in ((ann, 0), (bob, 1)):
             state = watcher.top.model.state
             assert watcher.top.model.seat == seat
             assert state is not None
             assert state.study
-            assert not any("join in" in line for line in watcher.top.ui.log)
+            assert not any("B: join" in line for line in watcher.top.ui.log)
             assert "(a study)" in window_title(watcher.top.model)
