@@ -125,11 +125,11 @@ def test_a_game_is_found_by_number_code_or_file(told: Told, records: Path) -> No
     """A code is that of the latest game at a table of this code."""
     by_number = told("show", "2")
     assert by_number == told("show", "krtb") == told("show", f"{TIMES[1]}-KRTB")
-    assert " wins with " in by_number or "victory" in by_number or "tie" in by_number
+    assert " wins, " in by_number or "victory" in by_number or "tie" in by_number
     result = replayed((records / f"{TIMES[1]}-KRTB.txt").read_text(encoding="utf-8")).view.result
     assert result is not None
     for name, tally in zip(NAMES, result.tallies, strict=True):
-        assert re.search(rf"(?m)^.*{name}.* {tally.points}$", by_number)
+        assert re.search(rf"(?m)^.*{name}.* {tally.points}\b", by_number)
     again = records / f"{TIMES[2]}-KRTB.txt"
     again.write_bytes((records / f"{TIMES[2]}-KRTC.txt").read_bytes())
     assert told("show", "KRTB") == told("show", "KRTC")

@@ -201,7 +201,7 @@ def test_a_program_that_fails_loses_with_its_last_words(run: Run, caplog: pytest
     out, errors = run(*words, code=1)
     told = {brain["name"]: brain["forfeits"] for brain in json.loads(out)["brains"]}
     assert told == {"hasty": {"absent": 2}, "random": {}}
-    assert errors.count("hasty ended before the game did, with exit code 1.\nTraceback") == 1
+    assert errors.count("hasty exited before the end of the game, with exit code 1.\nTraceback") == 1
     assert re.search(r"\nKeyError: '[A-Z]{4}x'\n$", errors)
     gc.collect()
     assert "asyncio" not in {record.name for record in caplog.records}  # it logs what nobody has looked at

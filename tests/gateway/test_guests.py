@@ -166,7 +166,7 @@ async def test_an_unknown_word_is_refused_and_guessing_ends(tmp_path: Path) -> N
                 await guest.until("No seat is kept for this word.")
                 assert await guest.ended() == 1
         async with visiting(here.port, "bado-bado-bado-bado") as guest:
-            await guest.until("Too many wrong seat words were sent from your address.")
+            await guest.until("Too many wrong secret words came from your address.")
         assert here.seats == []
 
 

@@ -270,7 +270,7 @@ async def test_damaged_tables_are_told_salvaged_restored_and_removed(data: Path,
         assert "is not damaged" in (await tables(data, "restore", other, code=2))[1]
         refused = await peer.refused(Resume(peer.next_id(), code, damaged[0].token))
         assert refused.code == Code.TABLE_DAMAGED
-        assert await tables(data, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
+        assert await tables(data, "restore", code) == (f"Table {code} continues after move 7.\n", "")
         await peer.resume(code, damaged[0].token)
         assert len((await peer.news()).placed) == 7  # type: ignore[union-attr]
         assert await tables(data, "remove", gone, "--yes") == ("", "")
@@ -344,7 +344,7 @@ async def test_a_table_comes_back_only_if_there_is_room(data: Path) -> None:
         async with full_table(server.port, 2), full_table(server.port, 2):
             assert "too many tables" in (await tables(data, "restore", code, code=2))[1]
             assert re.search(rf"{code} +playing, damaged", (await tables(data))[0])
-        assert await tables(data, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
+        assert await tables(data, "restore", code) == (f"Table {code} continues after move 7.\n", "")
 
 
 async def test_a_journal_that_is_gone_is_not_made_anew_by_a_check(data: Path, tmp_path: Path) -> None:

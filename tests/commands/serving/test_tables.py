@@ -239,7 +239,7 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
     assert told("check", code=1)[0] == f"{line}3 tables are intact.\n"
     assert "palatinus tables salvage" in complaint("export", code)
     assert "is not damaged" in complaint("restore", over)
-    assert told("restore", code) == (f"Table {code} goes on after move 7.\n", "")
+    assert told("restore", code) == (f"Table {code} continues after move 7.\n", "")
     assert told("check") == ("4 tables are intact.\n", "")
     async with running(Config(data=tmp_path / "data")) as server:
         state = server.lobby.tables[code].state
@@ -389,7 +389,7 @@ async def test_damaged_tables_are_told_salvaged_and_restored(
     assert "no trace of table AAAA was found" in missing[1]
     assert "is not damaged" in (await told_of_database("restore", over, code=2))[1]
     restored = await told_of_database("restore", code)
-    assert restored == (f"Table {code} goes on after move 7.\n", "")
+    assert restored == (f"Table {code} continues after move 7.\n", "")
     assert await told_of_database("check") == ("4 tables are intact.\n", "")
     async with running(Config(database=database)) as server, resumed(server.port, *tables["playing"]):
         assert code in server.lobby.tables
@@ -431,7 +431,7 @@ async def test_what_a_running_server_has_is_not_changed(
             assert f"table {words[-1]} is at the node first. Close it with" in err
         assert "2 tables are intact" in (await told_of_database("check", code=1))[0]
         restored = await told_of_database("restore", codes["ended"])
-        assert restored[0] == f"Table {codes['ended']} goes on after move 8.\n"
+        assert restored[0] == f"Table {codes['ended']} continues after move 8.\n"
         assert await told_of_database("remove", "--yes", codes["over"]) == ("", "")
         await eventually(lambda: codes["ended"] in server.lobby.tables and not server.lobby.journal.archived)
         assert players[0].view is not None

@@ -52,7 +52,7 @@ async def test_all_are_called_once_when_a_game_goes_on(
             await eventually(lambda: server.lobby.tables[here.code].state.paused is None)
             clock.advance(GRACE)
             for _ in range(2):
-                assert f"the game at table {here.code} goes on" in await called.receiver.next()
+                assert f"the game at table {here.code} continues" in await called.receiver.next()
             await eventually(lambda: notices(server, here).resumed == {0: 1, 1: 1})
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             await nobody_is_called(called, here, 2 * HOUR)
@@ -80,7 +80,7 @@ async def test_a_turn_that_begins_while_a_notice_is_under_way_has_one_of_its_own
             await eventually(lambda: table_of(server, peers).state.paused is None)
             receiver.may_answer.clear()
             clock.advance(GRACE)
-            assert "goes on" in await receiver.next()
+            assert "continues" in await receiver.next()
             await here.done(messages.Sync, 0)
             assert here.legal is not None
             while here.legal is not None:
