@@ -138,7 +138,7 @@ class Panel(Struct, frozen=True):
             left = f"  {each.hill} {each.worth} "
             if self.pane.width >= _ROOM_FOR_NAMES:
                 left += f" {each.laurel.value}"
-            leads = line(f"{'-':<{_LEADER}}", "class:faint")
+            leads = line(f"{' -':<{_LEADER}}", "class:faint")
             if each.leaders:
                 first = each.leaders[0]
                 sure = each.tied or each.leader is not None

@@ -251,8 +251,9 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if request is Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too
             return after, None
-        if isinstance(table := after.page.game, Playing) and table.why:
-            return with_game(after, replace(table, hint=table.why, why="")).with_notice(table.why), None
+        if isinstance(table := after.page.game, Playing) and table.hint:  # another search might differ
+            told = table.why or table.hint
+            return with_game(after, replace(table, hint=told, why="")).with_notice(told), None
         told = Notice(_("Looking for a good move ... Any key stops the search."))
         return replace(after, ponders=True, notice=told), request
     if ui.lost is not None:
