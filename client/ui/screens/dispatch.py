@@ -252,8 +252,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         if ui.ponders:  # and stopped by any key, this one too
             return after, None
         if isinstance(table := after.page.game, Playing) and table.hint:  # another search might differ
-            told = table.why or table.hint
-            return with_game(after, replace(table, hint=told, why="")).with_notice(told), None
+            hint = table.why or table.hint
+            return with_game(after, replace(table, hint=hint, why="")).with_notice(hint), None
         told = Notice(_("Looking for a good move ... Any key stops the search."))
         return replace(after, ponders=True, notice=told), request
     if ui.lost is not None:

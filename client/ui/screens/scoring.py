@@ -478,19 +478,19 @@ def result_page(pane: Pane) -> list[Line]:
         me = None
     lines = result_lines(pane.view, names, pane.glyphs, pane.width, me)
     fault, draws = _describe_draws(pane.model)
-    after = indented(standings, pane.width) if (standings := _standings(pane.model)) else []
+    standings = _standings(pane.model)
+    after = [EMPTY, *indented(standings, pane.width)] if standings else []
     after += [EMPTY, *indented(draws, pane.width, "class:faint")] if draws else []
     if fault:  # above all else, so that no window cuts it off
         lines = [EMPTY, *indented(fault, pane.width, "class:refusal"), *lines]
     room = pane.height - LOG_LINES - sum(map(bool, (*lines, *after)))
+    rows: list[Line] = []
     for sentence in filter(None, (*story(pane.view, names, me), _next_level(pane.model))):
         told = indented(sentence, pane.width)
-        if len(told) > room:
+        if len(rows) + len(told) > room:
             break
-        lines += told if lines[-1:] == [EMPTY] else [EMPTY, *told]
-        room -= len(told)
-        lines.append(EMPTY)
-    return [*lines, *after]
+        rows += told
+    return [*lines, EMPTY, *rows, *after]
 
 
 def result_lines(
