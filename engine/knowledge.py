@@ -121,7 +121,16 @@ class HillInfluence:
 
 def hill_influence(view: View, hill: Tile) -> HillInfluence:
     """Return the influence on a hill of the current board, before any soldier acts (R6)."""
+    return next(hill_influences(view, [hill]))
+
+
+def hill_influences(view: View, hills: Iterable[Tile]) -> Iterator[HillInfluence]:
+    """Yield the influence on each of these hills."""
     known = _Known(view)
+    return (_on_hill(view, known, hill) for hill in hills)
+
+
+def _on_hill(view: View, known: "_Known", hill: Tile) -> HillInfluence:
     here = [field for field in fields_of(hill) if _gives(known.board.get(field))]
     return HillInfluence(
         {field: known.influence([field]) for field in here},

@@ -10,7 +10,7 @@ from client.ui.texts.games import bounds_text, describe_forecast
 from client.ui.texts.tables import names_at
 from engine.board import TILES, Field, Tile, tile_of
 from engine.components import LAUREL_WORTH, Laurel
-from engine.knowledge import Bounds, hill_influence
+from engine.knowledge import Bounds, hill_influences
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 
@@ -73,9 +73,10 @@ def _leads_taken(view: View, seat: Seat, piece: Piece, field: Field) -> list[str
     """Return on which hills the player would come into the lead by placing the piece there."""
     near = {tile_of(each) for each in (field, *view.layout.adjacent(field))}
     then = replace(view, placed={**view.placed, field: piece}, owners={**view.owners, field: seat})
-    told = []
-    for was in hill_leads(view):
-        now = _lead(was.hill, was.laurel, hill_influence(then, was.hill).seats) if was.hill in near else was
+    told, before = [], [each for each in hill_leads(view) if each.hill in near]
+    influences = hill_influences(then, [each.hill for each in before])
+    for was, influence in zip(before, influences, strict=True):
+        now = _lead(was.hill, was.laurel, influence.seats)
         led, leads = (seat in each.leaders[:1] and not each.tied for each in (was, now))
         if not leads or (led and (was.leader == seat or now.leader != seat)):
             continue
@@ -106,7 +107,7 @@ class _Board:
 
 @lru_cache(maxsize=8)  # a board is drawn again with every key, and changes with every move
 def _influences(board: _Board) -> tuple[tuple[Bounds, ...], ...]:
-    return tuple(hill_influence(board.view, hill).seats for hill in TILES)
+    return tuple(each.seats for each in hill_influences(board.view, TILES))
 
 
 def changed_hands(view: View) -> list[HillLead]:

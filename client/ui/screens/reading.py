@@ -36,7 +36,7 @@ from client.ui.texts.pieces import NAMED_SIGNS, PEOPLES, UNKNOWN_WOLF, face_sign
 from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS
-from engine.knowledge import hill_influence, holdings
+from engine.knowledge import hill_influences, holdings
 from engine.pieces import FACES, People, Piece, Wolf
 from engine.view import View
 
@@ -295,7 +295,7 @@ def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = F
             counts.append(total.rjust(get_cwidth(to_place)))
             hands.append(_row_of_counts(people, counts, _COLUMN))
     hills = [] if brief else [_row_of_counts(EMPTY, TILES, _HILL, "class:faint")]
-    influences = [hill_influence(view, hill).seats for hill in TILES] if None not in view.tiles else []
+    influences = [each.seats for each in hill_influences(view, TILES)] if None not in view.tiles else []
     for seat, bounds in enumerate(zip(*influences, strict=True)):
         player = chips(view.start.peoples[seat][:1]) + line(f" {names[seat]}")
         amounts = list(map(bounds_text, bounds))
