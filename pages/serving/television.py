@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from client.ui.leads import hill_leads
 from engine.board import Tile
 from engine.components import LAUREL_WORTH
-from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, View
@@ -68,11 +68,7 @@ class _Running:
         """Compare the leaders with those of an earlier moment; this takes milliseconds."""
         led = {} if before is None else before.leaders
         now = dict(led)
-        for hill in self.view.layout.hills:
-            seats = hill_influence(self.view, hill).seats
-            for seat, bounds in enumerate(seats):
-                if all(bounds.least > other.most for at, other in enumerate(seats) if at != seat):
-                    now[hill] = Seat(seat)
+        now |= {each.hill: each.leader for each in hill_leads(self.view) if each.leader is not None}
         changed = sum(led.get(hill, seat) != seat for hill, seat in now.items())
         self.leaders, self.changes = now, changed + (0 if before is None else before.changes)
 
