@@ -42,21 +42,33 @@ from client.ui.screens.typed_commands import (
     help_on_hosting,
     help_rows,
 )
-from client.ui.spots import FieldSpot, HillSpot, Marks, hills, shown_layout
+from client.ui.spots import (
+    FieldSpot,
+    HillSpot,
+    Marks,
+    describe_field,
+    hills,
+    just_placed,
+    shown_layout,
+    spots,
+)
 from client.ui.state import Overlay, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from client.ui.texts import games
 from client.ui.texts.glyphs import glyphs_to_read
-from client.ui.texts.pieces import piece_sign
+from client.ui.texts.pieces import piece_sign, piece_words
+from client.ui.texts.story import captives_of
 from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile
+from engine.events import Placed, SeenEvent, WolfPlaced
 from engine.legal import LegalLays, LegalPlaces
-from engine.pieces import Piece
+from engine.pieces import Piece, Seat
 from engine.view import View
 from protocol.text import printable
 
 _LOG_LINES: Final = 10
+_EVERYTHING: Final = "all"  # to ask help for
 
 QUESTIONS: Final = (
     ("hand", N_("the pieces in your hand")),
@@ -70,6 +82,9 @@ QUESTIONS: Final = (
     ("turn", N_("whose turn it is, and what is asked of you")),
     ("players", N_("the players, their clocks, and how much they have left to place")),
     ("leaders", N_("who leads on each hill")),
+    ("since", N_("what the others have placed since your turn")),
+    ("springs", N_("the springs, and what stands on them")),
+    ("captured", N_("who has captured which pieces")),
     ("counts", N_("what everybody may still hold")),
     ("points", N_("the points so far, or the result")),
     ("chances", N_("everybody's chances, in a record that is being analysed")),
@@ -94,7 +109,9 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
     view = model.view
     match text.lower().split():
         case ["help" | "?"]:
-            return [labelled(command, told) for command, told in _help(ui, model)]
+            return _help_in_brief(ui, model)
+        case ["help" | "?", topic]:
+            return _help_on(topic, ui, model)
         case ["list"] if (options := ui.top.options(ui, model)) is not None:
             return numbered(options)
         case ["rules"]:
@@ -118,6 +135,34 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
         case words if view is not None:
             return _of_game(words, ui, model, view)
     return None
+
+
+def _help_in_brief(ui: Ui, model: TableModel) -> list[str]:
+    """Return what can be typed now: of a list all of it with what it does, elsewhere the words alone."""
+    if ui.top.options(ui, model) is not None:
+        return _help_on(_EVERYTHING, ui, model)
+    at = At(ui, model)
+    keys = ui.top.offered_keys(replace(ui, last_top=0), model)
+    groups = (
+        (_("You can ask"), [question for question, _meaning in QUESTIONS]),
+        (_("You can do"), [typed for typed, _meaning in help_on_commands(at)]),
+        (_("As the host"), [typed for typed, _meaning in help_on_hosting(at)]),
+        (_("Here"), [word for key in keys for word in key.typed if word]),
+        (_("Letters"), list(letters(ui, model))),
+    )
+    told = [labelled(heading, ", ".join(words)) for heading, words in groups if words]
+    more = _("For more about a word, type help and the word, such as help {word}, or help {everything}.")
+    return [*told, more.format(word="hill", everything=_EVERYTHING)]
+
+
+def _help_on(topic: str, ui: Ui, model: TableModel) -> list[str]:
+    """Return what the typed line that begins with a word does, or everything."""
+    rows = [
+        labelled(typed, told)
+        for typed, told in _help(ui, model)
+        if topic in {_EVERYTHING, *(each.split()[0].lower() for each in typed.split(", "))}
+    ]
+    return rows or [_("Nothing that can be typed here begins with {word}.").format(word=printable(topic))]
 
 
 def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
@@ -169,6 +214,15 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
             return spoken(_panel(ui, model, view).players())
         case ["leaders"] | ["who", "leads"] if not isinstance(page, Scoring | Result):
             return list(_leaders(model, view))
+        case ["since"]:
+            return list(_since(model, view))
+        case ["springs"]:
+            fields = (spot for spot in spots(board).values() if isinstance(spot, FieldSpot))
+            return [
+                describe_field(spot) for spot in sorted(fields, key=lambda spot: spot.name) if spot.spring
+            ]
+        case ["captured"]:
+            return list(_captured(model, board))
         case ["counts"]:
             return spoken(counts_page(view, names_at(model), WIDE, brief=True))
         case ["points" | "leaders"] | ["who", "leads"]:
@@ -255,6 +309,32 @@ def _turn(ui: Ui, model: TableModel) -> list[str]:
         return list(page.words(ui, model))
     asked = (asked_question(ui, model), vote_question(model), countdown(ui))
     return [f"{games.describe_turn(model, names_at(model))}.", *filter(None, asked)]
+
+
+def _since(model: TableModel, view: View) -> Iterator[str]:
+    """Yield what was placed since the player's own last piece, or last."""
+    placed = just_placed(view, model.seat)
+    if not placed:
+        yield _("Nothing has been placed yet.")
+    for field in placed:
+        seat, piece = view.owners[field], view.placed[field]
+        event: SeenEvent = (
+            Placed(seat, piece, field) if isinstance(piece, Piece) else WolfPlaced(seat, piece.people, field)
+        )
+        yield games.describe_event(event, names_at(model))
+
+
+def _captured(model: TableModel, view: View) -> Iterator[str]:
+    """Yield what each player's soldiers have captured so far."""
+    held = [(name, captives_of(view, Seat(seat))) for seat, name in enumerate(names_at(model)[: view.seats])]
+    for name, pieces in held:
+        if pieces:
+            counts = Counter(map(piece_words, pieces)).items()
+            yield labelled(
+                name, listed(f"{number} {words}" if number > 1 else words for words, number in counts)
+            )
+    if not any(pieces for _name, pieces in held):
+        yield _("Nothing has been captured yet.")
 
 
 def _leaders(model: TableModel, view: View) -> Iterator[str]:

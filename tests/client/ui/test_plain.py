@@ -163,7 +163,7 @@ def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> Non
     told = [text for text in (ui.notice and ui.notice.text, ui.lost and ui.lost.reason) if text]
     for screen in filter(None, (ui.page, ui.overlay)):
         told += [*screen.words(ui, model), *numbered(screen.options(ui, model) or ())]
-    questions = ["help", "rules", *(question for question, _meaning in QUESTIONS if " " not in question)]
+    questions = ["help all", "rules", *(question for question, _meaning in QUESTIONS if " " not in question)]
     questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
     questions += [f"if {position} 0" for position in OUTER_POSITIONS]
     if isinstance(playing := ui.page.game, Playing) and playing.piece is not None:
@@ -336,9 +336,41 @@ def test_commands_may_be_typed_with_their_colon(tmp_path: Path) -> None:
     assert not any("not a command" in line for line in visit.told)
 
 
+def test_help_is_brief_and_says_more_about_each_word() -> None:
+    ui, model = placing()
+    brief = answer("help", ui, model) or []
+    assert len(brief) <= 8
+    everything = answer("help all", ui, model) or []
+    for typed in (each for row in brief[:-1] for each in row.partition(": ")[2].split(", ")):
+        told = answer(f"help {typed.split()[0]}", ui, model) or []
+        assert told
+        assert set(told) <= set(everything)
+    assert len(everything) > len(brief)
+    assert answer("help foo", ui, model) == ["Nothing that can be typed here begins with foo."]
+
+
+def test_who_has_captured_what_can_be_asked_for_while_it_is_scored() -> None:
+    """At the end it is what counts; at the beginning nobody has anything."""
+    ui, model = over()
+    assert answer("captured", at_scoring_step(ui, model, 0), model) == ["Nothing has been captured yet."]
+    result = view_of(model).result
+    assert result is not None
+    told = answer("captured", at_scoring_step(ui, model, 999), model) or []
+    assert len(told) == sum(tally.captives > 0 for tally in result.tallies)
+
+
+def test_what_the_others_have_placed_can_be_asked_for() -> None:
+    ui, model = placing()
+    view = view_of(model)
+    latest = list(view.placed)[-2:]
+    told = answer("since", ui, model) or []
+    assert len(told) == 2
+    assert all(field in sentence for field, sentence in zip(latest, told, strict=True))
+
+
 def test_help_names_letters_that_do_the_same_once() -> None:
     ui, model = over()
-    told = answer("help", at_scoring_step(ui, model, 999), model) or ()
+    told = answer("help all", at_scoring_step(ui, model, 999), model) or ()
     assert len({text.rpartition(": ")[2] for text in told}) == len(told)
     assert "back, p, h, k: one step back" in told
     assert not any(text.startswith("E: ") for text in told)  # there is no evening here
