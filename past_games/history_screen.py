@@ -34,7 +34,7 @@ async def look_back(
     cost. With `home` there is a start screen to go back to.
     """
     can = Can(analyses=looking_back.analyse is not None, saves=looking_back.folder is not None)
-    ui = Ui("", ways=Ways(home=home), can=can, page=HistoryPage((), own=own))
+    ui = Ui("", screens=(HistoryPage((), own=own),), ways=Ways(home=home), can=can)
     looking = LookingAtGames(ui, folder, looking_back, device)
     await looking.list()
     return await show(looking, device) or requests.Errand.GO_HOME
@@ -62,7 +62,7 @@ class LookingAtGames(Activity):
     def _show(self, games: tuple[PastGame, ...], notice: Notice | None) -> None:
         if isinstance(page := self.ui.page, HistoryPage):
             page = replace(page, games=games, chosen=min(page.chosen, max(len(games) - 1, 0)))
-            self.show(replace(self.ui, page=page, notice=notice))
+            self.show(replace(self.ui.with_page(page), notice=notice))
 
     def carry_out(self, request: Request) -> None:
         try:

@@ -654,7 +654,7 @@ def _choose_line(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | No
     if not _NUMBER.fullmatch(number) or not 0 < int(number) <= len(options) or (letter and key is None):
         return None
     there, action = here.at_option(int(number) - 1), Act.CONFIRM if key is None else key.action
-    return (ui.changed(there) if isinstance(there, Overlay) else replace(ui, page=there), action)
+    return (ui.changed(there) if isinstance(there, Overlay) else ui.with_page(there), action)
 
 
 def _point(top: Activity, word: str) -> None:

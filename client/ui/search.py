@@ -28,7 +28,7 @@ class _Searching(Activity):
 
     def __init__(self, ui: Ui, access: ServerAccess, seats: tuple[KeptSeat, ...]) -> None:
         at_first = (seats[0].server, seats[0].table) if seats else None
-        super().__init__(replace(ui, page=Search(chosen=at_first, seats=seats)))
+        super().__init__(ui.with_page(Search(chosen=at_first, seats=seats)))
         self._access, self._seats = access, seats
 
     def start(self, program: Services) -> None:
@@ -42,7 +42,7 @@ class _Searching(Activity):
     async def _give_up_hope(self) -> None:
         await asyncio.sleep(_PATIENCE)
         if isinstance(self.ui.page, Search):
-            self.show(replace(self.ui, page=replace(self.ui.page, waited=True)))
+            self.show(self.ui.with_page(replace(self.ui.page, waited=True)))
 
     async def _look(self) -> None:
         from client.finding.search import search  # noqa: PLC0415 - the screen appears before the library is loaded

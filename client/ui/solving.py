@@ -95,7 +95,7 @@ def open_problem(problem: Problem, number: int, count: int, *, home: bool = Fals
         text = _("{name} is to move, and one move is clearly the best. Find it.")
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
     page = ProblemPage(problem, number, count, table=Playing())
-    return Ui(name, page=page, ways=Ways(home=home), can=Can(hints=True), log=(task,))
+    return Ui(name, screens=(page,), ways=Ways(home=home), can=Can(hints=True), log=(task,))
 
 
 def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:
@@ -175,7 +175,7 @@ class Solving(Activity):
         async for found in self._problems.more:
             self._every.insert(self._at + 1, found)
             if isinstance(here := self.ui.page, ProblemPage):
-                self.show(replace(self.ui, page=replace(here, count=len(self._every))))
+                self.show(self.ui.with_page(replace(here, count=len(self._every))))
 
     def carry_out(self, request: Request) -> None:
         here = self._every[self._at]

@@ -1,9 +1,10 @@
-"""The UI state: the page and what is open over it, what was said, and what all screens share."""
+"""The UI state: the stack of screens, what was said, and what all screens share."""
 
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import takewhile
 from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
@@ -339,6 +340,8 @@ _CAN: Final = Can()
 class Ui:
     """The UI state: a value; whatever happens makes another one of it.
 
+    `screens` is the stack of screens: a page, and what is open over it. The player sees the last one.
+
     `talk` is that of the table, or of the lobby in the lobby; `lobby_talk` is what was said in the lobby
     before the player went to a table. `company` is who is online, None as long as that is not known; so is
     `evening`, in which the player is `person` once they have signed up.
@@ -360,8 +363,7 @@ class Ui:
     ways: Ways = _WAYS
     offers: Offers = _OFFERS
     can: Can = _CAN
-    page: Screen = _NOWHERE
-    overlays: tuple[Overlay, ...] = ()
+    screens: tuple[Screen, ...] = (_NOWHERE,)
     new_table: Open = _NEW_TABLE
     entry: TypedLine | None = None
     sent: TypedLine | None = None
@@ -391,20 +393,38 @@ class Ui:
     since_end: int = 0
 
     @property
-    def overlay(self) -> Overlay | None:
-        return self.overlays[-1] if self.overlays else None
-
-    @property
     def top(self) -> Screen:
         """Return the screen that the player sees: the overlay opened last, or the page."""
-        return self.overlay or self.page
+        return self.screens[-1]
+
+    @property
+    def page(self) -> Screen:
+        return next(each for each in reversed(self.screens) if not isinstance(each, Overlay))
+
+    @property
+    def overlays(self) -> tuple[Overlay, ...]:
+        """Return what is open over the page."""
+        over = takewhile(lambda each: isinstance(each, Overlay), reversed(self.screens))
+        return tuple(each for each in over if isinstance(each, Overlay))[::-1]
+
+    @property
+    def overlay(self) -> Overlay | None:
+        return self.top if isinstance(self.top, Overlay) else None
+
+    def with_page(self, page: Screen) -> Self:
+        """Return the state with another page in the place of this one, below what is open over it."""
+        return replace(self, screens=(*self._below_page, page, *self.overlays))
+
+    @property
+    def _below_page(self) -> tuple[Screen, ...]:
+        return self.screens[: len(self.screens) - len(self.overlays) - 1]
 
     def opened(self, overlay: Overlay) -> Self:
-        return replace(self, overlays=(*self.overlays, overlay))
+        return replace(self, screens=(*self.screens, overlay))
 
     def closed(self) -> Self:
         """Return the state with what was below the overlay opened last."""
-        return replace(self, overlays=self.overlays[:-1])
+        return self if self.overlay is None else replace(self, screens=self.screens[:-1])
 
     def changed(self, overlay: Overlay) -> Self:
         """Return the state with this overlay in the place of the one opened last."""
@@ -412,11 +432,12 @@ class Ui:
 
     def without(self, *kinds: type[Overlay]) -> Self:
         """Return the state without overlays of these kinds, without any if none is named."""
-        kept = tuple(each for each in self.overlays if kinds and not isinstance(each, kinds))
-        return replace(self, overlays=kept)
+        kept = (each for each in self.overlays if kinds and not isinstance(each, kinds))
+        return replace(self, screens=(*self._below_page, self.page, *kept))
 
     def with_only(self, *kinds: type[Overlay]) -> Self:
-        return replace(self, overlays=tuple(each for each in self.overlays if isinstance(each, kinds)))
+        kept = (each for each in self.overlays if isinstance(each, kinds))
+        return replace(self, screens=(*self._below_page, self.page, *kept))
 
     def with_notice(self, text: str, *, refusal: bool = False) -> Self:
         """Return the state with a notice to the player."""
@@ -452,4 +473,4 @@ def hints_allowed(ui: Ui, model: TableModel) -> bool:
 
 
 def with_game(ui: Ui, game: Screen) -> Ui:
-    return replace(ui, page=ui.page.with_game(game))
+    return ui.with_page(ui.page.with_game(game))

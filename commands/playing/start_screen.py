@@ -63,7 +63,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
     levels = tuple(level.name for level in LEVELS)
     if preferences.brain not in levels:
         preferences = msgspec.structs.replace(preferences, brain=usual_level(levels))
-    ui = Ui(preferences.name or login_name(), page=Start(levels, preferences, chosen=line))
+    ui = Ui(preferences.name or login_name(), screens=(Start(levels, preferences, chosen=line),))
     failed: set[Path] = set()
     while True:
         kept = kept_games()
@@ -104,9 +104,8 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         if visited.request is not requests.Errand.GO_HOME and not visited.code:
             return report(visited)
         ui = replace(
-            ui,
+            ui.with_page(replace(start, preferences=preferences)),
             name=visited.name or ui.name,
-            page=replace(start, preferences=preferences),
             notice=Notice(visited.sentence, refusal=True) if visited.code else None,
         )
 
@@ -117,10 +116,10 @@ def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     assert isinstance(start, Start)  # noqa: S101 - it stays on its page
     if game is None:
         away = replace(start, chosen=StartLine.PLAY) if start.chosen is StartLine.CONTINUE else start
-        return replace(ui, page=replace(away, left=None))
+        return ui.with_page(replace(away, left=None))
     when = local_time(game.left_at)
     chosen = StartLine.CONTINUE if start.left is None else start.chosen
-    return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
+    return ui.with_page(replace(start, left=LeftGame(game.players, when), chosen=chosen))
 
 
 async def choose_server(name: str, access: "ServerAccess", *, home: bool) -> requests.Request:

@@ -56,7 +56,7 @@ def records(tmp_path: Path) -> Path:
 async def test_a_past_game_is_played_on_from_its_record(records: Path) -> None:
     """The list is where the player comes back to, on the same line, unless they go on playing."""
     looking_back = LookingBack(recording_of, None, plays_on=True)
-    listed = LookingAtGames(Ui("", page=HistoryPage(())), records, looking_back, None)
+    listed = LookingAtGames(Ui("", screens=(HistoryPage(()),)), records, looking_back, None)
     await listed.list()
     stack = Stack([listed])
     listed.start(Services(lambda: None, lambda: None, asyncio.create_task, stack.append, lambda *_: None))

@@ -122,10 +122,10 @@ class Lesson(GamePage):
         if view is None:
             return ui, None
         if ui.last_top and (top := _scrolled_to(lesson, ui, action)) != min(lesson.top, ui.last_top):
-            return replace(ui, page=replace(lesson, top=BOARD if top == ui.last_top else top)), None
+            return ui.with_page(replace(lesson, top=BOARD if top == ui.last_top else top)), None
         if lesson.reads(ui) and action not in _PAGES:  # what is done is seen on the board
             lesson = replace(lesson, top=BOARD)
-            ui = replace(ui, page=lesson)
+            ui = ui.with_page(lesson)
         if action is Act.PAGE_DOWN and lesson.last:
             return ui.with_notice(_("This is the last page. Press Enter to play.")), None
         if action in _PAGES:
@@ -341,7 +341,7 @@ class Course(Activity):
         assert self.model.view is not None  # noqa: S101 - the game has begun
         lesson = Lesson(number, table=_moment(page, self.model.view))
         log = (f"{self._glyphs.pointer} {page.fill(page.task, self._glyphs)}",)
-        self.show(self._after_arrival(Ui(name=self._name, page=lesson, log=log)))
+        self.show(self._after_arrival(Ui(self._name, screens=(lesson,), log=log)))
 
     def _set_up(self, page: LessonPage) -> None:
         self._practice = self._replayed(record_at(page.moves))
@@ -389,7 +389,7 @@ class Course(Activity):
 
     def _after_goal(self, ui: Ui, lesson: Lesson, told: str = "") -> Ui:
         """Return the UI state when the pupil has done what the lesson asks, and say so."""
-        ui = replace(ui, page=replace(lesson, done=True))
+        ui = ui.with_page(replace(lesson, done=True))
         if not lesson.page.done:  # a page that is only read
             return ui
         return replace(ui, log=(f"{lesson.page.fill(lesson.page.done, self._glyphs)} {told}".rstrip(),))

@@ -157,7 +157,7 @@ def after_tick(ui: Ui, model: TableModel) -> Ui:
             ui, _request = page.act(ui, Act.NEXT, model)
             model = replay.seen_in(ui)
         case Scoring(step):
-            ui = replace(ui, page=at_step(view, step + 1))
+            ui = ui.with_page(at_step(view, step + 1))
         case _:
             pass
     return replace(ui, ticks_left=None if _walk_ends(ui) else _ticks_for(ui, model))

@@ -30,10 +30,10 @@ def _remove(history: "HistoryPage", ui: Ui, _model: TableModel) -> Outcome:
         return ui, None
     game = history.games[history.chosen]
     if history.removing:
-        return replace(ui, page=replace(history, removing=False)), requests.RemoveGame(game.file)
+        return ui.with_page(replace(history, removing=False)), requests.RemoveGame(game.file)
     text = _("Press x again to remove the game at table {table} for good.")
     asked = replace(history, removing=True)
-    return replace(ui, page=asked, notice=Notice(text.format(table=game.table))), None
+    return replace(ui.with_page(asked), notice=Notice(text.format(table=game.table))), None
 
 
 _KEYS: Final = (
@@ -71,18 +71,18 @@ class HistoryPage(ListScreen):
             return ui, None
         game, analysed = self.games[self.chosen], action is Act.ANALYSE
         if (there := line_chosen(action, self.chosen, len(self.games))) is not None:
-            return replace(ui, page=replace(here, chosen=there)), None
+            return ui.with_page(replace(here, chosen=there)), None
         match action:
             case Act.PAGE_UP | Act.PAGE_DOWN:
                 there = self.chosen + (_PAGE if action is Act.PAGE_DOWN else -_PAGE)
-                return replace(ui, page=replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
+                return ui.with_page(replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
             case Act.CONFIRM | ChooseLine() | Act.ANALYSE if ui.can.analyses or not analysed:
-                return replace(ui, page=here), requests.ReplayGame(game.file, analysed)
+                return ui.with_page(here), requests.ReplayGame(game.file, analysed)
             case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.can.saves:
                 picture = action is Act.SAVE_PICTURE
-                return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
+                return ui.with_page(here), requests.SaveGame(game.file, picture=picture)
             case _:
-                return replace(ui, page=here), None
+                return ui.with_page(here), None
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [*filter(None, (_best(self.games), self.own))] if self.games else [_(_NONE)]

@@ -307,7 +307,7 @@ def has_free_seat(table: TableSummary) -> bool:
 
 
 def _at_line(ui: Ui, lobby: LobbyPage, number: int) -> Ui:
-    return replace(ui, page=replace(lobby, chosen=number))
+    return ui.with_page(replace(lobby, chosen=number))
 
 
 _WHOLE = 23  # lines that a list takes in a window of the least size

@@ -96,7 +96,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
         here = page if isinstance(page, Playing) else Playing()
     if here is page:
         return ui
-    return replace(ui.without(Quitting, TakingOver), page=here)
+    return ui.without(Quitting, TakingOver).with_page(here)
 
 
 def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -233,14 +233,15 @@ def with_tables(
     else:
         code, nearest = lobby.tables[lobby.chosen].table, min(lobby.chosen, len(found))
         chosen = next((at for at, table in enumerate(found) if table.table == code), nearest)
-    return replace(ui, page=LobbyPage(found, kept, chosen, listed=True))
+    return ui.with_page(LobbyPage(found, kept, chosen, listed=True))
 
 
 def at_other_table(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
     if ui.talk.table is None or model.table is None:
         ui = at_table_page(ui, model)
-    ui = replace(ui, page=Nowhere(), entry=None, sent=None, retry=None, notice=None, asked=None, busy=False)
+    ui = replace(ui.with_page(Nowhere()), entry=None, sent=None, retry=None, notice=None)
+    ui = replace(ui, asked=None, busy=False)
     talk = replace(ui.talk, table=model.table)
     return replace(ui.with_only(Announcements), talk=talk, scroll=0, ponders=False, ticks_left=None, speed=0)
 
@@ -388,7 +389,7 @@ def _ready(ui: Ui, model: TableModel) -> Ui:
     ):
         return ui
     piece, cursor = ready_to_place(page, model)
-    return replace(ui, page=replace(page, piece=piece, cursor=cursor, ready_after=placed))
+    return ui.with_page(replace(page, piece=piece, cursor=cursor, ready_after=placed))
 
 
 def _after_snapshot(ui: Ui, model: TableModel) -> Ui:
@@ -398,7 +399,7 @@ def _after_snapshot(ui: Ui, model: TableModel) -> Ui:
         case Playing():
             return _ready(ui, model)
         case Scoring(0):
-            return replace(ui, page=Result())
+            return ui.with_page(Result())
         case _:
             return ui
 

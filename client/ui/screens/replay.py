@@ -337,14 +337,14 @@ def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: boo
 
 def begin_analysis(ui: Ui) -> Ui:
     """Return the UI state as long as nothing is known of the analysis that has begun."""
-    return replace(ui, page=replace(ui.page, judging=True)) if isinstance(ui.page, Replay) else ui
+    return ui.with_page(replace(ui.page, judging=True)) if isinstance(ui.page, Replay) else ui
 
 
 def with_analysis(ui: Ui, analysis: Analysis) -> Ui:
     """Return the UI state with so much of the analysis; more is to come."""
     if not isinstance(ui.page, Replay):
         return ui
-    return replace(ui, page=replace(ui.page, analysis=analysis, judging=True))
+    return ui.with_page(replace(ui.page, analysis=analysis, judging=True))
 
 
 def _together(ui: Ui, replay: Replay) -> Outcome:
@@ -363,7 +363,7 @@ def in_company(ui: Ui, company: Companions) -> Ui:
         return ui
     page = replace(ui.page, company=company)
     if not company.follows or page.step == company.step:
-        return replace(ui, page=page)
+        return ui.with_page(page)
     return go_to(ui, page, company.step)
 
 
@@ -374,14 +374,14 @@ def on_own_way(ui: Ui) -> Ui:
         return ui
     if page.step == page.company.step:
         return ui
-    return replace(ui, page=replace(page, company=replace(page.company, follows=False)))
+    return ui.with_page(replace(page, company=replace(page.company, follows=False)))
 
 
 def after_analysis(ui: Ui) -> Ui:
     """Return the UI state when no more of the analysis is to come; at its end, with what decided the game."""
     if not isinstance(ui.page, Replay):
         return ui
-    analysis, ui = ui.page.analysis, replace(ui, page=replace(ui.page, judging=False))
+    analysis, ui = ui.page.analysis, ui.with_page(replace(ui.page, judging=False))
     if analysis is None:
         return ui
     return ui.with_notice(_describe_outcome(analysis))
@@ -474,7 +474,7 @@ def _at(ui: Ui, replay: Replay) -> Ui:
     over = model.view is not None and model.view.phase is Phase.OVER
     there = replace(replay, table=scoring.Scoring() if over else Playing())
     after = news.after_update(
-        replace(ui, page=there, log=(), scroll=0, since_end=0), Happened(seen, len(seen)), model
+        replace(ui.with_page(there), log=(), scroll=0, since_end=0), Happened(seen, len(seen)), model
     )
     if isinstance(table := after.page.game, Playing):
         return with_game(after, replace(table, cursor=_latest(replay, seen)))

@@ -115,7 +115,7 @@ class _Walk(ServerScreen):
         if (view := model.view) is None:
             return ui, None
         if (step := step_after(self, action, view)) is not None:
-            return replace(ui, page=at_step(view, step)), None
+            return ui.with_page(at_step(view, step)), None
         return ui, Leave(NEW) if action is Act.LEAVE else None
 
     def stage(self, model: TableModel) -> str:
@@ -181,7 +181,7 @@ class Scoring(_Walk):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.SKIP_UNSEEN:
             text = _("The game is over, and the wolves turn up. Press s again to skip the scoring.")
-            return replace(ui, page=replace(self, begun=False)).with_notice(text), None
+            return ui.with_page(replace(self, begun=False)).with_notice(text), None
         return _Walk.act(self, ui, action, model)
 
 

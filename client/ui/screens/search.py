@@ -205,14 +205,14 @@ def with_found(ui: Ui, now: Found) -> Ui:
     if not isinstance(ui.page, Search):
         return ui
     page = replace(ui.page, found=now)
-    return replace(ui, page=replace(page, chosen=_still_chosen(page)))
+    return ui.with_page(replace(page, chosen=_still_chosen(page)))
 
 
 def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
     """Return the UI state with the state of the game at the table of a kept seat."""
     if not isinstance(ui.page, Search):
         return ui
-    return replace(ui, page=replace(ui.page, answers={**ui.page.answers, seat: answer}))
+    return ui.with_page(replace(ui.page, answers={**ui.page.answers, seat: answer}))
 
 
 def _still_chosen(page: Search) -> Spot | None:
@@ -229,7 +229,7 @@ def _still_chosen(page: Search) -> Spot | None:
 
 
 def _at_line(ui: Ui, page: Search, spot: Spot | None) -> Ui:
-    return replace(ui, page=replace(page, chosen=spot, moved=True))
+    return ui.with_page(replace(page, chosen=spot, moved=True))
 
 
 _OTHERS = 11  # lines that are not of the list in a window of any size

@@ -171,7 +171,7 @@ class Start(ListScreen):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines = self.lines
         if (there := line_chosen(action, lines.index(self.chosen), len(lines))) is not None:
-            return replace(ui, page=replace(self, chosen=lines[there], moved=True)), None
+            return ui.with_page(replace(self, chosen=lines[there], moved=True)), None
         match action:
             case Act.CONFIRM | ChooseLine():
                 return ui, _where(self.chosen)
@@ -200,7 +200,7 @@ class Start(ListScreen):
     def with_preferences(self, ui: Ui, line: StartLine | str | KeptSeat, **changes: object) -> Ui:
         """Return the state with changed preferences, at the line that they are about."""
         now = structs.replace(self.preferences, **changes)
-        return replace(ui, page=replace(self, preferences=now, chosen=line, moved=True))
+        return ui.with_page(replace(self, preferences=now, chosen=line, moved=True))
 
     def place(self, pane: Pane) -> str:
         return "Palatinus"
@@ -276,7 +276,7 @@ def _with_waiting(ui: Ui, start: Start, waiting: Mapping[KeptSeat, Turn]) -> Ui:
         start = replace(start, chosen=first)
     if start.chosen not in start.lines:  # a game that is not there any more
         start = replace(start, chosen=StartLine.JOIN)
-    return replace(ui, page=start)
+    return ui.with_page(start)
 
 
 def _where(chosen: StartLine | str | KeptSeat) -> requests.Request:

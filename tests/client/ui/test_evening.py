@@ -100,7 +100,7 @@ def _is_here(evening: Evening | None, name: str) -> list[bool]:
 
 def test_what_is_told_of_the_evening() -> None:
     model = TableModel()
-    ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", screens=(LobbyPage(),), person=1), FRIDAY, model)
     told = EveningPage().words(ui, model)
     part = "You are in the next round, and will be notified. p: pause, x: leave the evening"
     assert told[:3] == ("Friday", "Round 1 of 3.", part)
@@ -126,7 +126,7 @@ def test_what_is_told_of_the_evening() -> None:
 def test_whoever_is_no_longer_in_the_evening_is_told(code: Code) -> None:
     """At a table, too, where nothing else changes; the answer to a request with this code is no such news."""
     _, model = placing()
-    ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", screens=(LobbyPage(),), person=1), FRIDAY, model)
     news = news_of_server(Refused(code, "text"))
     assert news == SentFromEvening(Refused(code, "text"))
     told = after_update(ui, news, model)
@@ -146,7 +146,7 @@ def test_an_evening_that_ends_says_so() -> None:
         (last, "Round 1 is the last one: the evening ends with its games."),
         (closed, "No more tables are drawn: the evening ends with these games."),
     ):
-        ui = after_update(Ui("Ann", page=LobbyPage(), person=1, overlays=(EveningPage(),)), evening, model)
+        ui = after_update(Ui("Ann", screens=(LobbyPage(), EveningPage()), person=1), evening, model)
         assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
         assert letters(ui, model).keys().isdisjoint("spx")
         assert told in call(evening, 1, None)
@@ -181,7 +181,7 @@ def test_the_evening_is_one_key_away_from_a_game() -> None:
 
 def test_how_to_take_part_can_be_typed_and_pressed() -> None:
     model = TableModel()
-    ui = after_update(Ui("Ann", page=LobbyPage(), person=1), FRIDAY, model)
+    ui = after_update(Ui("Ann", screens=(LobbyPage(),), person=1), FRIDAY, model)
     assert request_after(ui, model, *typed("evening pause")) == TakePart(NEW, "pause")
     opened, _ = updated(ui, letters(ui, model)["E"].action, model)
     assert isinstance(opened.overlay, EveningPage)
@@ -192,7 +192,7 @@ def test_how_to_take_part_can_be_typed_and_pressed() -> None:
 
 def test_the_lobby_says_that_there_is_an_evening() -> None:
     model = TableModel()
-    ui = after_update(Ui("Ann", page=LobbyPage()), FRIDAY, model)
+    ui = after_update(Ui("Ann", screens=(LobbyPage(),)), FRIDAY, model)
     *above, keys = (plain(each) for each in drawn(ui, model, ASCII, 80, 24).lines)
     told = "Evening: Friday. E: sign up, pause, standings"
     assert f"  {told}" in (each.rstrip() for each in above)
@@ -202,7 +202,7 @@ def test_the_lobby_says_that_there_is_an_evening() -> None:
 
 def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
     ui, model = over()
-    ui = replace(after_update(ui, FRIDAY, model), page=Result())
+    ui = after_update(ui, FRIDAY, model).with_page(Result())
     assert "m play again" in plain(drawn(ui, model, ASCII, 80, 24).lines[-1])
     of_evening = structs.replace(FRIDAY, tables=[EveningTable("KXQT", 1, "over", [1, 2])])
     for size in ((80, 24), (40, 12)):
@@ -212,7 +212,7 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
 
 
 def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
-    ui, model = replace(Ui("Ann", page=LobbyPage(), overlays=(EveningPage(),)), evening=FRIDAY), TableModel()
+    ui, model = replace(Ui("Ann", screens=(LobbyPage(), EveningPage())), evening=FRIDAY), TableModel()
     assert "sign up, or play again after a pause" in screen_of(after(ui, model, "?"), model)
     for opened in EveningPage(), TableMenu(MENU):
         helped, _ = updated(ui.opened(opened), Act.HELP, model)

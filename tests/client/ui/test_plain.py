@@ -136,7 +136,7 @@ def test_each_move_of_a_record_is_told_with_what_it_leads_to() -> None:
 def test_each_table_in_the_lobby_is_told_with_how_it_is_set_up() -> None:
     ann = TableSummary("KXQT", "Ann", 3, 1, "gathering", absence=ByBot(60))
     bob = TableSummary("BDFH", "Bob", 2, 1, "gathering", random_layout=True)
-    ui = Ui("Dan", page=LobbyPage((ann, bob)))
+    ui = Ui("Dan", screens=(LobbyPage((ann, bob)),))
     told = answer("tables", ui, TableModel())
     first, second = told or ("", "")
     assert first.startswith("KXQT: Ann is the host; seats taken: 1 of 3")
@@ -457,7 +457,7 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
 
 def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
-    session = Activity(Ui("Ann", page=LobbyPage(listed=True), talk=TalkLog(remarks=(hostile,))))
+    session = Activity(Ui("Ann", screens=(LobbyPage(listed=True),), talk=TalkLog(remarks=(hostile,))))
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     assert "gone" in told
@@ -466,7 +466,7 @@ def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.Captur
 
 def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     """It is in the log, too."""
-    session = Activity(Ui("Ann", page=LobbyPage(listed=True)))
+    session = Activity(Ui("Ann", screens=(LobbyPage(listed=True),)))
     session.ui = after_update(session.ui, ConnectionLost("The connection was lost.", 1), session.model)
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     assert capsys.readouterr().out.count("The connection was lost.") == 1
@@ -499,14 +499,14 @@ def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest
 
 def test_a_notice_that_the_log_has_too_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     told = "Your last move is taken back."
-    session = Activity(Ui("Ann", page=LobbyPage(listed=True), log=(told,)).with_notice(told))
+    session = Activity(Ui("Ann", screens=(LobbyPage(listed=True),), log=(told,)).with_notice(told))
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     assert capsys.readouterr().out.count(told) == 1
 
 
 def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise it would be answered that there are none."""
-    session = Activity(Ui("Ann", page=LobbyPage()))
+    session = Activity(Ui("Ann", screens=(LobbyPage(),)))
 
     class Typed(OwnLines):
         left: ClassVar = ["tables"]

@@ -35,7 +35,7 @@ from tests.server.peer import connected
 from tests.server.process import serving
 
 NOWHERE = TableModel()
-LOOKING = Ui("Ann", page=Search())
+LOOKING = Ui("Ann", screens=(Search(),))
 ATTIC = "ws://192.0.2.7:7733"
 CELLAR = "wss://192.0.2.8:7733"
 
@@ -113,7 +113,7 @@ def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
         assert request_after(asked, NOWHERE, "y") == requests.GoTo(ATTIC, code)
         assert after(asked, NOWHERE, "n").overlay is None
         seat = Search(found.Found((attic,)), seats=(KeptSeat(ATTIC, code, "Anna"),), chosen=(ATTIC, code))
-        assert request_after(Ui("Anna", page=seat), NOWHERE, "enter") == requests.GoTo(ATTIC, code)
+        assert request_after(Ui("Anna", screens=(seat,)), NOWHERE, "enter") == requests.GoTo(ATTIC, code)
 
 
 def test_servers_and_tables_are_chosen() -> None:
@@ -131,7 +131,7 @@ def test_servers_and_tables_are_chosen() -> None:
 def test_kept_seats_come_first() -> None:
     seats = (KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"), KeptSeat(ATTIC, "KXQT", "Bruno"))
     page = Search(chosen=("ws://192.0.2.99:7733", "ABCD"), seats=seats)
-    seen = with_found(Ui("Ann", page=page), FOUND)
+    seen = with_found(Ui("Ann", screens=(page,)), FOUND)
     screen = screen_of(seen, NOWHERE)
     assert re.search(r"► ABCD +your seat +you are Anna +ws://192.0.2.99:7733", screen)
     assert re.search(r"  KXQT +your seat +you are Bruno +ws://", screen)
@@ -155,7 +155,7 @@ def test_whose_turn_it_is_where_seats_are_kept() -> None:
         found.Gone(),
         found.Silent("ws://192.0.2.7:7733 does not answer."),
     )
-    seen = Ui("Ann", page=Search(chosen=(ATTIC, "FFFF"), seats=seats))
+    seen = Ui("Ann", screens=(Search(chosen=(ATTIC, "FFFF"), seats=seats),))
     for seat, answer in zip(seats, told, strict=True):
         seen = seat_stands(seen, seat, answer)
     assert_screen("seats-80x24", screen_of(seen, NOWHERE))
@@ -189,7 +189,7 @@ def test_what_a_friend_sent_leads_there_and_says_so_at_once(
     listing = replace_fields(TABLES, codes=frozenset({"KXQT", "WKGQ"}))
     attic = found.Found((found.FoundServer("attic", ATTIC, listing), *FOUND.servers[1:]))
     page = Search(seats=(KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"),))
-    asking = after(with_found(Ui("Ann", page=page), attic), NOWHERE, "a")
+    asking = after(with_found(Ui("Ann", screens=(page,)), attic), NOWHERE, "a")
     assert told in screen_of(after(asking, NOWHERE, *typed), NOWHERE, 120, 40)
     assert request_after(asking, NOWHERE, *typed, "enter") == goal
 
@@ -242,7 +242,7 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
         return " ".join(text.replace("|\n", " ").split())
 
     assert "Looking for servers on this network." in words(LOOKING)
-    assert "ask the host for the address" in words(replace(LOOKING, page=Search(waited=True)))
+    assert "ask the host for the address" in words(LOOKING.with_page(Search(waited=True)))
     assert "(permission denied)" in words(with_found(LOOKING, found.Found(deaf="Permission denied")))
     assert "not connected to a network" in words(with_found(LOOKING, found.Found(deaf="")))
     silent = after(SEEN, NOWHERE, *["down"] * 4)
@@ -252,7 +252,7 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 def test_the_host_sees_the_address_in_the_lobby() -> None:
     """From the moment the server is open, and the name as soon as it is announced."""
     ways = Ways(home=True, addresses=(ATTIC,))
-    before = Ui("Ann", page=LobbyPage(), ways=ways)
+    before = Ui("Ann", screens=(LobbyPage(),), ways=ways)
     assert f"Others join with palatinus join {ATTIC}" in screen_of(before, NOWHERE)
     announced = replace(before, ways=structs.replace(ways, found_as="attic-2"))
     assert "palatinus join finds this server as attic-2." in text_of(

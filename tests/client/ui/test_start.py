@@ -34,7 +34,7 @@ from tests.server.process import serving
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
-UI = Ui("Ann", page=Start(("slave", "plebeian"), Preferences(servers=SERVERS)))
+UI = Ui("Ann", screens=(Start(("slave", "plebeian"), Preferences(servers=SERVERS)),))
 
 
 def test_a_line_is_chosen_by_clicking_twice() -> None:
@@ -96,7 +96,7 @@ def test_bots_take_their_time_if_they_are_to() -> None:
     assert "Plebeian, moves at once." in seen.screen_of(seen.after(slow, NOWHERE, "a"), NOWHERE)
     many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
     crowded = replace(slow.page, preferences=many, left=LeftGame(3, "2026-01-01 10:00"))
-    assert "your turn: bell" in seen.screen_of(replace(slow, page=crowded), NOWHERE)
+    assert "your turn: bell" in seen.screen_of(slow.with_page(crowded), NOWHERE)
 
 
 def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
@@ -122,7 +122,7 @@ def test_how_the_player_is_called_is_set() -> None:
 
 
 def test_an_address_is_typed_and_completed() -> None:
-    looking = replace(UI, page=Search())
+    looking = UI.with_page(Search())
     asking = seen.after(looking, NOWHERE, "enter")
     assert seen.request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo(
         "ws://example.org:7733"
@@ -140,10 +140,10 @@ def test_a_name_is_typed_and_checked() -> None:
 def test_a_game_left_can_be_continued() -> None:
     assert isinstance(UI.page, Start)
     left = replace(UI.page, left=LeftGame(4, "2026-11-21 20:15"), chosen=StartLine.CONTINUE)
-    ui = replace(UI, page=left)
+    ui = UI.with_page(left)
     assert seen.request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
     assert seen.request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
-    at_server = replace(ui, page=replace(left, chosen=SERVERS[1]))
+    at_server = ui.with_page(replace(left, chosen=SERVERS[1]))
     assert seen.request_after(at_server, NOWHERE, "enter") == requests.GoTo(SERVERS[1])
     seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
 

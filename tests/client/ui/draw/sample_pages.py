@@ -108,7 +108,7 @@ def history() -> tuple[Ui, TableModel]:
         games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     page = HistoryPage(tuple(games), chosen=1)
-    return Ui("", can=Can(analyses=True, saves=True), page=page), TableModel()
+    return Ui("", screens=(page,), can=Can(analyses=True, saves=True)), TableModel()
 
 
 def waiting() -> tuple[Ui, TableModel]:
@@ -175,8 +175,8 @@ def menu() -> tuple[Ui, TableModel]:
 
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
-    "lobby": lambda: (Ui("Ann", seen.ADDRESS, page=LobbyPage(TABLES, chosen=1)), TableModel()),
-    "lobby-empty": lambda: (Ui("Ann", seen.ADDRESS, page=LobbyPage(listed=True)), TableModel()),
+    "lobby": lambda: (Ui("Ann", seen.ADDRESS, screens=(LobbyPage(TABLES, chosen=1),)), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", seen.ADDRESS, screens=(LobbyPage(listed=True),)), TableModel()),
     "gathering": waiting,
     "gathering-no-bots": lambda: (replace(waiting()[0], offers=Offers()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,

@@ -168,7 +168,7 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
     )
     (row,) = (
         row
-        for row in seen.screen_of(Ui("", page=HistoryPage((game,))), TableModel()).splitlines()
+        for row in seen.screen_of(Ui("", screens=(HistoryPage((game,)),)), TableModel()).splitlines()
         if "KXQT" in row
     )
     assert re.findall(r"(\w)\1* (\d\d\*?)", row.partition("KXQT")[2]) == [
@@ -180,7 +180,7 @@ def test_the_game_chosen_in_a_narrow_window_has_all_its_points() -> None:
     names = ("Ann", "plebeian-1", "plebeian-2")
     games = PastGame("1.txt", "KXQT", 0.0, names, (11, 22, 33), (2,)), PastGame("2.txt", "ABCD", 0.0)
     for chosen, words in enumerate(("Ann 11, plebeian-1 22, plebeian-2 33*", "(this record cannot be read)")):
-        screen = seen.screen_of(Ui("", page=HistoryPage(games, chosen)), TableModel(), 40, 12)
+        screen = seen.screen_of(Ui("", screens=(HistoryPage(games, chosen),)), TableModel(), 40, 12)
         assert words in " ".join(screen.replace("|", "").split())
 
 
@@ -190,9 +190,9 @@ def test_the_standings_of_many_players_are_shown_whole() -> None:
         PastGame(f"{number}.txt", "KXQT", 0.0, tuple(names[at : at + 4]), (1, 2, 3, 4), (3,))
         for number, at in enumerate((0, 4) * 15)
     )
-    screen = seen.screen_of(Ui("", page=HistoryPage(games)), TableModel())
+    screen = seen.screen_of(Ui("", screens=(HistoryPage(games),)), TableModel())
     assert all(f"{name}: " in screen for name in names)
-    small = seen.screen_of(Ui("", page=HistoryPage(games)), TableModel(), 40, 12)
+    small = seen.screen_of(Ui("", screens=(HistoryPage(games),)), TableModel(), 40, 12)
     assert "won" not in small  # games fill it
 
 
@@ -292,12 +292,12 @@ def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
 def test_the_options_of_the_chosen_table_are_shown() -> None:
     """Layout and absence policy are in words below the list; a deserted game is seen for what it is."""
     tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
-    ui = Ui("Ann", seen.ADDRESS, page=LobbyPage(tables, frozenset({"QRST"}), 2))
+    ui = Ui("Ann", seen.ADDRESS, screens=(LobbyPage(tables, frozenset({"QRST"}), 2),))
     text = seen.screen_of(ui, TableModel())
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players     your seat" in text
     deserted = tuple(structs.replace(each, deserted=True) for each in TABLES)
-    text = seen.screen_of(Ui("Ann", seen.ADDRESS, page=LobbyPage(deserted)), TableModel())
+    text = seen.screen_of(Ui("Ann", seen.ADDRESS, screens=(LobbyPage(deserted),)), TableModel())
     assert "5 of 5  playing, all away" in text
     assert "1 of 3  waiting for players " in text
 
@@ -338,7 +338,7 @@ def test_the_field_under_the_mouse_is_explained() -> None:
     asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
     over, request = updated(asking, Hover(seen.view_of(model).layout.hexes[Field("C4")]), model)
     assert request is None
-    assert replace(over, page=ui.page) == asking
+    assert over.with_page(ui.page) == asking
     assert seen.playing_of(over).cursor == seen.playing_of(ui).cursor
     for now, explained in ((over, True), (updated(over, Hover(None), model)[0], False)):
         assert ("FIELD C4" in seen.screen_of(now, model)) is explained
@@ -529,7 +529,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
     for online in (None, OnlineList((PersonOnline("Bob"), PersonOnline("Cosima")))):
         ui = Ui("Ann", ways=hosting, company=online)
         pages = [LobbyPage(listed, chosen=at) for at in range(len(listed) + 1)]
-        yield "lobby", [(replace(ui, page=page), TableModel()) for page in pages]
+        yield "lobby", [(ui.with_page(page), TableModel()) for page in pages]
     servers = tuple(f"ws://192.0.2.{number}:7733" for number in range(5))
     start = Start(LEVELS, Preferences(servers=servers), left=LeftGame(3, "2026-01-01 10:00"))
     games = {KeptSeat(url, "AB01", "Ann"): Turn(0, "playing", seat=0, turn=1, name="Bob") for url in servers}
@@ -539,7 +539,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
     past = PAGES["history"]()[0].page
     for name, screen in (("start", start), ("search", search), ("history", past)):
         many = len(screen.options(Ui("Ann"), TableModel()) or ())
-        yield name, [(Ui("Ann", page=screen.at_option(at)), TableModel()) for at in range(many)]
+        yield name, [(Ui("Ann", screens=(screen.at_option(at),)), TableModel()) for at in range(many)]
 
 
 @in_windows((80, 24), (120, 40), (79, 23), (40, 12), (20, 8), translated=((80, 24), (20, 8)))

@@ -49,8 +49,8 @@ def gathering(*seats: SeatSummary) -> TableModel:
 
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
-    ui = Ui("Ann", page=LobbyPage(TABLES))
-    held = replace(ui, page=LobbyPage(TABLES, frozenset({"ABCD"})))
+    ui = Ui("Ann", screens=(LobbyPage(TABLES),))
+    held = ui.with_page(LobbyPage(TABLES, frozenset({"ABCD"})))
     assert seen.request_after(held, seen.LOBBY, "down", "enter") == requests.Join("ABCD")
     clicked, request = updated(ui, ChooseLine(1), seen.LOBBY)
     assert (seen.lobby_of(clicked).chosen, request) == (1, None)
@@ -61,7 +61,7 @@ def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_table_is_opened_with_any_of_its_settings(row: Row) -> None:
     """Typed, on or off, the last word counts; and by a key if the setting has one."""
-    ui, on = Ui("Ann", page=LobbyPage()), not row.is_on(USUAL)
+    ui, on = Ui("Ann", screens=(LobbyPage(),)), not row.is_on(USUAL)
     turned = requests.Open(3, switches=ChosenSwitches(**{row.name: on}))
     words = (f"no-{row.name}", row.name) if on else (row.name, f"no-{row.name}")
     for line, asked in ((words[1], turned), (words[0], requests.Open(3)), (" ".join(words), turned)):
@@ -77,7 +77,7 @@ def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
     """In a game under way, or in a study; whoever has a seat there is not asked."""
     for study in (False, True):
         vacant = TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1, study=study)
-        ui = Ui("Ann", page=LobbyPage((vacant,)))
+        ui = Ui("Ann", screens=(LobbyPage((vacant,)),))
         asked = seen.after(ui, seen.LOBBY, "enter")
         for size in ((80, 24), (20, 8)):
             shown = " ".join(seen.screen_of(asked, seen.LOBBY, *size).replace("|", " ").split())
@@ -88,7 +88,7 @@ def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
             assert seen.after(asked, seen.LOBBY, key) == ui
         for key in ("enter", "?", "o", "w", ":"):
             assert seen.after(asked, seen.LOBBY, key) == asked
-        kept = replace(ui, page=LobbyPage((vacant,), frozenset({"KXQT"})))
+        kept = ui.with_page(LobbyPage((vacant,), frozenset({"KXQT"})))
         assert seen.request_after(kept, seen.LOBBY, "enter") == requests.Join("KXQT")
 
 
@@ -112,13 +112,13 @@ def test_escape_leaves_the_lobby() -> None:
     assert seen.request_after(Ui("Ann"), seen.LOBBY, "escape") is None
     assert "Quit Palatinus?" in seen.screen_of(seen.after(Ui("Ann"), seen.LOBBY, "escape"), seen.LOBBY)
     assert seen.request_after(Ui("Ann"), seen.LOBBY, "escape", "y") == requests.Errand.QUIT
-    assert seen.after(Ui("Ann"), seen.LOBBY, "escape", "escape") == Ui("Ann", page=LobbyPage())
+    assert seen.after(Ui("Ann"), seen.LOBBY, "escape", "escape") == Ui("Ann", screens=(LobbyPage(),))
     home = Ui("Ann", ways=Ways(home=True))
     assert seen.request_after(home, seen.LOBBY, "escape") == requests.Errand.GO_HOME
 
 
 def test_without_a_connection_one_request_waits() -> None:
-    lost = Ui("Ann", page=LobbyPage(TABLES), lost=Outage("The server stopped.", 5.0))
+    lost = Ui("Ann", screens=(LobbyPage(TABLES),), lost=Outage("The server stopped.", 5.0))
     ui, request = after_key(lost, "enter", seen.LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert "will be sent" in seen.notice_of(ui)
@@ -221,7 +221,7 @@ REMARKS = (
 
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
-    ui = Ui("Ann", seen.ADDRESS, offers=Offers(lobby=True), page=LobbyPage(TABLES, chosen=1))
+    ui = Ui("Ann", seen.ADDRESS, screens=(LobbyPage(TABLES, chosen=1),), offers=Offers(lobby=True))
     ui = after_update(ui, Online(list(PEOPLE), more), NOWHERE)
     return after_update(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
 
@@ -259,7 +259,7 @@ def test_all_is_said_about_the_chosen_table(size: tuple[int, int]) -> None:
     table = TableSummary(
         "KXQT", "Bob", 5, 4, "gathering", title=long, switches=Switches(hints=True, spectators=False)
     )
-    ui = replace(in_lobby(), page=LobbyPage((table, *TABLES)))
+    ui = in_lobby().with_page(LobbyPage((table, *TABLES)))
     page = shown(ui, *size)
     for ending in ("TTT: the", "the table is closed to", "suggested", "who is away", "decides who starts"):
         assert ending in page
@@ -340,7 +340,7 @@ def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
 
 
 def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
-    ui = Ui("Ann", seen.ADDRESS, page=LobbyPage(TABLES))
+    ui = Ui("Ann", seen.ADDRESS, screens=(LobbyPage(TABLES),))
     assert " say" not in shown(ui)
     for key in ("t", "T"):
         told = seen.after(ui, NOWHERE, key)

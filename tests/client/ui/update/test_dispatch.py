@@ -55,7 +55,7 @@ def at_first_tile() -> tuple[Ui, TableModel]:
 PLACES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "start": lambda: (START, seen.LOBBY),
     "search": lambda: (SEARCH, seen.LOBBY),
-    "lobby": lambda: (Ui("Ann", page=LobbyPage(TABLES)), seen.LOBBY),
+    "lobby": lambda: (Ui("Ann", screens=(LobbyPage(TABLES),)), seen.LOBBY),
     "first tile": at_first_tile,
     "tile": seen.laying,
     "piece": at_free_field,
@@ -141,7 +141,7 @@ def names_offered(ui: Ui, model: TableModel) -> list[str]:
 
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     ui, model = seen.over()
-    able = replace(ui, page=Result(), can=Can(looks_back=True, analyses=True, saves=True))
+    able = replace(ui.with_page(Result()), can=Can(looks_back=True, analyses=True, saves=True))
     wanted = {
         "v": requests.Review(),
         "y": requests.Review(analysed=True),
@@ -150,7 +150,7 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     }
     assert {key: seen.request_after(able, model, key) for key in wanted} == wanted
     assert wanted.keys() <= set(names_offered(able, model))
-    for other in (replace(able, can=Can()), replace(able, page=Scoring())):
+    for other in (replace(able, can=Can()), able.with_page(Scoring())):
         assert {seen.request_after(other, model, key) for key in wanted} == {None}
         assert "v" not in names_offered(other, model)
 
@@ -298,14 +298,14 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     game = played(GameOptions(2, random_layout=True), 1)
     model = seen.model_of(game, None)
     seen.change(model, stage="over", next="ABCD")
-    ui = replace(seen.ui_of(game, model), page=Result())
+    ui = seen.ui_of(game, model).with_page(Result())
     assert "next game" in seen.screen_of(ui, model, 100, 24)
     told = seen.screen_of(ui.opened(Reading(Act.HELP)), model)
     assert "watch the next game of the same players" in told
     assert "play again" not in told
     seen.change(model, stage="gathering")
     model.view = None
-    ui = replace(Ui("Zoe"), page=Gathering(), overlays=(Reading(Act.HELP),))
+    ui = Ui("Zoe").with_page(Gathering()).opened(Reading(Act.HELP))
     assert "ready" not in seen.screen_of(ui, model)
 
 

@@ -387,7 +387,7 @@ def test_a_turn_begins_with_a_move_that_can_be_made(game: Game, cell: Hex) -> No
     assert isinstance(seen.request_after(ui, model, "enter"), Place)
     pointing = seen.with_cursor(ui, cell)
     assert seen.playing_of(after_update(pointing, Refreshed(), model)).cursor == cell  # once it has begun
-    before = replace(pointing, page=replace(seen.playing_of(pointing), ready_after=None))
+    before = pointing.with_page(replace(seen.playing_of(pointing), ready_after=None))
     there = seen.playing_of(after_update(before, Refreshed(), model))
     assert there.piece in legal.pieces
     pointed = view.layout.fields.get(cell)
@@ -486,7 +486,7 @@ OVER = seen.model_of(played(GameOptions(3, random_layout=True), 1), 0)
 
 
 def test_the_page_follows_the_table() -> None:
-    ui = Ui("Ann", page=LOBBY)
+    ui = Ui("Ann", screens=(LOBBY,))
     for model, page in (
         (TABLE, Gathering()),
         (RUNNING, Playing()),
@@ -495,25 +495,25 @@ def test_the_page_follows_the_table() -> None:
         (TableModel(), LobbyPage()),
     ):
         ui = at_table_page(ui, model)
-        assert ui == Ui("Ann", page=page, talk=TalkLog(model.table))
+        assert ui == Ui("Ann", screens=(page,), talk=TalkLog(model.table))
     for chosen, model in (
         (LOBBY, TableModel()),
         (Playing(piece=Piece("Em")), RUNNING),
         (Scoring(5), OVER),
         (Result(), OVER),
     ):
-        assert at_table_page(Ui("Ann", page=chosen), model) == Ui(
-            "Ann", page=chosen, talk=TalkLog(model.table)
+        assert at_table_page(Ui("Ann", screens=(chosen,)), model) == Ui(
+            "Ann", screens=(chosen,), talk=TalkLog(model.table)
         )
     start = Start(("plebeian",), Preferences())  # without a server
-    assert at_table_page(Ui("Ann", page=start), RUNNING).page == start
+    assert at_table_page(Ui("Ann", screens=(start,)), RUNNING).page == start
 
 
 def test_the_screen_shows_the_current_table() -> None:
     """The table is updated before the UI state, and a screen drawn in between fits the table."""
-    ui = Ui("Ann", page=Scoring(5))
+    ui = Ui("Ann", screens=(Scoring(5),))
     assert "PLAYERS" in seen.screen_of(ui, RUNNING)
-    assert "the lobby" in seen.screen_of(replace(ui, page=Playing()), TableModel())
+    assert "the lobby" in seen.screen_of(ui.with_page(Playing()), TableModel())
 
 
 def called_for(model: TableModel) -> list[str]:

@@ -300,7 +300,7 @@ def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
     ui = replay.with_analysis(begun(), analysis_of(record_of(3)))
     page = replay_of(ui)
     assert page.analysis is not None
-    at = replace(ui, page=replace(page, stop=page.analysis.deciding[0].number))
+    at = ui.with_page(replace(page, stop=page.analysis.deciding[0].number))
     frame = drawn(pressed_at(at, "m")[0], replay.seen_in(at), UNICODE, 80, 24)
     read = " ".join(" ".join(map(plain, frame.lines)).split())
     told = " ".join(replay.told_of_move(replay_of(at), page.analysis))

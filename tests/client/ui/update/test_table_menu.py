@@ -649,7 +649,7 @@ def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
 
 
 def test_a_taken_name_is_changed_on_the_spot() -> None:
-    ui = Ui("Ann", page=LobbyPage((messages.TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
+    ui = Ui("Ann", screens=(LobbyPage((messages.TableSummary("KXQT", "Bob", 3, 1, "gathering"),)),))
     model = TableModel()
     refused = with_name_refusal(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
     assert refused.entry is not None
@@ -688,7 +688,7 @@ def test_every_setting_is_seen_and_changed_everywhere(row: Row) -> None:
     assert ui.log[-1] == f"From now on: {told}."
     assert told in seen.screen_of(replace(ui, log=()), model, 200)
     listed = messages.TableSummary("KXQT", "Bob", 3, 1, "gathering", switches=turned)
-    assert told in seen.screen_of(Ui("Ann", page=LobbyPage((listed,))), seen.LOBBY, 200)
+    assert told in seen.screen_of(Ui("Ann", screens=(LobbyPage((listed,)),)), seen.LOBBY, 200)
 
 
 def test_the_log_tells_what_the_host_did() -> None:
