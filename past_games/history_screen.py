@@ -8,8 +8,8 @@ from pathlib import Path
 from client.language import _
 from client.records import PastGame
 from client.ui import requests
-from client.ui.activity import Activity
 from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, describe_unreadable, save
+from client.ui.interaction import Service
 from client.ui.program import Replaying, show
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
@@ -40,7 +40,7 @@ async def look_back(
     return await show(looking, device) or requests.Errand.GO_HOME
 
 
-class LookingAtGames(Activity):
+class LookingAtGames(Service):
     """The list of the finished games in a folder, and what is done with one of them."""
 
     def __init__(self, ui: Ui, folder: Path, looking_back: LookingBack, device: Device | None) -> None:
@@ -88,14 +88,10 @@ class LookingAtGames(Activity):
             text = _("This record cannot be read: line {number}: {reason}.")
             self._tell(Notice(text.format(number=error.line, reason=reason), refusal=True))
 
-    def resume(self, request: Request) -> None:
-        if isinstance(request, requests.PlayOn):
-            super().carry_out(request)
-
     def _replay(self, file: Path, *, analysed: bool) -> None:
         recording = self._looking_back.read_record(_text_of(file))
         eyes, analyse, plays_on = recording.all_eyes, self._looking_back.analyse, self._device is None
-        self._program.open(Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on))
+        self.interaction.open(Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on))
 
     def _save(self, file: Path, folder: Path, *, picture: bool) -> Path:
         text, path = _text_of(file), folder / f"palatinus-{file.name}"

@@ -24,15 +24,15 @@ from client.records import Recording
 from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
 from client.typed_text import fault_of, login_name
 from client.ui import requests
-from client.ui.activity import Activity, Services
 from client.ui.export.moment import describe_not_saved, describe_saved, save
+from client.ui.interaction import Interaction, Service
 from client.ui.program import Program, Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import SeatKeeper
-from client.ui.state import Can, Notice, Offers, OnlineList, Outcome, Ui, hints_allowed
+from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at
 from client.ui.together import Together
@@ -83,8 +83,7 @@ async def visit(options: Options) -> Visit:
                 return Visit(hosts=connection.unconfirmed)
             client = Client(options, connection)
             try:
-                await Program(client, options.device).run()
-                return client.result()
+                return client.result(await Program(client, options.device).run())
             finally:
                 client.release()
     except PasswordWanted as error:
@@ -95,7 +94,7 @@ async def visit(options: Options) -> Visit:
         return Visit(1, describe_failure(error))
 
 
-class Client(Activity):
+class Client(Service):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
@@ -112,8 +111,7 @@ class Client(Activity):
             log=options.news,
             notice=Notice(" ".join(options.news)) if options.news else None,
         )
-        super().__init__(ui)
-        self.model = connection.model
+        super().__init__(ui, connection.model)
         self._options, self._connection = options, connection
         self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
         self._evening_seat = SeatKeeper(options.seats, self.log)
@@ -131,24 +129,26 @@ class Client(Activity):
     def behind(self) -> bool:
         return self._connection.behind
 
-    def start(self, program: Services) -> None:
-        super().start(program)
-        self._program.begin(self._listen())
-        self._program.begin(self._attend())
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
+        interaction.begin(self._listen())
+        interaction.begin(self._attend())
         if self._options.bots is not None:
-            self._program.begin(self._tell(self._options.bots.failures))
+            interaction.begin(self._tell(self._options.bots.failures))
 
-    def result(self) -> Visit:
-        return Visit(sentence=self._parting(), request=self.request, name=self._name)
+    def result(self, request: Request) -> Visit:
+        """Return how the visit ended if its player has asked for this last."""
+        return Visit(sentence=self._parting(), request=request, name=self._name)
 
     def release(self) -> None:
         self._keeper.release()
         self._evening_seat.release()
 
-    def take(self, outcome: Outcome) -> None:
-        if self._hint is not None and not outcome[0].ponders:
+    def settled(self, ui: Ui) -> Ui:
+        if self._hint is not None and not ui.ponders:
             self._hint.cancel()
-        super().take(outcome)
+            self._hint = None
+        return ui
 
     def carry_out(self, request: Request) -> None:
         match request:
@@ -157,13 +157,9 @@ class Client(Activity):
             case requests.TakeBack() | requests.PlayOn():
                 super().carry_out(request)
             case requests.Errand.HINT:
-                self._hint = self._program.begin(self.hint())
+                self._hint = self.interaction.begin(self.hint())
             case _:
-                self._program.begin(self.ask(request))
-
-    def resume(self, request: Request) -> None:
-        if isinstance(request, requests.PlayOn | messages.Study):
-            self.carry_out(request)
+                self.interaction.begin(self.ask(request))
 
     async def _listen(self) -> None:
         """Handle the news until the connection is closed for good."""
@@ -192,12 +188,12 @@ class Client(Activity):
             if isinstance(update, messages.Evening):
                 called, self._called = self._called, news.called_to(ui, self.model)
                 if self._called not in {called, None}:
-                    self._program.call(window_title(self.model), self._called)
+                    self.interaction.call(window_title(self.model), self._called)
             self._call_player()
             if self._together is not None:
                 self._together.look()
             if isinstance(update, TableChanged) and self._options.bots and self._fills(update):
-                self._program.begin(self.ask(messages.StartGame(NEW)))
+                self.interaction.begin(self.ask(messages.StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
         keep = None if self._options.looking_back is None else self._options.looking_back.keep
@@ -205,7 +201,7 @@ class Client(Activity):
         if keep is None or model.seat is None or model.table in {None, self._recorded} or study:
             return
         self._recorded = model.table
-        self._program.begin(self.keep_record(model.table, keep))
+        self.interaction.begin(self.keep_record(model.table, keep))
 
     async def _tell(self, failures: asyncio.Queue[str]) -> None:
         """Show why bots of this program have failed, until the next key, and in the log."""
@@ -220,7 +216,7 @@ class Client(Activity):
         new = [each for each in now if each not in before]
         self._occasions = before.union(now)
         if new:
-            self._program.call(window_title(self.model), new[0].sentence)
+            self.interaction.call(window_title(self.model), new[0].sentence)
 
     def _fills(self, update: TableChanged) -> bool:
         """Return whether the last free seat of this host's table has just been taken."""
@@ -438,6 +434,7 @@ class Client(Activity):
         seen_at = model.seq
         # Of a copy: the screen and the connection go on.
         suggestion = await suggest(snapshot(model.view, model.view.eyes), model.legal)
+        self._hint = None
         ui = replace(self.ui, ponders=False, notice=None)
         if model.seq == seen_at and hints_allowed(ui, model):
             ui = news.with_suggestion(ui, suggestion, model)
@@ -452,8 +449,8 @@ class Client(Activity):
         match request:
             case requests.Review():
                 connection = None if self.ui.can.private else self._connection
-                self._together = Together(recording, self, connection, looking_back, request)
-                self._program.open(self._together)
+                self._together = Together(recording, connection, looking_back, request)
+                self.interaction.open(self._together)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.Errand.SAVE_PICTURE:
@@ -469,7 +466,7 @@ class Client(Activity):
         if model.view is not None and model.past:
             names, eyes = dict(enumerate(names_at(model))), model.view.eyes
             recording = Recording.of(model.past, names, eyes)
-            self._program.open(Replaying(recording, recording.end, eyes, None))
+            self.interaction.open(Replaying(recording, recording.end, eyes, None))
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Keep the record of the finished game at the table with `keep`; report what goes wrong."""

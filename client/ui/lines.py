@@ -8,21 +8,20 @@ import contextlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
-from weakref import WeakKeyDictionary
 
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, labelled, listed, yes_letters
 from client.tables.table import TableModel
 from client.typed_text import BadText
-from client.ui.activity import Activity
 from client.ui.at_table import request_to_answer
 from client.ui.draw.page import asked_question, countdown, on_turn, paged, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
+from client.ui.interaction import Interaction
 from client.ui.keys import Act, Action, InsertText, Key
 from client.ui.leads import hill_leads
 from client.ui.screens.actions import PAGES, agree, keys_at, refuse
@@ -124,7 +123,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
             company = ui.company
             return told if company is None else [*told, describe_online(company.people, company.more)]
         case ["log"]:
-            return list(ui.log[-_LOG_LINES:])
+            return list(ui.log_here[-_LOG_LINES:])
         case ["table"]:
             return _table(ui, model)
         case ["turn"]:
@@ -392,7 +391,7 @@ _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
 
 
 class Told(NamedTuple):
-    """What has been printed of an activity: no line of any of these is printed again as long as it stays."""
+    """What has been printed of a page: no line of any of these is printed again as long as it stays."""
 
     log: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -422,7 +421,7 @@ def rows_of(texts: Iterable[str], width: int | None) -> Iterator[str]:
 
 
 class LineShell:
-    """Shows activities without a screen: what is new is printed line by line, what is typed is read so.
+    """Shows an interaction without a screen: what is new is printed line by line, what is typed is read so.
 
     Lines that are typed while the server has not answered the last one wait. At the end of the input, the
     program ends as if its player had quit.
@@ -431,10 +430,10 @@ class LineShell:
     focused = True  # whoever hears every line need not be called
 
     def __init__(
-        self, top: Callable[[], Activity], terminal: LineTerminal, remote: Remote | None = None
+        self, interaction: Interaction, terminal: LineTerminal, remote: Remote | None = None
     ) -> None:
-        self._top, self._terminal, self._remote = top, terminal, remote
-        self._told: WeakKeyDictionary[Activity, Told] = WeakKeyDictionary()
+        self._interaction, self._terminal, self._remote = interaction, terminal, remote
+        self._told: list[Told] = []  # of the first page, and of those above it
         self._change = asyncio.Event()
         self._done = asyncio.Event()
         self._by_player = True
@@ -483,25 +482,33 @@ class LineShell:
         """Print what is new, if there is room for it; otherwise it is printed when there is."""
         if not self._has_room():
             return
-        top = self._top()
-        ui = at_table_page(top.ui, top.model)
+        shown = self._interaction
+        ui = at_table_page(shown.ui, shown.model)
         ui = ui.without(Announcements)  # the log has them, too
         if ui.entry is not None and ui.entry.command and not ui.entry.text.endswith(" "):
             ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
-        top.ui = ui
+        shown.ui = ui
         passed = isinstance(ui.page, LobbyPage) and not ui.page.listed  # on the way to a study
         screens = filter(None, (None if passed else ui.page, ui.overlay))
-        words = [each for screen in screens for each in _words(screen, ui, top.model)]
+        words = [each for screen in screens for each in _words(screen, ui, shown.model)]
         remarks = tuple(labelled(each.speaker, each.text) for each in ui.talk.remarks)
         asked = "" if ui.overlay is None else ui.overlay.question(ui)
-        outage = "" if ui.lost is None or ui.lost.reason in ui.log[-1:] else ui.lost.reason
+        lost = ui.lost if ui.page.at_server else None
+        outage = "" if lost is None or lost.reason in ui.log[-1:] else lost.reason
         notice = "" if ui.notice is None else ui.notice.text
         name = "" if ui.entry is None else f"{_(ui.entry.prompt.value)} {_begun(ui.entry)}".rstrip()
         log = () if isinstance(ui.page, Replay) else ui.log  # a record tells its own moves
         new = tuple(each for each in words if each not in log)
         now = Told(log, remarks, new, tuple(filter(None, (outage, notice, asked, name))))
-        self._say(now.without(self._told.get(top, Told())))
-        self._told[top] = now
+        self._say(now.without(self._told_before()))
+        self._told[-1] = now
+
+    def _told_before(self) -> Told:
+        """Return what has been printed of the page, now the last one in the list, and of the talk."""
+        pages, talk = len(self._interaction.ui.pages), self._told[-1].remarks if self._told else ()
+        *below, here = [*self._told, *[Told()] * pages][:pages]
+        self._told = [*below, here._replace(remarks=talk)]
+        return self._told[-1]
 
     def _say(self, texts: Iterable[str]) -> None:
         try:
@@ -537,13 +544,13 @@ class LineShell:
 
     async def _caught_up(self) -> None:
         """Wait until the log has what the model knows, or a question would say what the log says next."""
-        while self._top().behind:  # noqa: ASYNC110 - until the next turn of the loop
+        while self._interaction.service.behind:  # noqa: ASYNC110 - until the next turn of the loop
             await asyncio.sleep(0)
 
     def _pending(self) -> bool:
-        top = self._top()
-        ui = at_table_page(top.ui, top.model)
-        taking_seat = isinstance(ui.page, Gathering) and top.model.state is None
+        model = self._interaction.model
+        ui = at_table_page(self._interaction.ui, model)
+        taking_seat = isinstance(ui.page, Gathering) and model.state is None
         unlisted = isinstance(ui.page, LobbyPage) and not ui.page.listed
         return ui.lost is None and (ui.busy or ui.ponders or taking_seat or unlisted)
 
@@ -552,49 +559,49 @@ class LineShell:
 
     def _goes_on(self) -> bool:
         """Return whether something comes by itself: others play, or a record is being analysed."""
-        ui = self._top().ui
+        ui, model = self._interaction.ui, self._interaction.model
         if isinstance(ui.page, Replay):
             return ui.page.judging
-        return ui.lost is None and isinstance(ui.page, Gathering | Playing) and not on_turn(self._top().model)
+        return ui.lost is None and isinstance(ui.page, Gathering | Playing) and not on_turn(model)
 
     def _asks(self) -> bool:
-        ui = self._top().ui
+        ui = self._interaction.ui
         return ui.asked is not None or (ui.overlay is not None and bool(ui.overlay.question(ui)))
 
     def _carry_out(self, text: str) -> None:
         """Answer a question, or do what is typed."""
-        top = self._top()
-        ui, model, word = top.ui, top.model, text.lower()
+        shown = self._interaction
+        ui, model, word = shown.ui, shown.model, text.lower()
         if ui.entry is not None:
             begun = _begun(ui.entry)
-            _type(top, ui.entry.filled(begun), text.removeprefix(begun))
+            _type(shown, ui.entry.filled(begun), text.removeprefix(begun))
         elif self._asks() and (reply := _reply(word)) is not None:
-            top.act(reply)
+            shown.act(reply)
         elif (chosen := _choose_line(word, ui, model)) is not None:
-            top.ui, action = chosen
-            top.act(action)
+            shown.ui, action = chosen
+            shown.act(action)
         elif word in (keys := letters(ui, model)):
-            top.act(keys[word].action)
+            shown.act(keys[word].action)
         elif ui.overlay is not None and word == "back":
-            top.act(Act.CANCEL)
+            shown.act(Act.CANCEL)
         elif here := [key.action for key in ui.top.shown_keys(model) if word in key.typed]:
-            top.act(here[0])
+            shown.act(here[0])
         elif (told := answer(text, ui, model)) is not None:
             self._say(told)
-            _point(top, word)
+            _point(shown, word)
             return
         elif (key := _letters_in_game(ui).get(text)) is not None:
-            top.act(key.action)
+            shown.act(key.action)
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
-            top.act(agree if reply is Act.CONFIRM else refuse)
+            shown.act(agree if reply is Act.CONFIRM else refuse)
         elif word in _words_of_keys():
             self._say([_("There is nothing for {word} to do now.").format(word=word)])
         elif word:
-            _type(top, TypedLine(), text.removeprefix(":"))
-            if top.ui.overlay is not None:  # what is asked for again is told again
-                before, below = self._told.get(top, Told()), _words(top.ui.page, top.ui, top.model)
-                self._told[top] = before._replace(words=tuple(each for each in before.words if each in below))
-        self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
+            _type(shown, TypedLine(), text.removeprefix(":"))
+            if shown.ui.overlay is not None:  # what is asked for again is told again
+                before, below = self._told_before(), _words(shown.ui.page, shown.ui, shown.model)
+                self._told[-1] = before._replace(words=tuple(each for each in before.words if each in below))
+        self._told[-1] = self._told_before()._replace(now=())  # a refusal is told each time
 
 
 def _letters_in_game(ui: Ui) -> Mapping[str, Key]:
@@ -617,13 +624,13 @@ def _begun(entry: TypedLine) -> str:
     return entry.text if entry.command else ""
 
 
-def _type(top: Activity, entry: TypedLine, text: str) -> None:
+def _type(shown: Interaction, entry: TypedLine, text: str) -> None:
     """Type no more into the line than there is room for, and send it; close it if it is not understood."""
-    top.ui = replace(top.ui, entry=entry)
-    top.act(InsertText(text))
-    top.act(Act.CONFIRM)
-    if top.ui.entry is not None and top.ui.entry.command:
-        top.show(replace(top.ui, entry=None))
+    shown.ui = replace(shown.ui, entry=entry)
+    shown.act(InsertText(text))
+    shown.act(Act.CONFIRM)
+    if shown.ui.entry is not None and shown.ui.entry.command:
+        shown.show(replace(shown.ui, entry=None))
 
 
 def _reply(word: str) -> Act | None:
@@ -657,9 +664,9 @@ def _choose_line(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | No
     return (ui.changed(there) if isinstance(there, Overlay) else ui.with_page(there), action)
 
 
-def _point(top: Activity, word: str) -> None:
+def _point(shown: Interaction, word: str) -> None:
     """Point at a field that was asked about, as with the cursor: lessons ask for that."""
-    playing, field = top.ui.page.game, Field(word.rsplit(maxsplit=1)[-1].upper())
-    view = top.model.view
+    playing, field = shown.ui.page.game, Field(word.rsplit(maxsplit=1)[-1].upper())
+    view = shown.model.view
     if isinstance(playing, Playing) and view is not None and field in view.layout.hexes:
-        top.take((with_game(top.ui, replace(playing, cursor=view.layout.hexes[field])), None))
+        shown.show(with_game(shown.ui, replace(playing, cursor=view.layout.hexes[field])))

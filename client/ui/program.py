@@ -1,4 +1,4 @@
-"""The client's one program: a stack of activities on a screen, the loop that runs them, and a record."""
+"""The client's one program: an interaction with a player on a screen, the loop that runs it, and a record."""
 
 import asyncio
 import sys
@@ -9,15 +9,15 @@ from typing import Final
 
 from client.records import Analyse, Analysis, Recording
 from client.ui import requests
-from client.ui.activity import Activity, Services, Stack
 from client.ui.frame import Frame, in_ascii
+from client.ui.interaction import Interaction, Service, Surroundings
 from client.ui.keys import Action
 from client.ui.lines import LineShell
 from client.ui.requests import Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
-from client.ui.state import Can, Ui
+from client.ui.state import Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from engine.view import Eyes
@@ -26,34 +26,33 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 
 
 class Program:
-    """Shows the activity on top of the stack, and hands it keys and clicks, until the last one is over."""
+    """Shows what a service begins with, and hands on keys and clicks, until that is over."""
 
-    def __init__(self, activity: Activity, device: Device | None = None) -> None:
+    def __init__(self, service: Service, device: Device | None = None) -> None:
         device = device or own_device()
         self.glyphs = device.glyphs()
-        self._stack = Stack([activity])
+        self._interaction = service.interaction
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell: Shell | LineShell
         if device.lines is not None:
-            self._shell = LineShell(lambda: self._stack.top, device.lines, device.remote)
+            self._shell = LineShell(self._interaction, device.lines, device.remote)
         else:
             self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()
         self._last_top = 0
-        self._services = Services(self.refresh, self._shell.redraw_later, self.begin, self.open, self.call)
 
     async def run(self) -> Request:
-        """Run until the first activity is over; return what its player asked for then."""
-        first = self._stack[0]
+        """Run until the interaction is over; return what its player asked for then."""
+        shown = self._interaction
         async with self._group:
             self.begin(self._tick())
-            first.start(self._services)
+            shown.start(Surroundings(self.refresh, self._shell.redraw_later, self.begin, self.call))
             if await self._shell.run():  # else the terminal was closed: its player may come back
-                await first.farewell()
+                await shown.first.farewell()
             for task in self._tasks:
                 task.cancel()  # a request may wait for a connection that is not coming back
-        return first.request
+        return shown.request
 
     def begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = self._group.create_task(work)
@@ -61,23 +60,14 @@ class Program:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def open(self, activity: Activity) -> None:
-        self._stack.append(activity)
-        activity.start(self._services)
-        self.refresh()
-
     def refresh(self) -> None:
-        """Redraw, with the next activity on top if one is over."""
-        if self._stack.settle():
-            self._shell.redraw()
-        else:
+        if self._interaction.over:
             self._shell.quit()
+        else:
+            self._shell.redraw()
 
     def call(self, title: str, sentence: str) -> None:
-        """Call the player, unless somebody is at the screen; a page above the table says why, too."""
-        top = self._stack.top
-        if top is not self._stack[0]:
-            top.show(top.ui.with_notice(sentence))
+        """Call the player, unless somebody is at the screen."""
         focused = self._shell.focused
         present = time.monotonic() - self._touched < _PRESENT_SECONDS if focused is None else focused
         if not present:
@@ -85,8 +75,8 @@ class Program:
             self._shell.call(*(map(in_ascii, texts) if self.glyphs.ascii else texts))
 
     def _frame(self, width: int, height: int) -> Frame:
-        top = self._stack.top
-        frame = drawn(top.ui, top.model, self.glyphs, width, height)
+        shown = self._interaction
+        frame = drawn(shown.ui, shown.model, self.glyphs, width, height)
         self._last_top = frame.last_top
         return frame
 
@@ -96,28 +86,27 @@ class Program:
     def _act(self, action: Action) -> None:
         self._touch().act(action)
 
-    def _touch(self) -> Activity:
-        """Return the activity on top, which somebody uses, with how far it can be scrolled as it is drawn."""
+    def _touch(self) -> Interaction:
+        """Return the interaction, which somebody uses, with how far the page drawn can be scrolled."""
         self._touched = time.monotonic()
-        top = self._stack.top
-        top.ui = replace(top.ui, last_top=self._last_top)
-        return top
+        shown = self._interaction
+        shown.ui = replace(shown.ui, last_top=self._last_top)
+        return shown
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            for activity in self._stack:
-                activity.tick()
+            self._interaction.tick()
 
 
-async def show(choosing: Activity, device: Device | None = None) -> Request | None:
+async def show(service: Service, device: Device | None = None) -> Request | None:
     """Show a record or lessons until the player asks for something else, which is returned.
 
     Return None after a failure, which has been reported; on a `device` other than this program's own terminal
     it is raised.
     """
     try:
-        return await Program(choosing, device).run()
+        return await Program(service, device).run()
     except Exception as error:
         if device is not None:
             raise
@@ -126,10 +115,10 @@ async def show(choosing: Activity, device: Device | None = None) -> Request | No
         return None
 
 
-class Replaying(Activity):
-    """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it.
+class Replaying(Service):
+    """A record: its analysis, on request or immediately if `analysed`, and the table at its stops.
 
-    `analyse` analyses the game on request, or immediately if `analysed`.
+    Whatever else is asked for closes the record.
     """
 
     def __init__(
@@ -142,21 +131,23 @@ class Replaying(Activity):
         analysed: bool = False,
         plays_on: bool = False,
     ) -> None:
-        ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)
-        ui = replace(ui, can=Can(plays_on=plays_on))
-        super().__init__(ui)
-        self.model = replay.seen_in(ui)
+        ui = replay.open_record(
+            recording, stop, eyes, can_analyse=analyse is not None, can_play_on=plays_on, service=self
+        )
+        super().__init__(ui, replay.seen_in(ui))
+        self._page = ui.page
         self._recording, self._analyse, self._analysed = recording, analyse, analysed
         self._work: asyncio.Task[None] | None = None
 
-    def start(self, program: Services) -> None:
-        super().start(program)
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
         if self._analysed:
             self._judge()
 
-    def show(self, ui: Ui) -> None:
-        self.model = replay.seen_in(ui)
-        super().show(ui)
+    def settled(self, ui: Ui) -> Ui:
+        if ui.page is not self._page:  # replaying a record takes a moment
+            self._page, self.model = ui.page, replay.seen_in(ui)
+        return ui
 
     def carry_out(self, request: Request) -> None:
         match request:
@@ -167,12 +158,12 @@ class Replaying(Activity):
                 self.show(replay.after_analysis(self.ui))
             case _:
                 self._stop()
-                super().carry_out(request)
+                self.interaction.close(request)
 
     def _judge(self) -> None:
         if self._analyse is not None and self._work is None:
             self.show(replay.begin_analysis(self.ui))
-            self._work = self._program.begin(self._analysing(self._analyse))
+            self._work = self.interaction.begin(self._analysing(self._analyse))
 
     def _stop(self) -> None:
         if self._work is not None:

@@ -9,7 +9,7 @@ from client.finding.search import follow_seat
 from client.language import describe_reason
 from client.network.transport import FREE_ACCESS, ServerAccess
 from client.player.seats import KeptSeat
-from client.ui.activity import Activity, Services
+from client.ui.interaction import Interaction, Service
 from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens.search import Search, seat_stands, with_found
@@ -23,7 +23,7 @@ async def run(ui: Ui, *, access: ServerAccess = FREE_ACCESS, seats: tuple[KeptSe
     return await Program(_Searching(ui, access, seats)).run()
 
 
-class _Searching(Activity):
+class _Searching(Service):
     """The page of what is found, kept up to date."""
 
     def __init__(self, ui: Ui, access: ServerAccess, seats: tuple[KeptSeat, ...]) -> None:
@@ -31,10 +31,10 @@ class _Searching(Activity):
         super().__init__(ui.with_page(Search(chosen=at_first, seats=seats)))
         self._access, self._seats = access, seats
 
-    def start(self, program: Services) -> None:
-        super().start(program)
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
         for work in (self._look(), self._give_up_hope(), *map(self._follow, self._seats)):
-            program.begin(work)
+            interaction.begin(work)
 
     def _show_found(self, now: Found) -> None:
         self.show(with_found(self.ui, now))

@@ -9,7 +9,7 @@ from client.language import N_, _
 from client.records import Better, Problem
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.activity import Activity, Services
+from client.ui.interaction import Interaction, Service
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.program import Program
 from client.ui.requests import Request
@@ -156,19 +156,19 @@ class Problems:
     home: bool = False
 
 
-class Solving(Activity):
-    """The problems, of which one is open; whatever else is asked for ends it."""
+class Solving(Service):
+    """The problems, of which one is open; whatever else is asked for ends the program."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems, self._every, self._at = problems, list(problems.known), 0
         self._tried: Place | None = None
         self._work: asyncio.Task[None] | None = None
-        super().__init__(open_problem(self._every[0], 1, len(self._every), home=problems.home))
-        self.model = model_of(self._every[0])
+        first = self._every[0]
+        super().__init__(open_problem(first, 1, len(self._every), home=problems.home), model_of(first))
 
-    def start(self, program: Services) -> None:
-        super().start(program)
-        program.begin(self._look())
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
+        interaction.begin(self._look())
 
     async def _look(self) -> None:
         """Add what is found in the meantime after the open problem: it is new, and the player's own."""
@@ -206,7 +206,7 @@ class Solving(Activity):
     def _ponder(self, work: Coroutine[None, None, None]) -> None:
         self._stop()
         self.show(replace(self.ui, ponders=True, notice=Notice(_("One moment ..."))))
-        self._work = self._program.begin(work)
+        self._work = self.interaction.begin(work)
 
     def _stop(self) -> None:
         if self._work is not None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from client.finding.found import SeatAnswer, Silent
 from client.language import describe_reason
 from client.player.seats import KeptSeat
-from client.ui.activity import Activity, Services
+from client.ui.interaction import Interaction, Service
 from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens.start import seat_stands, with_seats
@@ -19,17 +19,17 @@ async def run(ui: Ui, seats: tuple[KeptSeat, ...]) -> tuple[Ui, Request]:
     return replace(starting.ui, notice=None), request
 
 
-class _Starting(Activity):
+class _Starting(Service):
     """The start screen, kept up to date with whose turn it is where the player has a seat."""
 
     def __init__(self, ui: Ui, seats: tuple[KeptSeat, ...]) -> None:
         super().__init__(ui)
         self._seats = seats
 
-    def start(self, program: Services) -> None:
-        super().start(program)
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
         for seat in self._seats:
-            program.begin(self._follow(seat))
+            interaction.begin(self._follow(seat))
 
     async def _follow(self, seat: KeptSeat) -> None:
         # The screen appears before these are loaded.

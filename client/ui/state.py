@@ -121,6 +121,16 @@ class Screen:
     after_end: ClassVar[bool] = False
     own_keys: ClassVar[tuple[Key, ...]] = ()
 
+    @property
+    def service(self) -> object | None:
+        """Return what carries out the requests made there, unless the first page's service does."""
+        return None
+
+    @property
+    def own_log(self) -> tuple[str, ...] | None:
+        """Return what has happened there; None if that is what the log of the state says."""
+        return None
+
     def keys(self, model: TableModel) -> tuple[Key, ...]:
         """Return the keys that do something there."""
         return self.own_keys
@@ -328,7 +338,6 @@ class Can(Struct, frozen=True):
     lists_games: bool = False  # show a list of these, to which the lobby leads
     analyses: bool = False  # judge finished games
     saves: bool = False  # write them to files
-    plays_on: bool = False  # play past games on
 
 
 _WAYS: Final = Ways()
@@ -340,7 +349,8 @@ _CAN: Final = Can()
 class Ui:
     """The UI state: a value; whatever happens makes another one of it.
 
-    `screens` is the stack of screens: a page, and what is open over it. The player sees the last one.
+    `screens` is the stack of screens: the first page, what is open over it, perhaps another page, such as the
+    record of its game, and what is open over that. The player sees the last one.
 
     `talk` is that of the table, or of the lobby in the lobby; `lobby_talk` is what was said in the lobby
     before the player went to a table. `company` is who is online, None as long as that is not known; so is
@@ -398,7 +408,13 @@ class Ui:
         return self.screens[-1]
 
     @property
+    def pages(self) -> tuple[Screen, ...]:
+        """Return the screens that are not open over another one: a later page covers the first."""
+        return tuple(each for each in self.screens if not isinstance(each, Overlay))
+
+    @property
     def page(self) -> Screen:
+        """Return the last of the pages."""
         return next(each for each in reversed(self.screens) if not isinstance(each, Overlay))
 
     @property
@@ -411,13 +427,49 @@ class Ui:
     def overlay(self) -> Overlay | None:
         return self.top if isinstance(self.top, Overlay) else None
 
+    @property
+    def log_here(self) -> tuple[str, ...]:
+        """Return what has happened on the page, oldest first."""
+        own = self.page.own_log
+        return self.log if own is None else own
+
     def with_page(self, page: Screen) -> Self:
         """Return the state with another page in the place of this one, below what is open over it."""
         return replace(self, screens=(*self._below_page, page, *self.overlays))
 
+    def with_page_above(self, page: Screen) -> Self:
+        """Return the state with a page that covers this one, and what is open over it."""
+        return replace(self, screens=(*self.screens, page), scroll=0)
+
+    def without_page(self) -> Self:
+        """Return the state with what this page has covered."""
+        return replace(self, screens=self._below_page, entry=None, ticks_left=None)
+
     @property
     def _below_page(self) -> tuple[Screen, ...]:
         return self.screens[: len(self.screens) - len(self.overlays) - 1]
+
+    @property
+    def uncovered(self) -> Self:
+        """Return the state as the first page has it: what is typed and said is about the page above it."""
+        first = self._of_first_page
+        if first == self.screens:
+            return self
+        return replace(self, screens=first, entry=None, notice=None, ticks_left=None)
+
+    def with_uncovered(self, first: Self) -> Self:
+        """Return the state with another one of the first page, covered as before."""
+        above = self.screens[len(self._of_first_page) :]
+        if not above:
+            return first
+        notice = first.notice or self.notice
+        screens = (*first.screens, *above)
+        return replace(first, screens=screens, entry=self.entry, notice=notice, ticks_left=self.ticks_left)
+
+    @property
+    def _of_first_page(self) -> tuple[Screen, ...]:
+        """Return the first page, and what is open over it."""
+        return (self.screens[0], *takewhile(lambda each: isinstance(each, Overlay), self.screens[1:]))
 
     def opened(self, overlay: Overlay) -> Self:
         return replace(self, screens=(*self.screens, overlay))

@@ -6,7 +6,7 @@ from client.language import _
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed, RequestRefused
 from client.records import Recording
-from client.ui.activity import Activity, Services
+from client.ui.interaction import Interaction
 from client.ui.keys import Act
 from client.ui.program import Replaying
 from client.ui.requests import Errand, PlayOn, Request, Review
@@ -19,52 +19,39 @@ from protocol.messages import NEW, Say, Show, Shown, Study
 
 
 class Together(Replaying):
-    """The record at the table of a `visit`; with a `connection`, others may look at it together.
+    """The record at the table of a visit; with a `connection`, others may look at it together.
 
-    The visit's talk is heard here, too. If the `review` is together, the player leads at once, or follows.
+    If the `review` is together, the player leads at once, or follows.
     """
 
     def __init__(
         self,
         recording: Recording,
-        visit: Activity,
         connection: Connection | None,
         looking_back: LookingBack,
         review: Review,
     ) -> None:
         analysing, plays_on = looking_back.analyse, looking_back.plays_on
         eyes, analysed = recording.all_eyes, review.analysed
-        self._visit, self._connection, self._joins = visit, connection, review.together
-        self._table, said = visit.ui.talk.table, visit.ui.talk
         super().__init__(recording, 0, eyes, analysing, analysed=analysed, plays_on=plays_on)
-        self.ui = replace(self.ui, talk=said)
+        self._connection, self._joins = connection, review.together
         self._leaves_for: PlayOn | Study | None = None
-        self._studied = visit.model.state.studied if visit.model.state is not None else None
+        state = None if connection is None else connection.model.state
+        self._studied = None if state is None else state.studied
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
         self._at: int | None = None  # the step that the others were told last
         self._telling = False
 
-    @property
-    def ui(self) -> Ui:
-        """Return the state of the record, with what the visit has heard while it is at the same table."""
-        talk = self._visit.ui.talk
-        return replace(self._ui, talk=talk) if talk.table == self._table else self._ui
-
-    @ui.setter
-    def ui(self, ui: Ui) -> None:
-        self._ui = ui
-        if self._visit.ui.talk.table == self._table:
-            self._visit.ui = replace(self._visit.ui, talk=ui.talk)
-
-    def start(self, program: Services) -> None:
-        super().start(program)
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
         self.look()
         if self._joins and self._connection is not None:
-            self.act(Act.TOGETHER)
+            interaction.act(Act.TOGETHER)
 
     def look(self) -> None:
         """Look who leads now, and where, whether there is a study, and what the player has read."""
-        if self._connection is None or self.over or not isinstance(page := self.ui.page, Replay):
+        page = self.ui.page
+        if self._connection is None or not isinstance(page, Replay) or page.service is not self:
             return
         state = self._connection.model.state
         company = Companions() if page.company is None else page.company
@@ -86,19 +73,19 @@ class Together(Replaying):
         if isinstance(self.ui.overlay, TalkPage) and self.ui.talk.unread:
             self.show(replace(self.ui, talk=replace(self.ui.talk, unread=0)))
 
-    def show(self, ui: Ui) -> None:
-        ui = on_own_way(ui)
-        super().show(ui)
+    def settled(self, ui: Ui) -> Ui:
+        ui = super().settled(on_own_way(ui))
         if self._leads and not self._telling:
             self._telling = True
-            self._program.begin(self._tell())
+            self.interaction.begin(self._tell())
+        return ui
 
     def carry_out(self, request: Request) -> None:
         if isinstance(request, Show | Say):
-            self._program.begin(self._ask(request))
+            self.interaction.begin(self._ask(request))
             return
         if request is Errand.QUIT and self._leads:
-            self._program.begin(self._ask(Show(NEW)))
+            self.interaction.begin(self._ask(Show(NEW)))
         at_table = self._connection is not None
         if at_table and isinstance(request, PlayOn | Study) and request != self._leaves_for:
             self._leaves_for = request

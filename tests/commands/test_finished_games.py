@@ -1,6 +1,5 @@
 """Finished games: kept, listed, shown, exported, removed, summed up, analysed and made into problems."""
 
-import asyncio
 import json
 import random
 import re
@@ -11,7 +10,6 @@ from typing import TypeAlias
 import pytest
 
 from client.records import Looked, PastGame, Slip, own_results, player_standings
-from client.ui.activity import Services, Stack
 from client.ui.export.tables import describe_losses, standings_listing, statistics_listing
 from client.ui.requests import PlayOn
 from client.ui.screens.history import HistoryPage
@@ -58,19 +56,17 @@ async def test_a_past_game_is_played_on_from_its_record(records: Path) -> None:
     looking_back = LookingBack(recording_of, None, plays_on=True)
     listed = LookingAtGames(Ui("", screens=(HistoryPage(()),)), records, looking_back, None)
     await listed.list()
-    stack = Stack([listed])
-    listed.start(Services(lambda: None, lambda: None, asyncio.create_task, stack.append, lambda *_: None))
-    for key in ("down", "enter", "n"):
-        stack.top.press(key)
-    stack.top.press("escape")
-    assert stack.settle()
-    assert isinstance(stack.top.ui.page, HistoryPage)
-    assert stack.top.ui.page.chosen == 1
+    shown = listed.interaction
+    for key in ("down", "enter", "n", "escape"):
+        shown.press(key)
+    assert isinstance(shown.ui.page, HistoryPage)
+    assert shown.ui.page.chosen == 1
+    assert not shown.over
     for key in ("enter", "n", "b"):
-        stack.top.press(key)
-    assert not stack.settle()
-    assert isinstance(listed.request, PlayOn)
-    assert listed.request.move == 1
+        shown.press(key)
+    assert shown.over
+    assert isinstance(shown.request, PlayOn)
+    assert shown.request.move == 1
 
 
 @pytest.fixture

@@ -202,7 +202,7 @@ def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
 
 def _log_shown(ui: Ui) -> tuple[str, ...]:
     """Return what the screen shows of the log, up to where it is scrolled, without what is below it too."""
-    log = ui.log[: len(ui.log) - ui.scroll]
+    log = ui.log_here[: len(ui.log_here) - ui.scroll]
     if ui.page.after_end:
         log = log[max(len(log) - ui.since_end, 0) :]
     told = "" if ui.notice is None else ui.notice.text

@@ -12,10 +12,10 @@ from client.levels import LEVELS, describe_level, describe_temper
 from client.network.refusals import describe_refusal
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.activity import Activity
 from client.ui.at_table import step
 from client.ui.draw.page import scrolled, small_table_block, table_block, with_news
 from client.ui.frame import EMPTY, WIDE, Line, ends, line, spoken, wrapped
+from client.ui.interaction import Service
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
@@ -302,7 +302,7 @@ class Practice(Protocol):
 Replayed = Callable[[str], Practice]
 
 
-class Course(Activity):
+class Course(Service):
     """The lessons as one pupil goes through them, until the pupil leaves, or wants to play a game."""
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:
@@ -316,9 +316,16 @@ class Course(Activity):
         assert isinstance(self.ui.page, Lesson)  # noqa: S101 - a course has no other pages
         return self.ui.page
 
-    def take(self, outcome: Outcome) -> None:
-        ui, request = outcome
-        super().take((self._after_arrival(ui), request))
+    def settled(self, ui: Ui) -> Ui:
+        """Return `ui` with its page done if the pupil has reached its goal without a move."""
+        lesson, view = ui.page, self.model.view
+        if not isinstance(lesson, Lesson) or lesson.done or view is None:
+            return ui
+        goal = lesson.page.goal
+        if not goals.arrived(goal, lesson.table, view):
+            return ui
+        told = _effect(goal, goal.field, self.model) if isinstance(goal, goals.PointTo) else ""
+        return self._after_goal(ui, lesson, told)
 
     def carry_out(self, request: Request) -> None:
         match request:
@@ -341,22 +348,11 @@ class Course(Activity):
         assert self.model.view is not None  # noqa: S101 - the game has begun
         lesson = Lesson(number, table=_moment(page, self.model.view))
         log = (f"{self._glyphs.pointer} {page.fill(page.task, self._glyphs)}",)
-        self.show(self._after_arrival(Ui(self._name, screens=(lesson,), log=log)))
+        self.show(Ui(self._name, screens=(lesson,), log=log))
 
     def _set_up(self, page: LessonPage) -> None:
         self._practice = self._replayed(record_at(page.moves))
         self.model = model_of(self._practice, page, self._name)
-
-    def _after_arrival(self, ui: Ui) -> Ui:
-        """Return `ui` with its page done if the pupil has reached its goal without a move."""
-        lesson, view = ui.page, self.model.view
-        if not isinstance(lesson, Lesson) or lesson.done or view is None:
-            return ui
-        goal = lesson.page.goal
-        if not goals.arrived(goal, lesson.table, view):
-            return ui
-        told = _effect(goal, goal.field, self.model) if isinstance(goal, goals.PointTo) else ""
-        return self._after_goal(ui, lesson, told)
 
     def _try(self, command: LayTile | Place, lesson: Lesson) -> None:
         """Make the move in the page's game; a move that the page does not ask for is taken back."""

@@ -88,6 +88,8 @@ def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
 
 
 def _quit(ui: Ui, model: TableModel) -> Outcome:
+    if len(ui.pages) > 1:  # it leads back to the page below
+        return ui, requests.Errand.QUIT
     running = isinstance(ui.page, Playing) and model.seat is not None
     if running or hosts_others(ui):
         return ui.opened(Quitting(running=running)), None

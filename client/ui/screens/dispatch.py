@@ -187,7 +187,7 @@ def _walk_ends(ui: Ui) -> bool:
 
 
 def _ticks_for(ui: Ui, model: TableModel) -> int:
-    told = ui.log[-1] if ui.log else ""
+    told = ui.log_here[-1] if ui.log_here else ""
     page = ui.page.game
     if model.view is not None and isinstance(page, Scoring | Result):
         told = sentence_with_meaning(model.view, step_of(page, model.view), names_at(model))

@@ -9,7 +9,6 @@ from client.ui.draw.page import remark_rows, scrolled, scrolled_to
 from client.ui.frame import EMPTY, Line, first_rows, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand
-from client.ui.screens.lobby import LobbyPage
 from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.tables import describe_online
 from protocol.messages import Leave
@@ -122,7 +121,7 @@ class TalkPage(Overlay):
 
     def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
         ui, width = pane.ui, pane.width
-        in_lobby = isinstance(ui.page, LobbyPage)
+        in_lobby = ui.talk.table is None
         words = _("SAID IN THE LOBBY") if in_lobby else _("SAID AT THE TABLE")
         heading = line(f" {words}", "class:heading")
         rows = [row for remark in ui.talk.remarks for row in remark_rows(remark, width)]

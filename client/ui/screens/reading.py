@@ -135,7 +135,7 @@ def _whole_texts(
         told += told_of_move(ui.page, ui.page.analysis)
     above = [*paragraphs(told, width), EMPTY] if told else []
     rows: list[str] = []
-    for sentence in reversed(ui.log):
+    for sentence in reversed(ui.log_here):
         entry = [f"{'  ' if at else ''}{row}" for at, row in enumerate(wrapped(sentence, width - 2))]
         if len(above) + 1 + len(entry) + len(rows) > height:
             break

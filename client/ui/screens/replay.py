@@ -1,7 +1,7 @@
 """A record on the screen: moving through it, whose eyes see it, and everybody's chances if it is analysed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -169,7 +169,7 @@ _PLAY_ON: Final = Key(
     N_("play on from here, against bots"),
     N_("play on"),
     typed=("play on",),
-    when=lambda replay, ui, _model: ui.can.plays_on and replay.before_last_turn,
+    when=lambda replay, _ui, _model: replay.can_play_on and replay.before_last_turn,
 )
 _GO_ON: Final = N_("play on: against bots; at a new table, open to all")
 _KEYS: Final = (*_LOOKING, _PLAY_ON, *_EYES, *_READING)
@@ -201,17 +201,21 @@ class Companions:
 class Replay(GamePage):
     """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game.
 
-    It `can_analyse` if this program analyses games; `analysis` is what there is of that, and it is `judging`
-    as long as there is more to come. There is `company` at the table where the game was played.
+    It `can_analyse` if this program analyses games, and `can_play_on` if games are played on here; `analysis`
+    is what there is of that, and it is `judging` as long as there is more to come. There is `company` at the
+    table where the game was played. The `service` carries out what is asked for.
     """
 
     recording: Recording
     stop: int
     eyes: Eyes
+    own_log: tuple[str, ...] = ()
     can_analyse: bool = False
+    can_play_on: bool = False
     analysis: Analysis | None = None
     judging: bool = False
     company: Companions | None = None
+    service: object | None = field(default=None, repr=False, compare=False)
 
     @property
     def step(self) -> int:
@@ -243,7 +247,7 @@ class Replay(GamePage):
             case Act.ANALYSE if self.wants_analysis:
                 scored = not isinstance(self.table, Playing)  # where no chances are shown
                 return go_to(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
-            case Act.PLAY_ON if not ui.can.plays_on:
+            case Act.PLAY_ON if not self.can_play_on:
                 told = _("You can continue a past game from *Past games* on the start screen.")
                 return ui.with_notice(told), None
             case Act.PLAY_ON | Act.STUDY if not self.before_last_turn:
@@ -310,7 +314,7 @@ class Replay(GamePage):
         where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
         scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
         company = describe_company(self.company)
-        told = scored or ui.log[-self._events_of_move() :]
+        told = scored or self.own_log[-self._events_of_move() :]
         return (*told, ", ".join(where), *([f"{company}."] if company else ()))
 
     def _events_of_move(self) -> int:
@@ -329,10 +333,26 @@ def hand_title(model: TableModel) -> str:
     return "" if model.seat is None else _("HAND OF {name}").format(name=names_at(model)[model.seat])
 
 
-def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
+def open_record(
+    recording: Recording,
+    stop: int,
+    eyes: Eyes,
+    *,
+    can_analyse: bool = False,
+    can_play_on: bool = False,
+    service: object | None = None,
+) -> Ui:
     """Return the UI state when a record is opened at that stop; only a finished game is analysed."""
-    page = Replay(recording, stop, eyes, table=Playing(), can_analyse=can_analyse and recording.over)
-    return _at(Ui(name=""), page)
+    page = Replay(
+        recording,
+        stop,
+        eyes,
+        table=Playing(),
+        can_analyse=can_analyse and recording.over,
+        can_play_on=can_play_on,
+        service=service,
+    )
+    return Ui("", screens=(_with_log(page),))
 
 
 def begin_analysis(ui: Ui) -> Ui:
@@ -450,7 +470,7 @@ _LAST: Final = 1_000_000  # a step after all others: the result, if there is one
 def go_to(ui: Ui, replay: Replay, step: int) -> Ui:
     """Return the UI state at a stop or, after the last one, at a step of the scoring."""
     recording = replay.recording
-    there = _at(ui, replace(replay, stop=min(max(step, 0), recording.end)))
+    there = ui.with_page(_with_log(replace(replay, stop=min(max(step, 0), recording.end))))
     if step <= recording.end or not recording.over:
         return there
     view = recording.view(recording.end, replay.eyes)
@@ -460,7 +480,7 @@ def go_to(ui: Ui, replay: Replay, step: int) -> Ui:
 def with_eyes(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
     if eyes not in replay.recording.every_eyes:
         return ui.with_notice(_(_ONE_VIEW))
-    there = _at(ui, replace(replay, eyes=eyes))
+    there = ui.with_page(_with_log(replace(replay, eyes=eyes)))
     match replay.table, there.page.game:
         case Playing(cursor=cursor), Playing() as table:
             return with_game(there, replace(table, cursor=cursor))
@@ -468,17 +488,18 @@ def with_eyes(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
             return with_game(there, table)
 
 
-def _at(ui: Ui, replay: Replay) -> Ui:
+def _with_log(replay: Replay) -> Replay:
+    """Return the page at its stop, with what has happened until then, the cursor at the last move."""
     seen = replay.recording.seen(replay.stop, replay.eyes)
     model = _model(replay)
     over = model.view is not None and model.view.phase is Phase.OVER
     there = replace(replay, table=scoring.Scoring() if over else Playing())
-    after = news.after_update(
-        replace(ui.with_page(there), log=(), scroll=0, since_end=0), Happened(seen, len(seen)), model
-    )
-    if isinstance(table := after.page.game, Playing):
-        return with_game(after, replace(table, cursor=_latest(replay, seen)))
-    return after
+    after = news.after_update(Ui("", screens=(there,)), Happened(seen, len(seen)), model)
+    table = after.page.game
+    if isinstance(table, Playing):
+        table = replace(table, cursor=_latest(replay, seen))
+    assert table is not None  # noqa: S101 - it is the game's
+    return replace(there, table=table, own_log=after.log)
 
 
 def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:

@@ -143,7 +143,7 @@ def _page(pane: Pane) -> tuple[list[Line], int]:
     else:
         body, last_top = ui.page.small_body(room), ui.page.last_top(room)
     title = None
-    if ui.lost is not None:  # why, and when the next attempt is due
+    if ui.lost is not None and ui.page.at_server:  # why, and when the next attempt is due
         outage = describe_outage(ui.lost, ui.now, width - (1 if small else 2))
         title = fitted(line(f" {outage}", "class:refusal"), width, "class:refusal")
     elif small:

@@ -24,7 +24,8 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
             def __init__(self, options: Options, connection: Connection) -> None:
                 super().__init__(options, connection)
                 for name in ("show", "show_later"):
-                    monkeypatch.setattr(self, name, self._observed(getattr(self, name)))
+                    shows = getattr(self.interaction, name)
+                    monkeypatch.setattr(self.interaction, name, self._observed(shows))
 
             def _observed(self, show: Callable[[Ui], None]) -> Callable[[Ui], None]:
                 def observed(ui: Ui) -> None:

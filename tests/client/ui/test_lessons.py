@@ -82,14 +82,14 @@ def play(course: Course, command: Command) -> None:
     """Make a move on the screen, with keys where possible."""
     match command:
         case LayTile():
-            course.press(str(command.position))
+            course.interaction.press(str(command.position))
             for _ in range(command.orientation):
-                course.press("r")
+                course.interaction.press("r")
         case Place():
             assert course.model.view is not None
-            course.act(Hold(command.piece))
-            course.act(PointAt(course.model.view.layout.hexes[command.field]))
-    course.press("enter")
+            course.interaction.act(Hold(command.piece))
+            course.interaction.act(PointAt(course.model.view.layout.hexes[command.field]))
+    course.interaction.press("enter")
 
 
 def do_exercise(course: Course, page: LessonPage) -> None:
@@ -97,14 +97,14 @@ def do_exercise(course: Course, page: LessonPage) -> None:
     assert course.model.view is not None
     match page.goal:
         case goals.PointTo(field):
-            course.act(PointAt(course.model.view.layout.hexes[field]))
+            course.interaction.act(PointAt(course.model.view.layout.hexes[field]))
         case goals.BeRefused(field=field):
             legal = game_of(page).view.hands[PUPIL]
             piece = next(piece for piece in legal if piece.kind is not Kind.SOLDIER)
             play(course, Place(PUPIL, piece, field or Field("F3")))
         case goals.Walk():
             while not is_done(course):
-                course.press("right")
+                course.interaction.press("right")
         case goals.Read():
             pass
         case _:
@@ -149,26 +149,26 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
         assert is_done(course) == isinstance(page.goal, goals.Read)
         do_exercise(course, page)
         assert is_done(course), page.title
-        course.press("enter")
-    assert (course.over, course.request) == (True, Errand.PLAY)
+        course.interaction.press("enter")
+    assert (course.interaction.over, course.interaction.request) == (True, Errand.PLAY)
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
     course = course_at("Merchants")
     play(course, next(solutions(page_titled("Merchants"))))
     assert is_done(course)
-    course.press("pageup")
+    course.interaction.press("pageup")
     assert not is_done(course)
     assert course.ui.page.keys(course.model) == PLACING_KEYS
-    course.press("pagedown")
+    course.interaction.press("pagedown")
     assert not is_done(course)
     for _page in PAGES:
-        course.press("pageup")
+        course.interaction.press("pageup")
     assert "Lesson 1 of" in shown(course)
-    course.press("backspace")
-    assert not course.over
-    course.press("q")
-    assert (course.over, course.request) == (True, Errand.QUIT)
+    course.interaction.press("backspace")
+    assert not course.interaction.over
+    course.interaction.press("q")
+    assert (course.interaction.over, course.interaction.request) == (True, Errand.QUIT)
 
 
 def test_ways_out_of_the_lessons() -> None:
@@ -176,26 +176,26 @@ def test_ways_out_of_the_lessons() -> None:
     for keys, left in ((["c-c"], True), (["2", "escape"], False), (["2", "escape", "escape"], True)):
         course = course_at("Merchants")
         for key in keys:
-            course.press(key)
-        assert (course.over, course.request) == (left, Errand.QUIT)
+            course.interaction.press(key)
+        assert (course.interaction.over, course.interaction.request) == (left, Errand.QUIT)
     for key in (":", *"join KXQT", "enter"):
-        course.press(key)
+        course.interaction.press(key)
     assert course.ui.notice == Notice("These are lessons: nobody else is here.")
     course = Course("Ann", practice, UNICODE, len(PAGES) - 1)
     assert "PgDn" not in shown(course)
-    course.press("pagedown")
-    assert not course.over
+    course.interaction.press("pagedown")
+    assert not course.interaction.over
     assert "Press Enter to play." in shown(course)
 
 
 def test_a_page_without_a_hand_offers_no_piece() -> None:
     course = course_at("Fields and springs")
     assert "Tab" not in shown(course)
-    course.press("enter")
+    course.interaction.press("enter")
     assert "move the cursor" in shown(course)
     assert not is_done(course)
     do_exercise(course, page_titled("Fields and springs"))
-    course.press("right")
+    course.interaction.press("right")
     assert "HILL B" in shown(course)
 
 
@@ -245,7 +245,7 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
         if isinstance(page.goal, goals.PointTo) or counts(page):
             course = course_at(page.title)
             for key in ("", "2", "5"):
-                course.press(key)
+                course.interaction.press(key)
                 text = " ".join(line[50:] for line in shown(course).splitlines())
                 assert beside.strip() in text, page.title
                 assert gives.strip() not in text
@@ -254,19 +254,19 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
 def test_the_scoring_is_walked_through_both_ways() -> None:
     course = course_at("Scoring: ties")
     first = shown_step(course.ui, course.model)
-    course.press("right")
-    course.press("left")
-    course.press("left")
+    course.interaction.press("right")
+    course.interaction.press("left")
+    course.interaction.press("left")
     assert shown_step(course.ui, course.model) == first
     while not is_done(course):
-        course.press("enter")
+        course.interaction.press("enter")
     last = shown_step(course.ui, course.model)
-    course.press("right")
+    course.interaction.press("right")
     assert shown_step(course.ui, course.model) == last
-    course.press("backspace")
+    course.interaction.press("backspace")
     assert shown_step(course.ui, course.model) == last - 1
-    course.press("enter")
-    course.press("enter")
+    course.interaction.press("enter")
+    course.interaction.press("enter")
     assert isinstance(course.ui.page, Lesson)
     assert TITLES[course.ui.page.number] == "The end"
 
@@ -280,7 +280,7 @@ def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
         for name in (
             (":", *key.removeprefix(":"), "enter") if len(key) > 1 and key.startswith(":") else (key,)
         ):
-            course.press(name)
+            course.interaction.press(name)
     lines = shown(course).splitlines()
     assert {get_cwidth(content) for content in lines} == {81}
     assert len(lines) == 24
@@ -373,7 +373,7 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
         assert course.ui.page.number == number
         seen = scrolled(course, size)
         while course.ui.page.reads(course.ui):
-            course.press("pagedown")
+            course.interaction.press("pagedown")
             seen += scrolled(course, size)
         wanted = " ".join((page.fill(page.text, UNICODE), *course.ui.log))
         words = {word for word in re.findall(r"\w+", wanted) if len(word) < size[0] - 4}
@@ -382,7 +382,7 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
         assert is_done(course)
         assert not course.ui.page.reads(course.ui)
         scrolled(course, size)
-        course.press("pagedown")
+        course.interaction.press("pagedown")
         scrolled(course, size)
         if page is not PAGES[-1]:
             assert isinstance(course.ui.page, Lesson)
@@ -394,11 +394,11 @@ def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
     scrolled(course, (20, 8))
     assert isinstance(course.ui.page, Lesson)
     assert course.ui.page.reads(course.ui)
-    course.press("1")
+    course.interaction.press("1")
     assert not course.ui.page.reads(course.ui)
-    course.press("pageup")
+    course.interaction.press("pageup")
     assert course.ui.page.reads(course.ui)
-    course.ui = replace(course.ui, last_top=0)  # in a large window both are seen
+    course.interaction.ui = replace(course.ui, last_top=0)  # in a large window both are seen
     assert isinstance(course.ui.page, Lesson)
     assert not course.ui.page.reads(course.ui)
     assert course.ui.page.number == TITLES.index("Merchants")
@@ -408,20 +408,20 @@ def scrolled(course: Course, size: tuple[int, int]) -> str:
     """Return what a small window shows, after it has told how far it can be scrolled."""
     frame = drawn(course.ui, course.model, UNICODE, *size)
     assert frame.seen
-    course.ui = replace(course.ui, last_top=frame.last_top)
+    course.interaction.ui = replace(course.ui, last_top=frame.last_top)
     return screen_text(drawn(course.ui, course.model, UNICODE, *size))
 
 
 def test_help_is_about_the_lesson() -> None:
     course = course_at("Merchants")
-    course.press("?")
+    course.interaction.press("?")
     assert course.ui.overlay == Reading(Act.HELP)
     text = shown(course)
     assert "the next page, at any time" in text
     assert "north-west" in text
     assert "say something" not in text
     assert "older lines" not in text
-    course.press("escape")
+    course.interaction.press("escape")
     assert "Lesson 5 of" in shown(course)
 
 

@@ -19,9 +19,9 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.records import Analysis, Recording
 from client.tables.table import ConnectionLost, TableModel
-from client.ui.activity import Activity, Services
 from client.ui.at_table import field_at, hand
 from client.ui.frame import plain
+from client.ui.interaction import Service, Surroundings
 from client.ui.lines import QUESTIONS, LineShell, answer, numbered, rows_of
 from client.ui.program import Replaying
 from client.ui.screens.lobby import LobbyPage
@@ -129,8 +129,11 @@ def test_each_move_of_a_record_is_told_with_what_it_leads_to() -> None:
     recording = recording_of(3)
     for move in range(recording.moves + 1):
         ui = open_record(recording, move, recording.all_eyes)
-        told, log = ui.page.words(ui, seen_in(ui)), open_record(recording, move - 1, recording.all_eyes).log
-        assert [line for line in ui.log[len(log) * (move > 0) :] if line not in told] == []
+        told, log = (
+            ui.page.words(ui, seen_in(ui)),
+            open_record(recording, move - 1, recording.all_eyes).log_here,
+        )
+        assert [line for line in ui.log_here[len(log) * (move > 0) :] if line not in told] == []
 
 
 def test_each_table_in_the_lobby_is_told_with_how_it_is_set_up() -> None:
@@ -457,8 +460,10 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
 
 def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
-    session = Activity(Ui("Ann", screens=(LobbyPage(listed=True),), talk=TalkLog(remarks=(hostile,))))
-    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    shown = Service(
+        Ui("Ann", screens=(LobbyPage(listed=True),), talk=TalkLog(remarks=(hostile,)))
+    ).interaction
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     assert "gone" in told
     assert not any((letter < " " and letter != "\n") or "\x7f" <= letter < "\xa0" for letter in told)
@@ -466,16 +471,15 @@ def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.Captur
 
 def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     """It is in the log, too."""
-    session = Activity(Ui("Ann", screens=(LobbyPage(listed=True),)))
-    session.ui = after_update(session.ui, ConnectionLost("The connection was lost.", 1), session.model)
-    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    shown = Service(Ui("Ann", screens=(LobbyPage(listed=True),))).interaction
+    shown.ui = after_update(shown.ui, ConnectionLost("The connection was lost.", 1), shown.model)
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO(""))).run())
     assert capsys.readouterr().out.count("The connection was lost.") == 1
 
 
 def test_words_that_do_nothing_now_are_not_called_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    session = Activity(placing()[0])
-    session.model = placing()[1]
-    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO("next\nresult\nfoo\n"))).run())
+    shown = Service(*placing()).interaction
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO("next\nresult\nfoo\n"))).run())
     told = capsys.readouterr().out
     assert "There is nothing for next to do now." in told
     assert "There is nothing for result to do now." in told
@@ -484,9 +488,8 @@ def test_words_that_do_nothing_now_are_not_called_unknown(capsys: pytest.Capture
 
 def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     ui, model = over()
-    session = Activity(ui)
-    session.model = model
-    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    shown = Service(ui, model).interaction
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     view = view_of(model)
     revealed = next(event for event in view.scoring if isinstance(event, WolvesRevealed))
@@ -499,14 +502,14 @@ def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest
 
 def test_a_notice_that_the_log_has_too_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     told = "Your last move is taken back."
-    session = Activity(Ui("Ann", screens=(LobbyPage(listed=True),), log=(told,)).with_notice(told))
-    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
+    shown = Service(Ui("Ann", screens=(LobbyPage(listed=True),), log=(told,)).with_notice(told)).interaction
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO(""))).run())
     assert capsys.readouterr().out.count(told) == 1
 
 
 def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise it would be answered that there are none."""
-    session = Activity(Ui("Ann", screens=(LobbyPage(),)))
+    shown = Service(Ui("Ann", screens=(LobbyPage(),))).interaction
 
     class Typed(OwnLines):
         left: ClassVar = ["tables"]
@@ -515,12 +518,12 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
             return self.left.pop() if self.left else None
 
     async def listed_late() -> None:
-        shell = LineShell(lambda: session, Typed(io.StringIO()))
+        shell = LineShell(shown, Typed(io.StringIO()))
         running = asyncio.create_task(shell.run())
         for _turn in range(20):
             await asyncio.sleep(0)
         assert "lobby" not in capsys.readouterr().out  # who goes from a game to its study only passes it
-        session.ui = with_tables(session.ui, [TableSummary("KXQT", "Bob", 3, 1, "gathering")], session.model)
+        shown.ui = with_tables(shown.ui, [TableSummary("KXQT", "Bob", 3, 1, "gathering")], shown.model)
         shell.redraw()
         await running
 
@@ -547,11 +550,10 @@ def test_lines_wait_until_a_record_is_analysed(capsys: pytest.CaptureFixture[str
 
     async def analysed() -> None:
         recording = recording_of(3)
-        session = Replaying(recording, 20, recording.all_eyes, analyse)
-        shell = LineShell(lambda: session, Typed(io.StringIO()))
+        shown = Replaying(recording, 20, recording.all_eyes, analyse).interaction
+        shell = LineShell(shown, Typed(io.StringIO()))
         async with asyncio.TaskGroup() as group:
-            begin = group.create_task
-            session.start(Services(shell.redraw, shell.redraw, begin, lambda _other: None, shell.call))
+            shown.start(Surroundings(shell.redraw, shell.redraw, group.create_task, shell.call))
             await shell.run()
 
     asyncio.run(analysed())

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from client.records import Better, Contest, Problem, Recording
 from client.ui import requests
-from client.ui.activity import Activity, Services
+from client.ui.interaction import Interaction, Surroundings
 from client.ui.solving import Problems, Solving, model_of, open_problem
 from engine.board import Tile
 from engine.events import Place
@@ -49,7 +49,7 @@ class Solver:
         self.equal: set[Place] = set()
         self.found: asyncio.Queue[Problem] = asyncio.Queue()
         problems = Problems(known, self._more(), self._compare, lambda each: self.solved.append(each.key))
-        self.session = Solving(problems)
+        self.shown = Solving(problems).interaction
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -57,22 +57,22 @@ class Solver:
             self._tasks.append(asyncio.ensure_future(work))  # type: ignore[call-overload]
             return self._tasks[-1]
 
-        self.session.start(Services(_nothing, _nothing, begin, _nothing, _nothing))
+        self.shown.start(Surroundings(begin=begin))
 
     async def press(self, *keys: str) -> None:
         """Press the keys, and wait until there is an answer."""
         for key in keys:
-            self.session.press(key)
+            self.shown.press(key)
             await asyncio.sleep(0)
-        await eventually(lambda: not self.session.ui.ponders)
+        await eventually(lambda: not self.shown.ui.ponders)
 
     async def place(self, move: Place) -> str:
         await self.press(*typed(f"{move.piece} {move.field}"))
-        return notice_of(self.session.ui)
+        return notice_of(self.shown.ui)
 
     @property
     def screen(self) -> str:
-        return screen_of(self.session.ui, self.session.model)
+        return screen_of(self.shown.ui, self.shown.model)
 
     def end(self) -> None:
         for task in self._tasks:
@@ -87,10 +87,6 @@ class Solver:
         return None if other in self.equal else Better(best, 0.5, 0.41, (reason,))
 
 
-def _nothing(*_arguments: object) -> None:
-    """Do nothing: nobody looks."""
-
-
 async def test_a_try_does_not_give_the_solution_away() -> None:
     one = problem("one")
     wrong, equal = list(one.legal.commands())[1:3]
@@ -102,7 +98,7 @@ async def test_a_try_does_not_give_the_solution_away() -> None:
     assert one.best.field not in told.replace(wrong.field, "")
     assert solver.solved == []
     await solver.press("s")
-    told = notice_of(solver.session.ui)
+    told = notice_of(solver.shown.ui)
     assert told.startswith(f"The solution: {one.best.piece} on {one.best.field}. It wins about 50 of 100")
     assert f"{wrong.piece} on {wrong.field} about 41" in told
     assert "better for hill D" in told
@@ -127,7 +123,7 @@ async def test_a_move_that_the_rules_forbid_is_none() -> None:
     due = f"Place a soldier now: {best.piece}"
     assert due in await solver.place(Place(seat, Piece("Sf*"), best.field))
     await solver.press("4")
-    assert due in notice_of(solver.session.ui)
+    assert due in notice_of(solver.shown.ui)
     solver.end()
 
 
@@ -157,9 +153,9 @@ async def test_ways_out_of_the_problems() -> None:
         solver = Solver(one)
         solver.start()
         await solver.press(*keys[:-1])
-        assert not solver.session.over
+        assert not solver.shown.over
         await solver.press(keys[-1])
-        session: Activity = solver.session
-        assert session.over
-        assert solver.session.request == wanted
+        shown: Interaction = solver.shown
+        assert shown.over
+        assert solver.shown.request == wanted
         solver.end()

@@ -36,8 +36,8 @@ from client.player.terminal import (
     theme_of,
 )
 from client.tables.table import TableModel
-from client.ui.activity import Activity
 from client.ui.frame import EMPTY, Frame, Line, clickable, fitted, line
+from client.ui.interaction import Service
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Program
 from client.ui.screens.reading import Reading
@@ -253,7 +253,7 @@ async def test_a_click_turns_the_page() -> None:
         def get_size(self) -> Size:
             return Size(rows=20, columns=60)
 
-    reader = Activity(rules)
+    reader = Service(rules)
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=Output()):
         pipe.send_text(f"\x1b[<0;{column + 1};{row + 1}m")
         pipe.send_text("\x03")
@@ -263,12 +263,12 @@ async def test_a_click_turns_the_page() -> None:
 
 async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
     """The page above the table would not show that it is their turn."""
-    table, looking_back = (Activity(Ui("Ann", screens=(Start((), Preferences()),))) for _each in range(2))
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        program = Program(table)
-        program.call("Palatinus", "Your turn")
-        program.open(looking_back)
-        program.call("Palatinus", "Your turn")
+    table, looking_back = (Service(Ui("Ann", screens=(Start((), Preferences()),))) for _each in range(2))
+    shown = table.interaction
+    shown.call("Palatinus", "Your turn")
+    assert shown.ui == table.ui
+    shown.open(looking_back)
+    shown.call("Palatinus", "Your turn")
     assert (table.ui.notice, looking_back.ui.notice) == (None, Notice("Your turn"))
 
 

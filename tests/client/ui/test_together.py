@@ -9,8 +9,8 @@ from pathlib import Path
 from client.network.connection import open_connection
 from client.player.seats import Seats
 from client.ui import requests
-from client.ui.activity import Activity, Services, Stack
 from client.ui.game import Client
+from client.ui.interaction import Surroundings
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
@@ -24,36 +24,23 @@ from tests.server.playing import game, memory_server, play_on
 
 
 class Watcher:
-    """A client at a table, without a screen: keys are pressed in the session on top."""
+    """A client at a table, without a screen."""
 
     def __init__(self, client: Client, group: asyncio.TaskGroup) -> None:
         self.tasks: list[asyncio.Task[None]] = []
         self._group = group
-        self._stack = Stack([client])
         self._changed = asyncio.Event()
-        changed = self._change
-        self._services = Services(changed, changed, self._begin, self._open, lambda *_: None)
-        client.start(self._services)
+        changed = self._changed.set
+        self.shown = client.interaction
+        self.shown.start(Surroundings(changed, changed, self._begin))
 
     def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         self.tasks.append(self._group.create_task(work))
         return self.tasks[-1]
 
-    def _change(self) -> None:
-        self._stack.settle()
-        self._changed.set()
-
-    def _open(self, session: Activity) -> None:
-        self._stack.append(session)
-        session.start(self._services)
-
-    @property
-    def top(self) -> Activity:
-        return self._stack.top
-
     async def until(self, seen: Callable[[Ui], bool]) -> None:
         async with asyncio.timeout(TIMEOUT):
-            while not seen(self.top.ui):
+            while not seen(self.shown.ui):
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -74,12 +61,12 @@ class Watcher:
 
     @property
     def plays_on(self) -> requests.PlayOn | None:
-        request = self.top.request
-        return request if self.top.over and isinstance(request, requests.PlayOn) else None
+        request = self.shown.request
+        return request if self.shown.over and isinstance(request, requests.PlayOn) else None
 
     def press(self, *keys: str) -> None:
         for key in keys:
-            self.top.press(key)
+            self.shown.press(key)
 
 
 @contextlib.asynccontextmanager
@@ -121,7 +108,7 @@ async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
         await bob.record(3, leader="Ann")
         ann.press("end", "p", "p")
         bob.press("f")
-        page = ann.top.ui.page
+        page = ann.shown.ui.page
         assert isinstance(page, Replay)
         assert page.stop == page.recording.end
         await bob.record(page.step, follows=True, leader="Ann")
@@ -150,12 +137,12 @@ async def test_those_who_look_together_can_talk() -> None:
         await ann.record(0, leader="Ann", leads=True)
         ann.press("t", *"look at hill D", "enter")
         await bob.until(lambda ui: [each.text for each in ui.talk.remarks] == ["look at hill D"])
-        assert bob.top.ui.talk.unread == 1
+        assert bob.shown.ui.talk.unread == 1
         bob.press("T")
         bob.press("escape", "escape")
         await bob.until(lambda ui: isinstance(ui.page, Result))
-        assert [each.text for each in bob.top.ui.talk.remarks] == ["look at hill D"]
-        assert bob.top.ui.talk.unread == 0
+        assert [each.text for each in bob.shown.ui.talk.remarks] == ["look at hill D"]
+        assert bob.shown.ui.talk.unread == 0
 
 
 async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
@@ -163,7 +150,7 @@ async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
         ann.press("f")
         await ann.record(0, leader="Ann", leads=True)
         ann.press("n", "n", "2", "b")
-        assert "leaving this table" in notice_of(ann.top.ui)
+        assert "leaving this table" in notice_of(ann.shown.ui)
         ann.press("n", "b")
         assert ann.plays_on is None
         ann.press("b")
@@ -180,7 +167,7 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
             watcher.press("v")
             await watcher.record(0)
         ann.press("n", "B")
-        assert "leaving this table" in notice_of(ann.top.ui)
+        assert "leaving this table" in notice_of(ann.shown.ui)
         ann.press(":", *"study", "enter")
         opened = "Player 0 opened a study of move 1 at table"
         await bob.until(lambda ui: any(opened in line for line in ui.log))
@@ -189,9 +176,9 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         await bob.until(lambda ui: isinstance(ui.page, Playing))
         await cleo.until(lambda ui: ui.notice is not None and "close the record" in ui.notice.text)
         for watcher, seat in ((ann, 0), (bob, 1)):
-            state = watcher.top.model.state
-            assert watcher.top.model.seat == seat
+            state = watcher.shown.model.state
+            assert watcher.shown.model.seat == seat
             assert state is not None
             assert state.study
-            assert not any("B: join" in line for line in watcher.top.ui.log)
-            assert "(a study)" in window_title(watcher.top.model)
+            assert not any("B: join" in line for line in watcher.shown.ui.log)
+            assert "(a study)" in window_title(watcher.shown.model)

@@ -22,7 +22,7 @@ from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Can, Ui
+from client.ui.state import Ui
 from client.ui.terminal.painter import style_for
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.texts.tables import names_at
@@ -166,7 +166,7 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     recording = RECORDED
     there = after(start(recording), *["right"] * 9)
     assert "start screen" in seen.notice_of(after(there, "b"))
-    there = replace(there, can=Can(plays_on=True))
+    there = there.with_page(replace(replay_of(there), can_play_on=True))
     turn = recording.view(9, recording.all_eyes).turn
     assert turn is not None
     assert after_key(there, "b", replay.seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
