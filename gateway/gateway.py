@@ -21,9 +21,10 @@ from client.records import Suggestion
 from client.typed_text import fault_of
 from client.ui.game import visit
 from client.ui.requests import Errand
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from client.ui.terminal.shell import describe_failure
-from client.ui.visit import LookingBack, Options, Visit, at_table
+from client.ui.visit import Destination, LookingBack, Player, Stay, Visit, at_table
 from engine.legal import Legal
 from engine.view import View
 from gateway import connection
@@ -282,28 +283,25 @@ class Gateway:
         name = "" if connection.resembles_word(login.name) else login.name
         address = remote.name if remote.address is None else str(remote.address)
         looking_back = LookingBack(recording_of, None, keep=seats.keep_game, lists=True)
-        options = Options(
-            self._server.url,
+        player = Player(
             _name_for(name or seats.name),  # whoever comes by a word has no other name than the last one
-            first=at_table(seats.last_table()),
-            suggest=suggest,
-            access=replace(access, headers={**access.headers, "X-Forwarded-For": address}),
-            seats=seats,
-            looking_back=looking_back,
-            parting=visitor.back,
-            reminder=visitor.back if visitor.new else "",
-            ways=Ways(way_in=login.connection.way_in()),
+            suggest,
+            looking_back,
             device=terminal.device(Colouring().resolved(here), Calling().resolved(here)),
         )
+        access = replace(access, headers={**access.headers, "X-Forwarded-For": address})
+        there = Destination(self._server.url, access, ways=Ways(way_in=login.connection.way_in()))
+        keeping = Keeping(seats, visitor.back, visitor.back if visitor.new else "")
+        stay = Stay(at_table(seats.last_table()), keeping)
         if visitor.new:
             terminal.say(visitor.back)  # it stays on the terminal below the game
         tries = 0
         while True:
-            visited = await visit(options)
+            visited = await visit(player, there, stay)
             if visited.request is Errand.LOOK_BACK:
-                if await look_back(seats.games, looking_back, options.device) is Errand.QUIT:
+                if await look_back(seats.games, looking_back, player.device) is Errand.QUIT:
                     return Visit()
-                options = replace(options, name=visited.name, first=None)
+                player, stay = replace(player, name=visited.name), replace(stay, first=None)
                 continue
             if not visited.password_wanted or tries == self._limits.password_tries:
                 return visited
@@ -320,7 +318,7 @@ class Gateway:
                 terminal.say("\n")
             if password is None:
                 return visited
-            options = replace(options, access=replace(options.access, password=password))
+            there = replace(there, access=replace(there.access, password=password))
 
     # -- looking after them -------------------------------------------------------------------------
 

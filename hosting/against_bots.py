@@ -12,7 +12,8 @@ from client.language import _
 from client.player.seats import Seats
 from client.ui.game import visit
 from client.ui.requests import Join, Open, PlayOn, TakeBack
-from client.ui.visit import Options, SeatedBots, Visit, at_table
+from client.ui.seat_keeper import Keeping
+from client.ui.visit import Destination, Player, SeatedBots, Stay, Visit, at_table
 from hosting.errors import describe_unkept
 from hosting.kept_games import KeptGame, hold_game, new_game
 from hosting.levels import with_bots
@@ -24,9 +25,11 @@ from server.errors import JournalError
 from server.storage.sqlite.data_folder import DataFolder
 
 
-async def against_bots(options: Options, brains: tuple[str, ...], opening: Open, config: Config) -> Visit:
-    """Play a new game against bots, which is kept if the player leaves it."""
-    there = replace(options, first=structs.replace(opening, switches=ChosenSwitches(hints=True)))
+async def against_bots(
+    player: Player, brains: tuple[str, ...], opening: Open, config: Config, news: tuple[str, ...] = ()
+) -> Visit:
+    """Play a new game against bots, which is kept if the player leaves it; its log begins with `news`."""
+    stay = Stay(structs.replace(opening, switches=ChosenSwitches(hints=True)), news=news)
     with contextlib.ExitStack() as held:
         try:
             game = held.enter_context(new_game(brains, opening.players))
@@ -34,41 +37,43 @@ async def against_bots(options: Options, brains: tuple[str, ...], opening: Open,
             reason = describe_unkept(error)
         else:
             try:
-                return await _at_game(there, game, config)
+                return await _at_game(player, stay, game, config)
             except JournalError as error:
                 reason = describe_unkept(error)
-    there = replace(there, news=(_("This game cannot be kept for later ({reason}).").format(reason=reason),))
-    return await _against_bots(there, brains, config, opening.players - 1)
+    stay = replace(stay, news=(_("This game cannot be kept for later ({reason}).").format(reason=reason),))
+    return await _against_bots(player, stay, brains, config, others=opening.players - 1)
 
 
 async def playing_on(
-    options: Options, played: PlayOn, brains: tuple[str, ...], config: Config, *, redraw: bool = True
+    player: Player, played: PlayOn, brains: tuple[str, ...], config: Config, *, redraw: bool = True
 ) -> Visit:
     """Play a recorded game on against bots; with `redraw` the others' wolves are what they may be."""
     try:
         with new_game(brains, len(played.recording.names)) as new:
-            game = fill(new, played, options.name, redraw=redraw)
-            return await _at_game(replace(options, first=at_table(game.table)), game, config)
+            game = fill(new, played, player.name, redraw=redraw)
+            return await _at_game(player, Stay(at_table(game.table)), game, config)
     except (OSError, JournalError) as error:
         return Visit(1, _("The game cannot be played on ({reason}).").format(reason=describe_unkept(error)))
 
 
-async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
+async def going_on(player: Player, game: KeptGame, config: Config) -> Visit:
     try:
         with hold_game(game):
-            return await _at_game(replace(options, first=at_table(game.table)), game, config)
+            return await _at_game(player, Stay(at_table(game.table)), game, config)
     except (OSError, JournalError) as error:
         text = _("The game in {folder} cannot be continued ({reason}). It was left untouched.")
         return Visit(1, text.format(folder=game.folder, reason=describe_unkept(error)))
 
 
-async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
+async def _at_game(player: Player, stay: Stay, game: KeptGame, config: Config) -> Visit:
     told_first = _("The game is kept. Continue it on the start screen, or with")
     parting = f"{told_first}\n  palatinus play --continue"
-    there = replace(options, seats=game.seat, parting=parting)
+    stay = replace(stay, keeping=Keeping(game.seat, parting))
     config = replace(config, data=game.folder)
     while True:
-        visited = await _against_bots(there, game.brains, config, game.players - 1, game.bots)
+        visited = await _against_bots(
+            player, stay, game.brains, config, others=game.players - 1, bots_seats=game.bots
+        )
         if not isinstance(visited.request, TakeBack):
             return visited
         table = min(game.seat.tables())
@@ -77,11 +82,17 @@ async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
         news = _("Your last move is taken back, with all that the bots have done since.")
         if not taken_back:
             news = _("There is no move to take back.")
-        there = replace(there, first=at_table(table), news=(news,))
+        stay = replace(stay, first=at_table(table), news=(news,))
 
 
 async def _against_bots(
-    options: Options, brains: tuple[str, ...], config: Config, others: int, bots_seats: Seats | None = None
+    player: Player,
+    stay: Stay,
+    brains: tuple[str, ...],
+    config: Config,
+    *,
+    others: int,
+    bots_seats: Seats | None = None,
 ) -> Visit:
     """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
@@ -108,10 +119,10 @@ async def _against_bots(
         def seat_bots(table: str, seats: int) -> None:
             seated.append(tasks.create_task(play(replace(usual, table=table, seats=seats))))
 
-        if isinstance(options.first, Join):  # a game to continue: the bots take their seats again
-            seat_bots(options.first.table, others)
+        if isinstance(stay.first, Join):  # a game to continue: the bots take their seats again
+            seat_bots(stay.first.table, others)
         bots = SeatedBots(seat_bots, failures, takes_back=bots_seats is not None)
-        visited = await visit(replace(options, url=url, bots=bots))
+        visited = await visit(player, Destination(url, bots=bots), stay)
         for task in seated:
             task.cancel()
     return visited

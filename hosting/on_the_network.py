@@ -12,8 +12,9 @@ from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
-from client.ui.visit import Options, Visit
+from client.ui.visit import Destination, Player, Stay, Visit
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from gateway.process import SSH_PORT, GatewayProcess, need_asyncssh
@@ -29,7 +30,7 @@ from server.refusal import Refusal
 from server.tables.names import check_name
 
 
-async def host_game(options: Options, config: Config, preferences: Preferences, *, announced: bool) -> Visit:
+async def host_game(player: Player, config: Config, preferences: Preferences, *, announced: bool) -> Visit:
     """Serve for the network and play there too; any port will do, because the screen shows it.
 
     `config` says where finished games are kept.
@@ -66,15 +67,12 @@ async def host_game(options: Options, config: Config, preferences: Preferences, 
                     address = f"http://{host}:{server.port}/" if ways_in.web else ""
                     if address:
                         other_ways.append(_("in a browser: {address}").format(address=address))
-                    news = options.news
+                    news: tuple[str, ...] = ()
                     if evening and (held := server.lobby.evenings.running) and held.plan.name != evening.name:
                         goes_on = Refusal(Code.EVENING_RUNS, name=held.plan.name)
-                        news = (*news, describe_refusal(goes_on.message(None)))
-                    there = replace(
-                        options,
-                        url=url,
-                        news=news,
-                        seats=Seats(seats_folder(), url),
+                        news = (describe_refusal(goes_on.message(None)),)
+                    there = Destination(
+                        url,
                         ways=Ways(
                             home=True,
                             addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
@@ -83,7 +81,8 @@ async def host_game(options: Options, config: Config, preferences: Preferences, 
                         ),
                         found_as=lambda: found_as[-1],
                     )
-                    return await visit(there)
+                    stay = Stay(keeping=Keeping(Seats(seats_folder(), url)), news=news)
+                    return await visit(player, there, stay)
             except JournalInUse:
                 used = _(
                     "Another server on this computer is using the games in {folder}. "

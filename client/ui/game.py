@@ -31,12 +31,12 @@ from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
-from client.ui.seat_keeper import SeatKeeper
+from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.tables import names_at
 from client.ui.together import Together
-from client.ui.visit import LookingBack, Options, Visit
+from client.ui.visit import Destination, LookingBack, Player, SeatedBots, Stay, Visit
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.redaction import snapshot
@@ -47,6 +47,7 @@ from protocol.events import move_message
 from protocol.messages import NEW, TableState
 from protocol.text import printable
 
+_IN_LOBBY: Final = Stay()
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
 _TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title line, and decides
@@ -58,9 +59,9 @@ SEAT_LOST: Final = frozenset({Code.BAD_TOKEN, Code.CLOSED_BY_SERVER, Code.REMOVE
 _SEAT_IN_DOUBT: Final = frozenset({Code.NOT_STORED, Code.TABLE_ELSEWHERE})
 
 
-async def run(options: Options) -> int:
+async def run(player: Player, there: Destination, stay: Stay = _IN_LOBBY) -> int:
     """Run the client until its player quits; return the exit code, and leave the terminal as it was."""
-    return report(await visit(options))
+    return report(await visit(player, there, stay))
 
 
 def report(visited: Visit) -> int:
@@ -73,17 +74,17 @@ def report(visited: Visit) -> int:
     return visited.code
 
 
-async def visit(options: Options) -> Visit:
+async def visit(player: Player, there: Destination, stay: Stay = _IN_LOBBY) -> Visit:
     """Run the client until its player quits or goes home, and leave the terminal as it was."""
-    if (fault := fault_of(options.name)) is not None:
+    if (fault := fault_of(player.name)) is not None:
         return Visit(2, fault)
     try:
-        async with open_connection(options.url, timeouts=_TIMEOUTS, access=options.access) as connection:
-            if options.asks and connection.unconfirmed:
+        async with open_connection(there.url, timeouts=_TIMEOUTS, access=there.access) as connection:
+            if there.asks and connection.unconfirmed:
                 return Visit(hosts=connection.unconfirmed)
-            client = Client(options, connection)
+            client = Client(player, there, stay, connection)
             try:
-                return client.result(await Program(client, options.device).run())
+                return client.result(await Program(client, player.device).run())
             finally:
                 client.release()
     except PasswordWanted as error:
@@ -97,26 +98,27 @@ async def visit(options: Options) -> Visit:
 class Client(Service):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
-    def __init__(self, options: Options, connection: Connection) -> None:
-        first = options.first
+    def __init__(self, player: Player, there: Destination, stay: Stay, connection: Connection) -> None:
+        first = stay.first
         ui = Ui(
-            options.name,
-            options.url,
-            options.ways,
+            player.name,
+            there.url,
+            there.ways,
             _offered(connection),
-            _can(options),
+            _can(player, there.bots),
             now=time.monotonic(),
             new_table=first if isinstance(first, requests.Open) else requests.Open(3),
-            confirms=options.confirms,
-            log=options.news,
-            notice=Notice(" ".join(options.news)) if options.news else None,
+            confirms=player.confirms,
+            log=stay.news,
+            notice=Notice(" ".join(stay.news)) if stay.news else None,
         )
         super().__init__(ui, connection.model)
-        self._options, self._connection = options, connection
-        self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
-        self._evening_seat = SeatKeeper(options.seats, self.log)
+        self._player, self._there, self._connection = player, there, connection
+        self._first, self._parting = first, stay.keeping.parting
+        self._keeper = SeatKeeper(stay.keeping, self.log)
+        self._evening_seat = SeatKeeper(Keeping(stay.keeping.seats), self.log)
         self._ticket: tuple[str, str] | None = None  # name and token in the evening
-        self._name = options.name
+        self._name = player.name
         self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
         self._listed = False  # at any time
         self._together: Together | None = None  # the record of the table's game, once it has been opened
@@ -133,12 +135,12 @@ class Client(Service):
         super().start(interaction)
         interaction.begin(self._listen())
         interaction.begin(self._attend())
-        if self._options.bots is not None:
-            interaction.begin(self._tell(self._options.bots.failures))
+        if self._there.bots is not None:
+            interaction.begin(self._tell(self._there.bots.failures))
 
     def result(self, request: Request) -> Visit:
         """Return how the visit ended if its player has asked for this last."""
-        return Visit(sentence=self._parting(), request=request, name=self._name)
+        return Visit(sentence=self._way_back(), request=request, name=self._name)
 
     def release(self) -> None:
         self._keeper.release()
@@ -192,11 +194,12 @@ class Client(Service):
             self._call_player()
             if self._together is not None:
                 self._together.look()
-            if isinstance(update, TableChanged) and self._options.bots and self._fills(update):
+            if isinstance(update, TableChanged) and self._there.bots and self._fills(update):
                 self.interaction.begin(self.ask(messages.StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
-        keep = None if self._options.looking_back is None else self._options.looking_back.keep
+        looking_back = self._player.looking_back
+        keep = None if looking_back is None else looking_back.keep
         study = model.state is not None and model.state.study  # which counts for nothing
         if keep is None or model.seat is None or model.table in {None, self._recorded} or study:
             return
@@ -225,18 +228,18 @@ class Client(Service):
         return hosts and _full(state) and (before is None or not _full(before))
 
     async def _attend(self) -> None:
-        """Go where the options say, and keep the lobby's list of tables fresh."""
-        if self._options.first is not None:
+        """Go where the visit begins, and keep the lobby's list of tables fresh."""
+        if self._first is not None:
             self.show(replace(self.ui, busy=True))
-            await self.ask(self._options.first)
+            await self.ask(self._first)
         while True:
             if self._connection.online:
                 await self.keep_listed()
                 await self.keep_evening()
                 if self.model.table is None:
                     await self.ask(messages.ListTables(NEW))
-            if self._options.found_as is not None:
-                ways = structs.replace(self.ui.ways, found_as=self._options.found_as())
+            if self._there.found_as is not None:
+                ways = structs.replace(self.ui.ways, found_as=self._there.found_as())
                 self.show(replace(self.ui, ways=ways))
             await asyncio.sleep(_LOBBY_SECONDS)
 
@@ -249,23 +252,23 @@ class Client(Service):
             async with asyncio.timeout(_FAREWELL_SECONDS):
                 await self.leave()
 
-    def _parting(self) -> str:
+    def _way_back(self) -> str:
         """Return how to come back to a running game; empty if there is none."""
         model = self.model
         if model.table is None or not running(model) or not self._keeper.keeps:
             return ""
-        if self._options.parting:
-            return self._options.parting
+        if self._parting:
+            return self._parting
         named = "" if self.ui.name == login_name() else f" --name {shlex.quote(self.ui.name)}"
         told_first = _("The game continues, and your seat is kept. Come back with")
-        return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
+        return f"{told_first}\n  palatinus join {self._there.url} {model.table}{named}"
 
     async def keep_listed(self) -> None:
         """Enter the server's lobby under the player's name, once the player has been there.
 
         A name that somebody else has is tried again, in case they go.
         """
-        connection, wanted = self._connection, self._options.bots is None
+        connection, wanted = self._connection, self._there.bots is None
         if not connection.has_lobby or not wanted or connection.listed_as == self._name:
             return
         if self.model.table is None or self._listed:
@@ -346,8 +349,8 @@ class Client(Service):
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
                 self.show(news.with_refusal(self.ui, text))
             case requests.Review() | requests.Errand():  # the program has carried out all other errands
-                if self._options.looking_back is not None:
-                    await self._look_back(request, self._options.looking_back)
+                if self._player.looking_back is not None:
+                    await self._look_back(request, self._player.looking_back)
             case messages.Leave():
                 await self._leave_for_lobby()
             case messages.TakePart():
@@ -360,7 +363,7 @@ class Client(Service):
     async def keep_evening(self) -> None:
         """Follow the server's evening, as the person that the player was there, if they were."""
         connection = self._connection
-        if not connection.has_evening or connection.follows_evening or self._options.bots is not None:
+        if not connection.has_evening or connection.follows_evening or self._there.bots is not None:
             return
         if self._ticket is None and (held := self._evening_seat.take(EVENING, self._name)) is not None:
             self._ticket = held.name, held.token
@@ -418,8 +421,8 @@ class Client(Service):
         self._keep(seated, self._name)
         if request.people is not None:
             await self._connection.ask(messages.ChoosePeople(NEW, request.people))
-        if self._options.bots is not None:
-            self._options.bots.seat(seated.table, request.players - 1)
+        if self._there.bots is not None:
+            self._there.bots.seat(seated.table, request.players - 1)
 
     async def _list(self) -> None:
         tables = (await self._connection.ask(messages.ListTables(NEW))).tables
@@ -428,7 +431,7 @@ class Client(Service):
 
     async def hint(self) -> None:
         """Suggest a move, unless the game has moved on or the host no longer allows hints."""
-        model, suggest = self.model, self._options.suggest
+        model, suggest = self.model, self._player.suggest
         if suggest is None or model.view is None or model.legal is None:
             return
         seen_at = model.seq
@@ -563,7 +566,7 @@ class Client(Service):
 
     async def _leave_for_lobby(self) -> None:
         await self.leave()
-        if self._options.bots is not None:
+        if self._there.bots is not None:
             super().carry_out(requests.Errand.GO_HOME)
         else:
             self.show(replace(news.at_other_table(self.ui, self.model), name=self._name, log=()))
@@ -583,11 +586,11 @@ def _offered(connection: Connection) -> Offers:
     return Offers(connection.levels, connection.notices, connection.has_lobby)
 
 
-def _can(options: Options) -> Can:
-    bots, back = options.bots, options.looking_back
+def _can(player: Player, bots: SeatedBots | None) -> Can:
+    back = player.looking_back
     return Can(
         private=bots is not None,
-        hints=options.suggest is not None,
+        hints=player.suggest is not None,
         takes_back=bots is not None and bots.takes_back,
         looks_back=back is not None,
         lists_games=back is not None and back.lists,

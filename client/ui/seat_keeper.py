@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from client.language import N_, _, describe_reason
@@ -14,14 +15,20 @@ _NOT_READ: Final = N_("The seats saved on this computer cannot be read ({error})
 _NOT_KEPT: Final = N_("Your seat cannot be saved for later ({error}): stay until the game is over.")
 
 
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How seats are kept for another time, and what their player is told of that."""
+
+    seats: Seats | None = None  # where they are kept, if they are
+    parting: str = ""  # how to come back to the seat, if that is not by joining
+    reminder: str = ""  # the same, at every seat that is taken
+
+
 class SeatKeeper:
-    """Keeps the client's seat in `seats`, if given, and reports failures to the player.
+    """Keeps the client's seat, if it is to be kept, and reports failures to the player."""
 
-    `reminder`, if given, is shown for every seat that is kept.
-    """
-
-    def __init__(self, seats: Seats | None, tell: Callable[[str], None], reminder: str = "") -> None:
-        self._seats, self._tell, self._reminder = seats, tell, reminder
+    def __init__(self, keeping: Keeping, tell: Callable[[str], None]) -> None:
+        self._seats, self._reminder, self._tell = keeping.seats, keeping.reminder, tell
         self._held: HeldSeat | None = None
         self._told: set[str] = set()
 

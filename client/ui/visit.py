@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from client.network.transport import FREE_ACCESS, ServerAccess
-from client.player.seats import Seats
 from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from client.ui.terminal.device import Device
 from engine.legal import Legal
@@ -49,25 +49,35 @@ class SeatedBots(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a visit starts, and what it has of this computer."""
+class Player:
+    """Who visits servers, and what their computer does for them wherever they go."""
+
+    name: str
+    suggest: Suggest | None = None  # hints, where the table allows them
+    looking_back: LookingBack | None = None  # for finished games
+    confirms: bool = False  # every move has to be confirmed
+    device: Device | None = None  # the player's terminal, if it is not this program's
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The server to visit, how it is reached, and by whom else."""
 
     url: str
-    name: str
-    first: requests.Open | requests.Join | requests.WatchTable | None = None  # without it, to the lobby
     access: ServerAccess = FREE_ACCESS
     asks: bool = False  # end at once if the server may send the player on to hosts they have not confirmed
     ways: Ways = field(default_factory=Ways)
     found_as: Callable[[], str] | None = None  # the name under which others find the server, once they do
     bots: SeatedBots | None = None  # they take all other seats of every table that is opened
-    suggest: Suggest | None = None  # hints, where the table allows them
-    looking_back: LookingBack | None = None  # for finished games
-    seats: Seats | None = None  # where the seat is kept for another time
-    confirms: bool = False  # every move has to be confirmed
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """What a visit begins with, and how its seat is kept."""
+
+    first: requests.Open | requests.Join | requests.WatchTable | None = None  # without it, to the lobby
+    keeping: Keeping = field(default_factory=Keeping)
     news: tuple[str, ...] = ()  # the first lines of the log
-    parting: str = ""  # how to come back to the seat, if that is not by joining
-    reminder: str = ""  # the same, at every seat that is taken
-    device: Device | None = None  # the player's terminal, if it is not this program's
 
 
 def at_table(table: str | None, *, watch: bool = False) -> requests.Join | requests.WatchTable | None:

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import contextlib
 import socket
-from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
@@ -19,11 +18,12 @@ from client.typed_text import BadText, invitation, not_found, server_url
 from client.typed_text import table_code as code_of
 from client.ui.game import report
 from client.ui.requests import GoTo
+from client.ui.visit import Destination
 from commands.arguments import access_of
 from commands.finished_games.records import kept_here
 from commands.parsing import need_terminal
 from commands.playing.start_screen import choose_server, run_logged
-from commands.playing.visiting import options_of, play_on_after, visit_server
+from commands.playing.visiting import play_on_after, player_of, visit_server
 from past_games.records import keep_record
 
 _SECONDS: Final = 2.5  # for a server to answer to its name
@@ -47,9 +47,9 @@ def run_join(arguments: argparse.Namespace) -> int:
             raise no_table
         goal = GoTo(url, table, arguments.watch)
         need_terminal()
-    there = replace(options_of(goal.url, name, arguments, keep_record), access=access)
-    game = visit_server(there, goal, new=arguments.new)
-    game = play_on_after(game, options_of("", name, arguments), (known.brain,), kept_here())
+    player = player_of(name, arguments, keep_record)
+    game = visit_server(player, goal, Destination(goal.url, access), new=arguments.new)
+    game = play_on_after(game, player_of(name, arguments), (known.brain,), kept_here())
     visited = run_logged(game)
     if not visited.code:
         known = structs.replace(known, name=visited.name or name)

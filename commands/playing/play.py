@@ -17,11 +17,11 @@ from client.ui.requests import Errand, Open, PlayOn
 from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.texts.times import local_time
-from client.ui.visit import Options, Visit
+from client.ui.visit import Player, Visit
 from commands.finished_games.records import file_of, folder_of, kept_here, recording_in
 from commands.parsing import need_terminal
 from commands.playing.start_screen import at_home, run_logged
-from commands.playing.visiting import options_of, play_on_after
+from commands.playing.visiting import play_on_after, player_of
 from engine.pieces import People, Seat
 from hosting.against_bots import against_bots, going_on, playing_on
 from hosting.kept_games import kept_games
@@ -29,7 +29,7 @@ from past_games.own_games import solve
 from server.config import Config
 
 # What plays a game, and what the start screen remembers of it.
-_Game: TypeAlias = tuple[Callable[[Options, Config], Coroutine[Any, Any, Visit]], dict[str, Any]]
+_Game: TypeAlias = tuple[Callable[[Player, Config], Coroutine[Any, Any, Visit]], dict[str, Any]]
 
 
 def run_play(arguments: argparse.Namespace) -> int:
@@ -44,15 +44,15 @@ def run_play(arguments: argparse.Namespace) -> int:
 
 
 async def _play(
-    play: Callable[[Options, Config], Coroutine[Any, Any, Visit]],
+    play: Callable[[Player, Config], Coroutine[Any, Any, Visit]],
     chosen: dict[str, Any],
     arguments: argparse.Namespace,
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    options = options_of("", preferences.name_of_player(arguments.name), arguments)
+    player = player_of(preferences.name_of_player(arguments.name), arguments)
     config = Config() if arguments.no_history else kept_here(arguments.records)
     config = replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
-    visited = await play_on_after(play(options, config), options, (chosen["brain"],), config)
+    visited = await play_on_after(play(player, config), player, (chosen["brain"],), config)
     if visited.request is not Errand.GO_HOME:
         return report(visited)
     known = _known()
@@ -79,8 +79,8 @@ def _new_game(arguments: argparse.Namespace) -> _Game:
             raise WrongUse(hint.format(text=arguments.people, peoples=", ".join(People)))
         opening = msgspec.structs.replace(opening, people=people)
 
-    def play(options: Options, config: Config) -> Coroutine[Any, Any, Visit]:
-        return against_bots(replace(options, news=half_played()), brains, opening, config)
+    def play(player: Player, config: Config) -> Coroutine[Any, Any, Visit]:
+        return against_bots(player, brains, opening, config, half_played())
 
     return play, chosen
 
@@ -109,7 +109,7 @@ def _recorded_game(arguments: argparse.Namespace) -> _Game:
     assert seat is not None  # noqa: S101 - a game that is not over is somebody's turn
     played = PlayOn(recording, stop, seat)
     redraw, chosen = not arguments.as_recorded, {"players": len(recording.names), "brain": brains[0]}
-    return (lambda options, config: playing_on(options, played, brains, config, redraw=redraw)), chosen
+    return (lambda player, config: playing_on(player, played, brains, config, redraw=redraw)), chosen
 
 
 def _brains(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _left_game(_arguments: argparse.Namespace) -> _Game:
     if not (kept := kept_games().games):
         raise WrongUse(_("there is no game to continue"))
     chosen = {"players": kept[0].players, "brain": kept[0].brains[0]}
-    return (lambda options, config: going_on(options, kept[0], config)), chosen
+    return (lambda player, config: going_on(player, kept[0], config)), chosen
 
 
 def run_problems(arguments: argparse.Namespace) -> int:
@@ -135,6 +135,6 @@ def run_problems(arguments: argparse.Namespace) -> int:
     request = asyncio.run(solve(folder_of(arguments), name))
     if not isinstance(request, PlayOn):
         return 0
-    here, brains, config = options_of("", name, arguments), (known.brain,), kept_here()
-    game = playing_on(here, request, brains, config)
-    return report(run_logged(play_on_after(game, here, brains, config)))
+    player, brains, config = player_of(name, arguments), (known.brain,), kept_here()
+    game = playing_on(player, request, brains, config)
+    return report(run_logged(play_on_after(game, player, brains, config)))

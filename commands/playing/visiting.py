@@ -20,9 +20,10 @@ from client.typed_text import login_name
 from client.ui import requests
 from client.ui.export.tables import describe_losses
 from client.ui.game import visit
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from client.ui.terminal.device import own_lines
-from client.ui.visit import LookingBack, Options, Visit, at_table
+from client.ui.visit import Destination, LookingBack, Player, Stay, Visit, at_table
 from commands.finished_games.records import kept_here
 from commands.parsing import confirm
 from hosting.against_bots import against_bots, going_on, playing_on
@@ -34,36 +35,35 @@ from past_games.records import keep_record, recording_of, records_folder
 from server.config import Config
 
 
-def options_of(
-    url: str, name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
-) -> Options:
-    """Return the options of a visit: files are saved in the current folder, and `keep` keeps records."""
-    return Options(
-        url, name, suggest=suggest_move, confirms=arguments.confirm, looking_back=_looking_back(keep)
-    )
+def player_of(
+    name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
+) -> Player:
+    """Return who visits: files are saved in the current folder, and `keep` keeps records."""
+    return Player(name, suggest_move, _looking_back(keep), arguments.confirm)
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:
     return LookingBack(recording_of, Path.cwd(), analyse, keep, plays_on=True)
 
 
-async def visit_server(options: Options, goal: requests.GoTo, *, new: bool = False) -> Visit:
+async def visit_server(
+    player: Player, goal: requests.GoTo, there: Destination, *, new: bool = False
+) -> Visit:
     """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
-    seats = Seats(seats_folder(), goal.url, new=new)
-    options = replace(options, first=at_table(goal.table, watch=goal.watch), seats=seats)
+    stay = Stay(at_table(goal.table, watch=goal.watch), Keeping(Seats(seats_folder(), goal.url, new=new)))
     clusters = kept_in(clusters_file(), Clusters) or Clusters()
-    host = urlsplit(options.url).hostname or ""
-    hosts = (options.access.hosts or frozenset()) | clusters.hosts_with(host)
-    options = replace(options, access=replace(options.access, hosts=hosts), asks=sys.stdin.isatty())
+    host = urlsplit(there.url).hostname or ""
+    hosts = (there.access.hosts or frozenset()) | clusters.hosts_with(host)
+    there = replace(there, access=replace(there.access, hosts=hosts), asks=sys.stdin.isatty())
     while True:
-        visited = await visit(options)
+        visited = await visit(player, there, stay)
         if visited.hosts:
             text = _("This server is one of several. If it stops, your game continues at one of: {hosts}")
             question = _("Go there then? Your seat and your password go with you.")
             if await _ask_consent(text.format(hosts=", ".join(visited.hosts)), question):
                 remember(clusters_file(), clusters.confirmed(host, visited.hosts))
-                options = replace(options, access=replace(options.access, hosts=hosts.union(visited.hosts)))
-            options = replace(options, asks=False)
+                there = replace(there, access=replace(there.access, hosts=hosts.union(visited.hosts)))
+            there = replace(there, asks=False)
             continue
         if not visited.password_wanted:
             return visited
@@ -72,7 +72,7 @@ async def visit_server(options: Options, goal: requests.GoTo, *, new: bool = Fal
         print(visited.sentence, flush=True)
         if (password := await _password()) is None:
             return replace(visited, sentence=password_wanted(visited.sentence))
-        options = replace(options, access=replace(options.access, password=password))
+        there = replace(there, access=replace(there.access, password=password))
 
 
 # Where lines of text are read, nobody else may read the terminal.
@@ -97,12 +97,12 @@ async def _password() -> str | None:
 
 
 async def play_on_after(
-    visit: Awaitable[Visit], options: Options, brains: tuple[str, ...], config: Config
+    visit: Awaitable[Visit], player: Player, brains: tuple[str, ...], config: Config
 ) -> Visit:
     """Play on what the player chose to in the visit, and in later ones; return how the last one ended."""
     visited = await visit
     while isinstance(visited.request, requests.PlayOn):
-        visited = await playing_on(options, visited.request, brains, config)
+        visited = await playing_on(player, visited.request, brains, config)
     return visited
 
 
@@ -118,26 +118,25 @@ async def go_where_chosen(
         request = await solve(records_folder(), name, home=True)
     if request in (requests.Errand.QUIT, requests.Errand.GO_HOME):
         return Visit(request=request)
-    options = options_of("", name, arguments)
+    player = player_of(name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
         case requests.Errand.LEARN:  # the lessons lead to a first game
-            game = against_bots(
-                options, (preferences.brain,), requests.Open(3, preferences.random_layout), config
-            )
+            opening = requests.Open(3, preferences.random_layout)
+            game = against_bots(player, (preferences.brain,), opening, config)
         case requests.Errand.PLAY:
             opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
-            game = against_bots(options, (preferences.brain,), opening, config)
+            game = against_bots(player, (preferences.brain,), opening, config)
         case requests.PlayOn():
-            game = playing_on(options, request, (preferences.brain,), config)
+            game = playing_on(player, request, (preferences.brain,), config)
         case requests.Errand.CONTINUE if left is not None:
-            game = going_on(options, left, config)
+            game = going_on(player, left, config)
         case requests.Errand.HOST:
-            game = host_game(options, kept_here(), preferences, announced=arguments.announced)
+            game = host_game(player, kept_here(), preferences, announced=arguments.announced)
         case requests.GoTo(url):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
-            there = options_of(url, name, arguments, keep_record)
-            game = visit_server(replace(there, ways=Ways(home=True)), request)
+            there = Destination(url, ways=Ways(home=True))
+            game = visit_server(player_of(name, arguments, keep_record), request, there)
         case _:
             return Visit(request=request)
-    return await play_on_after(game, options, (preferences.brain,), config)
+    return await play_on_after(game, player, (preferences.brain,), config)

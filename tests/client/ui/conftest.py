@@ -11,7 +11,7 @@ from client.network.connection import Connection
 from client.ui import game as game_program
 from client.ui.game import Client
 from client.ui.state import Ui
-from client.ui.visit import Options
+from client.ui.visit import Destination, Player, Stay
 from tests.client.ui.keyboard import Keyboard
 
 
@@ -21,8 +21,10 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
         keyboard = Keyboard(pipe)
 
         class ObservedClient(Client):
-            def __init__(self, options: Options, connection: Connection) -> None:
-                super().__init__(options, connection)
+            def __init__(
+                self, player: Player, there: Destination, stay: Stay, connection: Connection
+            ) -> None:
+                super().__init__(player, there, stay, connection)
                 for name in ("show", "show_later"):
                     shows = getattr(self.interaction, name)
                     monkeypatch.setattr(self.interaction, name, self._observed(shows))

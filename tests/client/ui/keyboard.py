@@ -11,8 +11,9 @@ from client.tables.table import TableModel
 from client.ui.game import Client
 from client.ui.requests import Join
 from client.ui.screens.lobby import LobbyPage
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ui
-from client.ui.visit import Options
+from client.ui.visit import Destination, Player, Stay
 from protocol import messages
 from protocol.messages import NEW
 from tests.client.scripted import TIMEOUT, Peer
@@ -58,11 +59,11 @@ def kept_seat_files(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.glob("*.json")]
 
 
-def options_with_kept_seat(folder: Path, url: str) -> Options:
-    """Return the options of a player whose seat 1 at KXQT was kept earlier."""
+def visit_with_kept_seat(folder: Path, url: str) -> tuple[Player, Destination, Stay]:
+    """Return the visit of a player whose seat 1 at KXQT was kept earlier."""
     seats = Seats(folder, url)
     seats.keep("KXQT", 1, "Ann", "old-secret").release()
-    return Options(url, "Bob", Join("KXQT"), seats=seats)
+    return Player("Bob"), Destination(url), Stay(Join("KXQT"), Keeping(seats))
 
 
 async def quit_table(keys: Keyboard, peer: Peer) -> None:

@@ -22,10 +22,11 @@ from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import after_update, called_to
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ui
 from client.ui.texts.evenings import describe_part
 from client.ui.texts.glyphs import ASCII
-from client.ui.visit import Options
+from client.ui.visit import Destination, Player, Stay
 from engine.pieces import Seat
 from pages.drawing.evening_parts import call
 from pages.drawing.seat_parts import SeatPage
@@ -69,7 +70,8 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
         contextlib.AsyncExitStack() as stack,
     ):
         url = f"ws://127.0.0.1:{server.port}"
-        visiting = asyncio.create_task(run(Options(url, "Ann", seats=Seats(tmp_path, url))))
+        there, stay = Destination(url), Stay(keeping=Keeping(Seats(tmp_path, url)))
+        visiting = asyncio.create_task(run(Player("Ann"), there, stay))
         await keys.until(lambda ui, _: ui.evening is not None)
         keys.press("E")
         await keys.until(lambda ui, _: isinstance(ui.overlay, EveningPage))
@@ -85,7 +87,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
         keys.press("\x03y")
         assert await visiting == 0
         del keys.client
-        again = asyncio.create_task(run(Options(url, "Ann", seats=Seats(tmp_path, url))))
+        again = asyncio.create_task(run(Player("Ann"), there, stay))
         await keys.until(lambda ui, _: ui.person == 1)
         keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
         before = keys.client.ui.evening

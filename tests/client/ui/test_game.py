@@ -21,9 +21,9 @@ from client.ui.game import run
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.overlays import Quitting
 from client.ui.screens.scoring import Result
-from client.ui.seat_keeper import SeatKeeper
+from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Notice, Ui
-from client.ui.visit import LookingBack, Options, SeatedBots
+from client.ui.visit import Destination, LookingBack, Player, SeatedBots, Stay
 from engine.draws import NO_SHARE, Share, commitment_to, pledge_of
 from engine.game import GameOptions, SharedChance
 from engine.legal import Legal
@@ -60,7 +60,7 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyb
     async with scripted(act) as url:
         opening = requests.Open(2, random_layout=True)
         bots = SeatedBots(lambda table, seats: seated_bots.append((table, seats)), asyncio.Queue())
-        assert await run(Options(url, "Ann", opening, bots=bots)) == 0
+        assert await run(Player("Ann"), Destination(url, bots=bots), Stay(opening)) == 0
     assert seated_bots == [("KXQT", 1)]
 
 
@@ -78,7 +78,7 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard)
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
+        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
 @pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
@@ -100,7 +100,7 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
         keys.press("q")
 
     async with scripted(act, again) as url:
-        assert await run(keyboard.options_with_kept_seat(tmp_path, url)) == 0
+        assert await run(*keyboard.visit_with_kept_seat(tmp_path, url)) == 0
     assert len(keyboard.kept_seat_files(tmp_path)) == left
 
 
@@ -122,7 +122,7 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
         keys.press("q")
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann")) == 0
+        assert await run(Player("Ann"), Destination(url)) == 0
 
 
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keyboard) -> None:
@@ -134,7 +134,7 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keybo
 
     async with asyncio.timeout(TIMEOUT):
         async with scripted(act) as url:
-            quitting = asyncio.create_task(run(Options(url, "Ann")))
+            quitting = asyncio.create_task(run(Player("Ann"), Destination(url)))
             await keys.until(lambda ui, _: ui.busy)
         await keys.until(lambda ui, _: ui.lost is not None)
         keys.press("q")
@@ -158,7 +158,7 @@ async def test_a_finished_game_is_kept_once(keys: keyboard.Keyboard) -> None:
 
     looking_back = LookingBack(recording_of, None, keep=lambda table, record: kept.append((table, record)))
     async with scripted(act) as url:
-        await run(Options(url, "Ann", requests.Join("KXQT"), looking_back=looking_back))
+        await run(Player("Ann", looking_back=looking_back), Destination(url), Stay(requests.Join("KXQT")))
     assert kept == [("KXQT", text)]
 
 
@@ -203,7 +203,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard)
         keys.press("qy")
 
     async with scripted(act) as url:
-        await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
+        await run(Player("Ann", suggest=suggest), Destination(url), Stay(requests.Join("KXQT")))
 
 
 @pytest.mark.parametrize("key", ["l", "s"])
@@ -232,7 +232,7 @@ async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key:
         keys.press("qy")
 
     async with scripted(act) as url:
-        await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
+        await run(Player("Ann", suggest=suggest), Destination(url), Stay(requests.Join("KXQT")))
 
 
 async def test_a_paste_is_typed_into_the_line(keys: keyboard.Keyboard) -> None:
@@ -251,7 +251,7 @@ async def test_a_paste_is_typed_into_the_line(keys: keyboard.Keyboard) -> None:
         keys.press("\x03q")  # the refused line stays until it is cancelled
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann")) == 0
+        assert await run(Player("Ann"), Destination(url)) == 0
 
 
 async def test_a_signal_ends_the_program_cleanly(keys: keyboard.Keyboard) -> None:
@@ -261,7 +261,7 @@ async def test_a_signal_ends_the_program_cleanly(keys: keyboard.Keyboard) -> Non
         signal.raise_signal(signal.SIGTERM)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann")) == 0
+        assert await run(Player("Ann"), Destination(url)) == 0
 
 
 async def test_a_crash_is_reported_in_one_sentence(
@@ -279,7 +279,7 @@ async def test_a_crash_is_reported_in_one_sentence(
             await keyboard.greet(peer)
 
     async with asyncio.timeout(TIMEOUT), scripted(act) as url:
-        assert await run(Options(url, "Ann")) == 1
+        assert await run(Player("Ann"), Destination(url)) == 1
     told = capsys.readouterr().err
     assert told.startswith("palatinus: The client crashed: RuntimeError: no ink. Please report")
     assert told.count("\n") == 1
@@ -287,12 +287,12 @@ async def test_a_crash_is_reported_in_one_sentence(
 
 @pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
 async def test_a_bad_name_is_a_usage_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run(Options("ws://127.0.0.1:9", name)) == 2
+    assert await run(Player(name), Destination("ws://127.0.0.1:9")) == 2
     assert capsys.readouterr().err.startswith(("palatinus: That name", "palatinus: The name is too long"))
 
 
 async def test_without_a_server_the_error_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run(Options("ws://127.0.0.1:9", "Ann")) == 1
+    assert await run(Player("Ann"), Destination("ws://127.0.0.1:9")) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -308,7 +308,7 @@ async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard, monkeypatch: py
         open_connection(url := f"ws://127.0.0.1:{server.port}") as other,
     ):
         await other.ask(messages.EnterLobby(NEW, "Ann"))
-        ann = asyncio.create_task(run(Options(url, "Ann")))
+        ann = asyncio.create_task(run(Player("Ann"), Destination(url)))
         await keys.until(lambda ui, _: ui.company is not None and "already has that name" in ui.company.fault)
         keys.press("t")
         await keys.until(lambda ui, _: ui.entry is not None)
@@ -344,7 +344,7 @@ async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None
     bots = SeatedBots(lambda _table, _seats: None, asyncio.Queue())
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
-        playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots=bots)))
+        playing = asyncio.create_task(run(Player("Ann"), Destination(url, bots=bots), Stay(requests.Open(2))))
         await keys.until(keyboard.is_idle)
         assert keys.client._connection.listed_as is None
         keys.press("q")
@@ -367,7 +367,7 @@ async def test_a_lost_seat_is_forgotten(keys: keyboard.Keyboard, tmp_path: Path,
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(keyboard.options_with_kept_seat(tmp_path, url)) == 0
+        assert await run(*keyboard.visit_with_kept_seat(tmp_path, url)) == 0
     assert keyboard.kept_seat_files(tmp_path) == []
 
 
@@ -395,7 +395,8 @@ async def test_a_seat_is_kept_before_it_is_asked_for(keys: keyboard.Keyboard, tm
 
     async with scripted(act, act) as url:
         for _ in range(2):
-            assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
+            stay = Stay(requests.Join("KXQT"), Keeping(Seats(tmp_path, url)))
+            assert await run(Player("Ann"), Destination(url), stay) == 0
     assert keyboard.kept_seat_files(tmp_path) == []
 
 
@@ -428,7 +429,8 @@ async def test_a_seat_that_was_not_given_is_not_kept(
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
+        stay = Stay(requests.Join("KXQT"), Keeping(Seats(tmp_path, url)))
+        assert await run(Player("Ann"), Destination(url), stay) == 0
 
 
 async def test_another_refusal_keeps_the_seat(keys: keyboard.Keyboard, tmp_path: Path) -> None:
@@ -443,7 +445,7 @@ async def test_another_refusal_keeps_the_seat(keys: keyboard.Keyboard, tmp_path:
         keys.press("q")
 
     async with scripted(act) as url:
-        assert await run(keyboard.options_with_kept_seat(tmp_path, url)) == 0
+        assert await run(*keyboard.visit_with_kept_seat(tmp_path, url)) == 0
     assert len(keyboard.kept_seat_files(tmp_path)) == 1
 
 
@@ -468,7 +470,10 @@ async def test_unusable_seat_files_do_not_end_the_game(
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
+        assert (
+            await run(Player("Ann"), Destination(url), Stay(keeping=Keeping(Seats(tmp_path / folder, url))))
+            == 0
+        )
 
 
 def test_a_damaged_seat_file_is_reported_once_and_an_unsaved_seat_each_time(tmp_path: Path) -> None:
@@ -476,7 +481,7 @@ def test_a_damaged_seat_file_is_reported_once_and_an_unsaved_seat_each_time(tmp_
     (folder := tmp_path / "seats").mkdir()
     (folder / "0.json").write_text("{")
     seats, told = Seats(folder, "ws://127.0.0.1:7733"), list[str]()
-    keeper = SeatKeeper(seats, told.append)
+    keeper = SeatKeeper(Keeping(seats), told.append)
     keeper.tables()
     for number in range(3):
         keeper.keep(messages.Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
@@ -500,7 +505,7 @@ async def test_what_a_visit_begins_with_stays_in_view_until_a_key(keys: keyboard
         keys.press("q")
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", news=("Your last move is taken back.",))) == 0
+        assert await run(Player("Ann"), Destination(url), Stay(news=("Your last move is taken back.",))) == 0
 
 
 @pytest.mark.parametrize(
@@ -515,7 +520,7 @@ async def test_whose_seat_it_was_is_said(keys: keyboard.Keyboard, gone: str, sen
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
+        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
     assert sentence in keys.client.ui.log
 
 
@@ -552,7 +557,8 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
+        stay = Stay(requests.Join("KXQT"), Keeping(Seats(tmp_path, url)))
+        assert await run(Player("Ann"), Destination(url), stay) == 0
 
 
 async def test_a_returning_player_finds_the_share_among_the_draws(
@@ -580,9 +586,9 @@ async def test_a_returning_player_finds_the_share_among_the_draws(
         await keyboard.quit_table(keys, peer)
 
     async with scripted(show, finish) as url:
-        options = keyboard.options_with_kept_seat(tmp_path, url)
-        first = asyncio.create_task(run(options))
+        visit = keyboard.visit_with_kept_seat(tmp_path, url)
+        first = asyncio.create_task(run(*visit))
         await shown
         first.cancel()
         await asyncio.wait([first])
-        assert await run(options) == 0
+        assert await run(*visit) == 0

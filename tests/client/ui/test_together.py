@@ -15,8 +15,9 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import window_title
+from client.ui.seat_keeper import Keeping
 from client.ui.state import Ui
-from client.ui.visit import LookingBack, Options
+from client.ui.visit import Destination, LookingBack, Player, Stay
 from past_games.records import recording_of
 from tests.client.scripted import TIMEOUT
 from tests.client.ui.seen import notice_of
@@ -85,8 +86,8 @@ async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list
         for name in names:
             connection = await stack.enter_async_context(open_connection(url))
             looking_back = LookingBack(recording_of, None, plays_on=True)
-            options = Options(url, name, first, seats=kept, looking_back=looking_back)
-            watcher = Watcher(Client(options, connection), group)
+            player, stay = Player(name, looking_back=looking_back), Stay(first, Keeping(kept))
+            watcher = Watcher(Client(player, Destination(url), stay, connection), group)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
             watchers.append(watcher)
             first, kept = requests.WatchTable(code), None
