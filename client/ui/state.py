@@ -161,17 +161,9 @@ class Screen:
         left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
         return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
 
-    def body(self, pane: "Pane") -> list[Line]:
-        """Return everything between title and function bar."""
+    def block(self, pane: "Pane") -> tuple[list[Line], int]:
+        """Return everything between title and function bar, and how far it can be scrolled."""
         raise NotImplementedError
-
-    def small_body(self, pane: "Pane") -> list[Line]:
-        """Return the same for a small window."""
-        raise NotImplementedError
-
-    def last_top(self, pane: "Pane") -> int:
-        """Return how far a small window can be scrolled, 0 if it is no text."""
-        return 0
 
     def words(self, ui: "Ui", model: TableModel) -> Sequence[str]:
         """Return what a player who does not see the screen is told of it; the log is told besides."""
@@ -200,10 +192,6 @@ class Overlay(Screen):
 
     __slots__ = ()
 
-    def block(self, pane: "Pane", *, small: bool) -> tuple[list[Line], int]:
-        """Return the lines to show, and how far they can be scrolled."""
-        raise NotImplementedError
-
     def question(self, ui: "Ui") -> str:
         """Return the question below the screen if nothing else is shown there, otherwise an empty string."""
         return ""
@@ -219,11 +207,8 @@ class GamePage(Screen):
     def stage(self, model: TableModel) -> str:
         return self.table.stage(model)
 
-    def body(self, pane: "Pane") -> list[Line]:
-        return self.table.body(pane)
-
-    def small_body(self, pane: "Pane") -> list[Line]:
-        return self.table.small_body(pane)
+    def block(self, pane: "Pane") -> tuple[list[Line], int]:
+        return self.table.block(pane)
 
     @property
     def game(self) -> Screen:
@@ -497,13 +482,14 @@ class Ui:
 
 
 class Pane(Struct, frozen=True):
-    """What a screen is drawn from, and how many columns and lines there are for it."""
+    """What a screen is drawn from, and how many columns and lines of a perhaps `small` window it has."""
 
     ui: Ui
     model: TableModel
     glyphs: GlyphSet
     width: int
     height: int
+    small: bool = False
 
     @property
     def view(self) -> View:

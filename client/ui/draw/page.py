@@ -293,12 +293,29 @@ def _cut_short(content: Line, mark: Line, width: int) -> Line:
 _PANEL_WIDTH: Final = 30
 _PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
 
-PanelOf = Callable[[Pane], list[Line]]
+
+class Board(Struct, frozen=True):
+    """A board with a panel beside it, and what is new, laid out for a window of any size.
+
+    In a small one the board is cut around the cursor, with the `hand` in a line below and the `small_panel`
+    beside it where there is room; one line in so many of its `share` is for what is new.
+    """
+
+    view: View
+    marks: Marks
+    panel: Callable[[Pane], list[Line]]
+    sentence: str = ""
+    hand: Callable[[Pane], Line] | None = None
+    small_panel: Callable[[Pane], list[Line]] | None = None
+    share: int = 2
+
+    def laid_out(self, pane: Pane) -> list[Line]:
+        return _small_board(self, pane) if pane.small else _large_board(self, pane)
 
 
-def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence: str) -> list[Line]:
+def _large_board(board: Board, pane: Pane) -> list[Line]:
     """Return board and panel, and the log below them or, where the board needs the height, in the panel."""
-    width, height = pane.width, pane.height
+    width, height, sentence = pane.width, pane.height, board.sentence
     scale = next(
         scale
         for scale in (HUGE, LARGE, MEDIUM, SMALL)
@@ -307,35 +324,34 @@ def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence:
     margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
     left_width = margin + scale.width + 1
     panel_width = min(width - left_width, _PANEL_MOST)
-    left = [line(" " * margin) + content for content in drawn_board(*board, pane.glyphs, scale)]
+    drawn = drawn_board(board.view, board.marks, pane.glyphs, scale)
+    left = [line(" " * margin) + content for content in drawn]
     below = height - scale.height
     if below >= LOG_LINES:
-        right = panel(pane.sized(panel_width, scale.height))
+        right = board.panel(pane.sized(panel_width, scale.height))
         both = side_by_side(left, right, left_width, panel_width, scale.height)
         return both + news_lines(pane.ui, width, below, sentence)
     wanted = max(lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
-    right = panel(pane.sized(panel_width, height - wanted))
+    right = board.panel(pane.sized(panel_width, height - wanted))
     room_left = max(height - len(right) - 1, wanted)
     right = stacked(right, panel_width, height - room_left)
     right += news_lines(pane.ui, panel_width, room_left, sentence)
     return side_by_side(left, right, left_width, panel_width, height)
 
 
-def small_table_block(
-    pane: Pane, board: tuple[View, Marks], panel: PanelOf | None, sentence: str, *, hand: Line, below: int
-) -> list[Line]:
-    """Return the board around the cursor, the hand in one line, and `below` lines of text."""
-    width, height = pane.width, pane.height
-    marks = board[1]
-    asks = sentence if pane.ui.notice is None else pane.ui.notice.text
+def _small_board(board: Board, pane: Pane) -> list[Line]:
+    """Return the board around the cursor, the hand in one line, and what is new."""
+    width, height, marks = pane.width, pane.height, board.marks
+    hand = EMPTY if board.hand is None else board.hand(pane)
+    asks, below = board.sentence if pane.ui.notice is None else pane.ui.notice.text, height // board.share
     below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
     rows = height - below - bool(hand)
-    drawn = drawn_board(*board, pane.glyphs, SMALL)
+    drawn = drawn_board(board.view, marks, pane.glyphs, SMALL)
     shown = around(drawn, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
-    told = news_lines(pane.ui, width, below, sentence)
+    told = news_lines(pane.ui, width, below, board.sentence)
     board_width = min(SMALL.width, width) + 1
-    if panel is not None and width - board_width >= _PANEL_WIDTH - 1:
-        right = panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))
+    if board.small_panel is not None and width - board_width >= _PANEL_WIDTH - 1:
+        right = board.small_panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))
         shown = side_by_side(shown, right, board_width, width - board_width, rows)
     return [*stacked(shown, width, rows), *([hand] if hand else ()), *told]
 
@@ -520,11 +536,11 @@ class ServerScreen(Screen):
 
 
 class ListScreen(Screen):
-    """A list outside any server: `block` draws it."""
+    """A list outside any server: `rows` draws it."""
 
     __slots__ = ()
 
-    def block(self, pane: Pane) -> list[Line]:
+    def rows(self, pane: Pane) -> list[Line]:
         raise NotImplementedError
 
     def heading(self, pane: Pane) -> str:
@@ -533,11 +549,10 @@ class ListScreen(Screen):
     def title(self, pane: Pane) -> Line:
         return ends(line(f" {self.heading(pane)}", "class:title"), EMPTY, pane.width, "class:title")
 
-    def body(self, pane: Pane) -> list[Line]:
-        return with_news(self.block(pane), pane)
-
-    def small_body(self, pane: Pane) -> list[Line]:
-        return short_list(pane, self.block(pane.sized(pane.width, pane.height + _AROUND_A_LIST)))
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
+        if pane.small:
+            return short_list(pane, self.rows(pane.sized(pane.width, pane.height + _AROUND_A_LIST))), 0
+        return with_news(self.rows(pane), pane), 0
 
 
 def is_paused(model: TableModel) -> bool:

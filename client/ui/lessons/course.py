@@ -13,7 +13,7 @@ from client.network.refusals import describe_refusal
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import step
-from client.ui.draw.page import scrolled, small_table_block, table_block, with_news
+from client.ui.draw.page import Board, scrolled, with_news
 from client.ui.frame import EMPTY, WIDE, Line, ends, line, spoken, wrapped
 from client.ui.interaction import Service
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
@@ -145,10 +145,22 @@ class Lesson(GamePage):
     def place(self, pane: Pane) -> str:
         return _("Lesson {number} of {count}").format(number=self.number + 1, count=len(PAGES))
 
-    def body(self, pane: Pane) -> list[Line]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
+        """Return the page; a small window can be scrolled through the text, and on to the board."""
+        if not pane.small:
+            return self._large(pane), 0
+        text, last_top = scrolled(self._to_read(pane), self.top, pane.width, pane.height)
+        if self.top != BOARD:
+            return text, last_top + 1
+        board = (
+            self._board(self.table, pane) if isinstance(self.table, Playing) else self.table.block(pane)[0]
+        )
+        return board, last_top + 1
+
+    def _large(self, pane: Pane) -> list[Line]:
         match self.table:
             case Playing() as table if not self.last:
-                return table_block(pane, (pane.view, self._marks(table, pane.model)), self._panel, "")
+                return self._board(table, pane)
             case Playing():
                 return with_news(self._indented(pane), pane)
             case Result() if pane.view.result is not None:
@@ -158,21 +170,13 @@ class Lesson(GamePage):
             case Scoring() | Result() as table:
                 scene = table.scene(pane)
                 told = sentence(pane.view, step_of(table, pane.view), names_at(pane.model))
-                return table_block(pane, (scene.board, scene.marks), self._panel, told)
+                return Board(scene.board, scene.marks, self._panel, told).laid_out(pane)
         raise AssertionError("there is nothing else of a game")
 
-    def small_body(self, pane: Pane) -> list[Line]:
-        if self.top != BOARD:
-            return scrolled(self._to_read(pane), self.top, pane.width, pane.height)[0]
-        if not isinstance(table := self.table, Playing):
-            return self.table.small_body(pane)
-        board, panel = (pane.view, self._marks(table, pane.model)), partial(self._panel, text=False)
-        hand, below = table.hand_line(pane), pane.height // 2
-        return small_table_block(pane, board, panel, "", hand=hand, below=below)
-
-    def last_top(self, pane: Pane) -> int:
-        """Return how far a small window can be scrolled: through the text, and on to the board."""
-        return max(len(self._to_read(pane)) - pane.height, 0) + 1
+    def _board(self, table: Playing, pane: Pane) -> list[Line]:
+        marks, without_text = self._marks(table, pane.model), partial(self._panel, text=False)
+        board = Board(pane.view, marks, self._panel, hand=table.hand_line, small_panel=without_text)
+        return board.laid_out(pane)
 
     def _to_read(self, pane: Pane) -> list[Line]:
         """Return the text, and below it the task and what came of it."""

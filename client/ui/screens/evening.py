@@ -87,7 +87,7 @@ class EveningPage(Overlay):
             return ui.closed(), None
         return ui.changed(EveningPage(scrolled_to(action, self.top, ui.last_top))), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         width = pane.width
         rows: list[Line] = [EMPTY]
         for at, text in enumerate(self._lines(pane.ui, pane.model)):

@@ -56,8 +56,10 @@ class Gathering(ServerScreen):
             return ui.opened(Quitting(Leave(NEW), gives_up_seat=True)), None
         return ui, Leave(NEW)
 
-    def body(self, pane: Pane) -> list[Line]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         block = gathering_block(pane.ui, pane.model, pane.glyphs, pane.width)
+        if pane.small:
+            return short_list(pane, block), 0
         code = _code_for_phones(pane)
         if code:
             room = pane.width - width_of(code[-1]) - 1
@@ -65,10 +67,7 @@ class Gathering(ServerScreen):
             height = max(len(beside_it), len(code))
             if height <= pane.height - LOG_LINES and all(width_of(each) <= room for each in beside_it):
                 block = side_by_side(beside_it, code, room, pane.width - room, height)
-        return with_news(block, pane)
-
-    def small_body(self, pane: Pane) -> list[Line]:
-        return short_list(pane, gathering_block(pane.ui, pane.model, pane.glyphs, pane.width))
+        return with_news(block, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE))

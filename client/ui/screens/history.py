@@ -98,7 +98,7 @@ class HistoryPage(ListScreen):
     def place(self, pane: Pane) -> str:
         return _("Past games")
 
-    def block(self, pane: Pane) -> list[Line]:
+    def rows(self, pane: Pane) -> list[Line]:
         """Return the games around the chosen one, and what their players have reached in all of them."""
         games, chosen, width = self.games, self.chosen, pane.width
         if not games:

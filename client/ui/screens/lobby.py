@@ -242,27 +242,25 @@ class LobbyPage(ServerScreen):
             case _:
                 return ui, None
 
-    def body(self, pane: Pane) -> list[Line]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         ui, width, height = pane.ui, pane.width, pane.height
+        if pane.small:
+            online = [] if ui.company is None else online_lines(ui.company, width)
+            return short_list(pane, lobby_block(self, pane, width, _WHOLE) + online), 0
         if ui.company is None:
-            return with_news(lobby_block(self, pane, width, height), pane)
+            return with_news(lobby_block(self, pane, width, height), pane), 0
         silent = structs.replace(pane, ui=replace(ui, talk=TalkLog()))  # what is said has its own place
         column, room = width - _WIDTH, height - LOG_LINES
         if column >= _LEAST_COLUMN:
             company = company_column(ui, ui.company, column - 1, room)
             page = side_by_side(lobby_block(self, pane, _WIDTH, height), company, _WIDTH, column, room)
-            return with_news(page, silent)
+            return with_news(page, silent), 0
         online = online_lines(ui.company, width)
         page = lobby_block(self, pane, width, height - len(online))
         lines = [*page, *online, EMPTY]
         news = min(lines_wanted(silent.ui, width, ""), LOG_LINES)
         lines += talk_lines(ui.talk, width, height - news - len(lines))
-        return with_news(lines, silent, most=news)
-
-    def small_body(self, pane: Pane) -> list[Line]:
-        whole, company = lobby_block(self, pane, pane.width, _WHOLE), pane.ui.company
-        online = [] if company is None else online_lines(company, pane.width)
-        return short_list(pane, whole + online)
+        return with_news(lines, silent, most=news), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if ui.can.private:

@@ -110,8 +110,8 @@ class TableMenu(Overlay):
             case request:
                 return ui.without(TableMenu), request
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
-        return (_small_menu if small else _menu_block)(self, pane), 0
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
+        return (_small_menu if pane.small else _menu_block)(self, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (_(self.page.heading), *filter(None, [self.page.about(At(ui, model))]))

@@ -87,7 +87,7 @@ class Announcements(Overlay):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return (ui.closed() if action is Act.CANCEL else ui), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         width, height = pane.width, pane.height
         heading = _("ANNOUNCEMENT BY THE HOST OF THE SERVER")
         lines: list[Line] = [
@@ -119,7 +119,7 @@ class TalkPage(Overlay):
         top = scrolled_to(action, self.first_line(ui), ui.last_top)
         return ui.changed(TalkPage(None if top >= ui.last_top else top)), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         ui, width = pane.ui, pane.width
         in_lobby = ui.talk.table is None
         words = _("SAID IN THE LOBBY") if in_lobby else _("SAID AT THE TABLE")

@@ -9,13 +9,12 @@ from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.page import (
+    Board,
     ServerScreen,
     asked_question,
     describe_plan,
     is_paused,
     request_question,
-    small_table_block,
-    table_block,
     vote_question,
 )
 from client.ui.draw.panel import Panel
@@ -89,13 +88,10 @@ class _GameScreen(at_table.Selection, ServerScreen):
 
     __slots__ = ()
 
-    def body(self, pane: Pane) -> list[Line]:
-        return table_block(pane, (pane.view, self.marks(pane.model)), self.panel_block, self.sentence(pane))
-
-    def small_body(self, pane: Pane) -> list[Line]:
-        board, hand = (pane.view, self.marks(pane.model)), self.hand_line(pane)
-        sentence, below = self.sentence(pane), pane.height // 4
-        return small_table_block(pane, board, self.panel_block, sentence, hand=hand, below=below)
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
+        sentence, panel = self.sentence(pane), self.panel_block
+        board = Board(pane.view, self.marks(pane.model), panel, sentence, self.hand_line, panel, share=4)
+        return board.laid_out(pane), 0
 
     def sentence(self, pane: Pane) -> str:
         model = pane.model

@@ -92,10 +92,10 @@ class Reading(Overlay):
         number = min(max(min(self.number, ui.last_top) + turned, 0), ui.last_top)
         return (ui.changed(replace(self, number=number)) if turned else ui), None
 
-    def block(self, pane: Pane, *, small: bool) -> tuple[list[Line], int]:
-        margin = 1 if small else 2
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
+        margin = 1 if pane.small else 2
         width, height = pane.width - 2 * margin, pane.height
-        text = _text(self, pane.sized(width, height), small=small)
+        text = _text(self, pane.sized(width, height))
         pages = paged(text, height)
         if len(pages) > 1:
             pages = paged(text, height - 1)
@@ -108,8 +108,8 @@ class Reading(Overlay):
         return stacked(shown, pane.width, height), last
 
 
-def _text(reading: Reading, pane: Pane, *, small: bool) -> list[Section]:
-    ui, model, width = pane.ui, pane.model, pane.width
+def _text(reading: Reading, pane: Pane) -> list[Section]:
+    ui, model, width, small = pane.ui, pane.model, pane.width, pane.small
     match reading.topic:
         case Act.RULES:
             return rules(width)

@@ -11,7 +11,7 @@ from client.language import N_, _
 from client.records import Analysis, Recording
 from client.tables.table import Happened, TableModel
 from client.ui import requests
-from client.ui.draw.page import small_table_block, table_block
+from client.ui.draw.page import Board
 from client.ui.draw.panel import heading, pointer
 from client.ui.frame import (
     EMPTY,
@@ -289,20 +289,14 @@ class Replay(GamePage):
             left += stage
         return ends(line(left, "class:title"), line(right, "class:title"), pane.width, "class:title")
 
-    def body(self, pane: Pane) -> list[Line]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         if not isinstance(table := self.table, Playing):
-            return self.table.body(pane)
-        panel = partial(self._panel, table)
-        return table_block(pane, (pane.view, table.marks(pane.model)), panel, "")
-
-    def small_body(self, pane: Pane) -> list[Line]:
-        if not isinstance(table := self.table, Playing):
-            return self.table.small_body(pane)
-        board, panel = (pane.view, table.marks(pane.model)), partial(self._panel, table)
-        hand = table.hand_line(pane)
+            return table.block(pane)
+        panel, hand = partial(self._panel, table), table.hand_line
         if self.analysis is not None:
-            hand = chances_line(self, self.analysis, pane.view, pane.width)
-        return small_table_block(pane, board, panel, "", hand=hand, below=pane.height // 4)
+            hand = partial(chances_line, self, self.analysis)
+        board = Board(pane.view, table.marks(pane.model), panel, hand=hand, small_panel=panel, share=4)
+        return board.laid_out(pane), 0
 
     def _panel(self, table: Playing, pane: Pane) -> list[Line]:
         """Return the panel of a running game: nobody's own, whichever seat's view is shown."""
@@ -624,10 +618,10 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> list[Line]:
     return [*rows, EMPTY, *map(line, shown)]
 
 
-def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> Line:
+def chances_line(replay: Replay, analysis: Analysis, pane: Pane) -> Line:
     if (chances := analysis.at(replay.stop)) is None:
-        return line(dotted(f" {_outside(replay, analysis)}", width), "class:faint")
-    peoples = zip(view.start.peoples, chances, strict=True)
+        return line(dotted(f" {_outside(replay, analysis)}", pane.width), "class:faint")
+    peoples = zip(pane.view.start.peoples, chances, strict=True)
     return sum(
         (part for own, chance in peoples for part in (chips(own[:1]), line(f" {percent(chance)} "))), EMPTY
     )

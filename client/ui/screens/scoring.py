@@ -12,10 +12,9 @@ from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui.draw.page import (
     LOG_LINES,
+    Board,
     ServerScreen,
     news_lines,
-    small_table_block,
-    table_block,
     with_news,
     words_now,
 )
@@ -126,14 +125,9 @@ class _Walk(ServerScreen):
             return _("scoring hill {hill}").format(hill=hill)
         return _("the result") if step else _("the scoring")
 
-    def body(self, pane: Pane) -> list[Line]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         scene = self.scene(pane)
-        return table_block(pane, (scene.board, scene.marks), self.panel_block, scene.sentence)
-
-    def small_body(self, pane: Pane) -> list[Line]:
-        scene, below = self.scene(pane), pane.height // 2
-        board = scene.board, scene.marks
-        return small_table_block(pane, board, None, scene.sentence, hand=EMPTY, below=below)
+        return Board(scene.board, scene.marks, self.panel_block, scene.sentence).laid_out(pane), 0
 
     def panel_block(self, pane: Pane) -> list[Line]:
         step, last = step_of(self, pane.view), last_step(pane.view)
@@ -194,14 +188,11 @@ class Result(_Walk):
     def stage(self, model: TableModel) -> str:
         return _("the result")
 
-    def body(self, pane: Pane) -> list[Line]:
-        if pane.view.result is None:
-            return super().body(pane)
-        return with_news(result_page(pane), pane, _again(pane.model))
-
-    def small_body(self, pane: Pane) -> list[Line]:
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
         if (ended := pane.view.result) is None:
-            return super().small_body(pane)
+            return _Walk.block(self, pane)
+        if not pane.small:
+            return with_news(result_page(pane), pane, _again(pane.model)), 0
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
         points = []
         for seat in in_order(ended):
@@ -214,7 +205,7 @@ class Result(_Walk):
         lines = [line(row, "class:refusal") for row in warning]
         lines += [*(line(row, "class:heading") for row in won), *points]
         news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)
-        return stacked(lines, width, height - len(news)) + news
+        return stacked(lines, width, height - len(news)) + news, 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         """Return the result as sentences."""

@@ -133,15 +133,12 @@ def _asks(ui: Ui) -> bool:
 def _page(pane: Pane) -> tuple[list[Line], int]:
     """Return title, page and function bar, and how far the page can be scrolled."""
     ui, width, height = pane.ui, pane.width, pane.height
-    small, room, last_top = width < LEAST_WIDTH or height < LEAST_HEIGHT, pane.sized(width, height - 2), 0
-    if ui.overlay is not None and not _asks(ui):
-        body, last_top = ui.overlay.block(room, small=small)
-    elif not small:
-        body = ui.page.body(room)
-    elif _asks(ui):
-        body = _small_question(room)
+    small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+    room = structs.replace(pane, height=height - 2, small=small)
+    if small and _asks(ui):
+        body, last_top = _small_question(room), 0
     else:
-        body, last_top = ui.page.small_body(room), ui.page.last_top(room)
+        body, last_top = (ui.page if _asks(ui) else ui.top).block(room)
     title = None
     if ui.lost is not None and ui.page.at_server:  # why, and when the next attempt is due
         outage = describe_outage(ui.lost, ui.now, width - (1 if small else 2))
@@ -160,7 +157,7 @@ def _small_question(pane: Pane) -> list[Line]:
     if room_left < _LEAST_PAGE:
         return asked
     without = structs.replace(pane, ui=pane.ui.without(), height=room_left)
-    return pane.ui.page.small_body(without) + asked
+    return pane.ui.page.block(without)[0] + asked
 
 
 def _too_small(pane: Pane) -> list[Line]:

@@ -168,7 +168,7 @@ class Search(ListScreen):
     def place(self, pane: Pane) -> str:
         return _("Join a game")
 
-    def block(self, pane: Pane) -> list[Line]:
+    def rows(self, pane: Pane) -> list[Line]:
         """Return the lines around the chosen one, the line for an address, and the messages."""
         *listed, address = _rows(self)
         chosen, width = self.lines.index(self.chosen), pane.width

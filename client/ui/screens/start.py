@@ -16,7 +16,7 @@ from client.player.terminal import DesktopNotices
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
-from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings, short_list
+from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings
 from client.ui.frame import EMPTY, Line, clickable, dotted, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Handler, Key, Pick
 from client.ui.screens.lobby import ask_name
@@ -208,8 +208,10 @@ class Start(ListScreen):
     def heading(self, pane: Pane) -> str:
         return _("Palatinus: the seven hills of Rome")
 
-    def block(self, pane: Pane) -> list[Line]:
+    def rows(self, pane: Pane) -> list[Line]:
         """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
+        if pane.small:
+            return self._few_rows(pane)
         welcome, width = _(_WELCOME).format(name=pane.ui.name), pane.width
         above = [EMPTY, line(f"  {welcome}", "class:heading"), EMPTY]
         listed = []
@@ -231,7 +233,7 @@ class Start(ListScreen):
         room -= len(above) + len(set_up)
         return [*above, *rows_around(listed, self.lines.index(self.chosen), room, pane.glyphs), *set_up]
 
-    def small_body(self, pane: Pane) -> list[Line]:
+    def _few_rows(self, pane: Pane) -> list[Line]:
         """Return the titles, and below the chosen one what it means and how it is set up."""
         width, welcome = pane.width, _(_WELCOME).format(name=pane.ui.name)
         rows = [line(f"  {welcome}", "class:heading")]
@@ -247,7 +249,7 @@ class Start(ListScreen):
                 told = paragraphs([more], width - 4, "class:faint")
                 rows += [clickable(line("    ") + row, ChooseLine(at), width) for row in told]
                 rows += settings(set_up.get(each, ()), width)
-        return short_list(pane, rows + settings([calls], width))
+        return rows + settings([calls], width)
 
 
 def with_seats(ui: Ui, seats: Collection[KeptSeat]) -> Ui:
