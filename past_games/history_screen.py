@@ -13,7 +13,7 @@ from client.ui.interaction import Service
 from client.ui.program import Replaying, show
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
-from client.ui.state import Can, Notice, Ui, Ways
+from client.ui.state import Notice, Ui, Ways
 from client.ui.terminal.device import Device
 from client.ui.visit import LookingBack
 from engine.errors import DamagedRecord
@@ -33,8 +33,7 @@ async def look_back(
     That is to quit, to go home, or on this computer to play a game on. `own` says what the player's own moves
     cost. With `home` there is a start screen to go back to.
     """
-    can = Can(analyses=looking_back.analyse is not None, saves=looking_back.folder is not None)
-    ui = Ui("", screens=(HistoryPage((), own=own),), ways=Ways(home=home), can=can)
+    ui = Ui("", screens=(HistoryPage((), own=own),), ways=Ways(home=home), can=looking_back.can)
     looking = LookingAtGames(ui, folder, looking_back, device)
     await looking.list()
     return await show(looking, device) or requests.Errand.GO_HOME

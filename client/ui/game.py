@@ -587,15 +587,11 @@ def _offered(connection: Connection) -> Offers:
 
 
 def _can(player: Player, bots: SeatedBots | None) -> Can:
-    back = player.looking_back
-    return Can(
+    return structs.replace(
+        Can() if player.looking_back is None else player.looking_back.can,
         private=bots is not None,
         hints=player.suggest is not None,
         takes_back=bots is not None and bots.takes_back,
-        looks_back=back is not None,
-        lists_games=back is not None and back.lists,
-        analyses=back is not None and back.analyse is not None,
-        saves=back is not None and back.folder is not None,
     )
 
 

@@ -10,7 +10,7 @@ from client.network.transport import FREE_ACCESS, ServerAccess
 from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
 from client.ui.seat_keeper import Keeping
-from client.ui.state import Ways
+from client.ui.state import Can, Ways
 from client.ui.terminal.device import Device
 from engine.legal import Legal
 from engine.view import View
@@ -35,6 +35,16 @@ class LookingBack:
     keep: Callable[[str, str], None] | None = None
     lists: bool = False
     plays_on: bool = False
+
+    @property
+    def can(self) -> Can:
+        """Return what this lets a player do."""
+        return Can(
+            looks_back=True,
+            lists_games=self.lists,
+            analyses=self.analyse is not None,
+            saves=self.folder is not None,
+        )
 
 
 class SeatedBots(NamedTuple):
