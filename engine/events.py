@@ -71,7 +71,7 @@ class CentreTurned:
 
 @fact
 class TileDrawn:
-    """The seat on turn drew a tile for all to see (R3.3)."""
+    """The seat to move drew a tile for all to see (R3.3)."""
 
     seat: Seat
     tile: Tile

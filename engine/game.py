@@ -312,7 +312,7 @@ def _soldiers_due(view: View, seat: Seat) -> bool:
 
 def _lay_events(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
     drawn = view.drawn
-    assert drawn is not None  # while tiles are laid, the seat on turn holds one (R3.3)
+    assert drawn is not None  # while tiles are laid, the seat to move holds one (R3.3)
     yield facts.TileLaid(command.seat, drawn, command.position, command.orientation)
     laid = {tile.tile for tile in view.tiles if tile is not None} | {drawn}
     bag = [tile for tile in TILES if tile not in laid]

@@ -77,11 +77,11 @@ class PalatinusEnvironment(AECEnv[str, Any, Any]):
         self._select()
 
     def observe(self, agent: str) -> Observation:
-        """Return what the agent's seat sees; its mask is empty while others are on turn."""
+        """Return what the agent's seat sees; its mask is empty while others are to move."""
         return self._observers[agent].observation(self._legal)
 
     def step(self, action: SupportsIndex | None) -> None:
-        """Play the action of the agent on turn; after the end, each agent's is None.
+        """Play the action of the agent to move; after the end, each agent's is None.
 
         Raises ValueError, and changes nothing, if the action is not legal; the game's own refusals say why.
         """

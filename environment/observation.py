@@ -36,7 +36,7 @@ class Observation(TypedDict):
 
 
 def observed(view: View, legal: Legal | None) -> Observation:
-    """Return the observation of the one seat whose view this is; `legal` is what the seat on turn may do.
+    """Return the observation of the one seat whose view this is; `legal` is what the seat to move may do.
 
     Raises ValueError for the view of several seats, or of none.
     """
@@ -68,7 +68,7 @@ class Observer:
             self._put(event.field, len(self._view.placed))
 
     def observation(self, legal: Legal | None) -> Observation:
-        """Return what the seat sees now; its mask is empty while others are on turn."""
+        """Return what the seat sees now; its mask is empty while others are to move."""
         if self._stale:
             self._draw()
         board = self._board.copy()

@@ -36,7 +36,7 @@ from tests.games import begun, examples, games, seeds
 
 @given(games())
 def test_the_mask_has_what_is_legal_and_nothing_else(game: Game) -> None:
-    """Bit for bit, for the seat on turn; each command has one action, and each action its command."""
+    """Bit for bit, for the seat to move; each command has one action, and each action its command."""
     for seat in map(Seat, range(game.view.seats)):
         view = snapshot(game.view, eyes_of(seat))
         mask = observed(view, game.legal())["action_mask"]
@@ -137,7 +137,7 @@ def test_a_copy_of_the_environment_goes_its_own_way() -> None:
 
 
 def legal_actions(env: PalatinusEnvironment) -> list[int]:
-    """Return the actions that the mask of the agent on turn allows."""
+    """Return the actions that the mask of the agent to move allows."""
     return [int(action) for action in np.flatnonzero(env.observe(env.agent_selection)["action_mask"])]
 
 

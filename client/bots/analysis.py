@@ -2,7 +2,7 @@
 
 The chances are those of somebody who sees everything, as the record does: they come true more often than a
 spectator's, and what a move did shows at once and not when the wolves are turned up. Whether another move
-was better is judged by what the player on turn saw.
+was better is judged by what the player to move saw.
 """
 
 from collections.abc import Callable

@@ -110,7 +110,7 @@ class _BoardOdds:
 
 
 class Outlook:
-    """What the end of the game looks like to `seat`, which is on turn, after each of its possible placements.
+    """What the end of the game looks like to `seat`, which is to move, after each of its possible placements.
 
     A score is the seat's points minus the average of the others' points.
     """

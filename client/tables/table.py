@@ -221,8 +221,8 @@ class TableModel:
     """A table as its seat sees it, or a spectator if `seat` is None; changed only by `take` and `clear`.
 
     `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
-    `legal` is set while this seat is on turn; `token` brings it back to its seat. `clock` is how many
-    milliseconds the seat on turn had left at the last message, if the table has a clock. `left_at` is the
+    `legal` is set while this seat is to move; `token` brings it back to its seat. `clock` is how many
+    milliseconds the seat to move had left at the last message, if the table has a clock. `left_at` is the
     number of the last event before the player was away, if there were later ones. `draws` knows whether the
     game was dealt fairly. `past` is what the game has brought so far, when it was last asked for; `notices`
     says where the player is called while away.

@@ -75,7 +75,7 @@ _TABLE: Final = "problem"
 
 
 def model_of(problem: Problem) -> TableModel:
-    """Return the table at the problem's moment, for the player on turn."""
+    """Return the table at the problem's moment, for the player to move."""
     recording, seat = problem.recording, problem.legal.seat
     seats = [SeatSummary(name, here=True) for name in recording.names]
     state = TableState(_TABLE, "playing", seats, 0, switches=Switches(hints=True))

@@ -348,7 +348,7 @@ class Ui:
     one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step, `speed`
     how fast it goes, from 0. `today` is the local time of the last key or click. `now` is the time of a
     monotonic clock; `told_at` is when the last state of the table came, `clock_at` when the clock of the seat
-    on turn did, `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on the
+    to move did, `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on the
     screen could be scrolled at the last key or click. `since_end` is how many lines the log has got since all
     pieces are placed.
     """

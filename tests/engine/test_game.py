@@ -33,7 +33,7 @@ def laid_out(players: int, seed: int = 1) -> Game:
 
 
 def place(game: Game, *kinds: Kind) -> Piece:
-    """Place a piece of one of `kinds` on the first empty field, whoever is on turn, and return it."""
+    """Place a piece of one of `kinds` on the first empty field, whoever's turn it is, and return it."""
     legal = game.legal()
     assert isinstance(legal, LegalPlaces)
     piece = next(piece for piece in legal.pieces if piece.kind in kinds)
@@ -323,7 +323,7 @@ def conceivable(players: int) -> list[Command]:
 @examples(6)
 @given(games(), seeds)
 def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int) -> None:
-    """R3.3, R4.1, R4.3: all conceivable commands are tried, also of seats that are not on turn."""
+    """R3.3, R4.1, R4.3: all conceivable commands are tried, also of seats that are not to move."""
     listed = game.legal_commands()
     assert len(set(listed)) == len(listed)
     accepted = set()

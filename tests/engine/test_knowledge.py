@@ -108,7 +108,7 @@ def test_a_soldier_counts_the_pieces_beside_it(game: Game) -> None:
 
 @st.composite
 def placements(draw: st.DrawFn) -> tuple[View, Seat, Piece, Field]:
-    """A view while pieces are placed, of the seat on turn or of all, and a piece that the seat may place."""
+    """A view while pieces are placed, of the seat to move or of all, and a piece that the seat may place."""
     options = replace(draw(game_options()), random_layout=True)
     game = played(options, draw(seeds), draw(st.integers(0, 34)))
     legal = game.legal()

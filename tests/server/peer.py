@@ -205,7 +205,7 @@ class Peer:
 
     def random_move(self, chooser: random.Random) -> messages.Lay | messages.PlacePiece:
         """Return a random move from the legal moves this peer was sent."""
-        assert self.legal is not None, "not on turn"
+        assert self.legal is not None, "not to move"
         if isinstance(self.legal, messages.Lays):
             position = chooser.choice(self.legal.positions)
             return messages.Lay(self.next_id(), position, chooser.choice(self.legal.orientations))

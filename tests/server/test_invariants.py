@@ -24,7 +24,7 @@ async def test_folds_are_snapshots_and_rebuilt_servers_the_same(script: Script, 
     """At every turn, a client's fold equals a snapshot and shows exactly what its seat may know.
 
     At any moment, a server that is rebuilt from the journal is the same for every seat and a spectator; and
-    a record replays to the same events. Only the seat on turn has a list of legal commands, the game's own.
+    a record replays to the same events. Only the seat to move has a list of legal commands, the game's own.
     """
     data = tmp_path / "data"
     async with match(script, data) as playing:

@@ -145,7 +145,7 @@ async def test_clients_follow_without_a_pause(database: str) -> None:
         code = (await anna.ask(OpenTable(NEW, 2, "Anna", random_layout=True, absence=clock))).table
         await bruno.ask(JoinTable(NEW, code, "Bruno"))
         await anna.ask(StartGame(NEW))
-        await asyncio.sleep(0.01)  # for which the seat on turn is charged
+        await asyncio.sleep(0.01)  # for which the seat to move is charged
         await leaves.stop()
         await anna.ask(Say(NEW, "still here"))
         clocks = stays.server.lobby.tables[code].state.clocks

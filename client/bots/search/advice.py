@@ -107,7 +107,7 @@ class _Outlook:
 
 
 def advise(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
-    """Return the best move of the seat on turn and the next best, and how much better it is, if it is."""
+    """Return the best move of the seat to move and the next best, and how much better it is, if it is."""
     best, other, *_others = candidates(own, seat, simulations, seed)
     return best, other, compare_moves(own, best, other, simulations, seed)
 
@@ -121,7 +121,7 @@ def better(own: View, played: Place, simulations: int, seed: str) -> Better | No
 
 
 def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place]:
-    """Return moves of the seat on turn, the one that a search visits most first."""
+    """Return moves of the seat to move, the one that a search visits most first."""
     visits = SearchBrain(simulations, _NO_HURRY).visits(own, random.Random(seed).getrandbits(64))
     # A wolf scores like its open twin, but the others do not see its kind.
     pieces = {piece.kind: piece for piece in sorted(own.hands[seat], key=lambda piece: piece.wolf)}

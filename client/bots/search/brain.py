@@ -1,6 +1,6 @@
 """The search brain: the tree's verdict as a command, in this process or others, and endings played exactly.
 
-An ending begins when nobody has more than one piece to place. So the seat on turn has no later choice that
+An ending begins when nobody has more than one piece to place. So the seat to move has no later choice that
 could depend on what it learns until then, and its best move is the one with the best mean over the worlds.
 The others are taken to reply as if they knew everything.
 Every move, every reply and every world is played then, instead of samples of them.
@@ -26,7 +26,7 @@ from engine.view import View
 
 
 class Ending:
-    """The ending that the seat on turn of `view` sees, if it is one."""
+    """The ending that the seat to move of `view` sees, if it is one."""
 
     def __init__(self, view: View, worlds: Worlds) -> None:
         assert view.turn is not None  # noqa: S101 - in the placing phase it is somebody's turn

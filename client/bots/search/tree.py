@@ -1,6 +1,6 @@
 """The tree of a search, and its simulations.
 
-Single-observer information-set Monte Carlo tree search: one tree over what the seat on turn can see, and each
+Single-observer information-set Monte Carlo tree search: one tree over what the seat to move can see, and each
 simulation in another world that agrees with that (Cowling, Powley and Whitehouse, "Information Set Monte
 Carlo Tree Search", IEEE TCIAIG 4(2), 2012). Within the tree the move with the greatest upper bound is
 followed (Kocsis and Szepesvári, "Bandit Based Monte-Carlo Planning", ECML 2006), its mean mixed with that of
@@ -170,7 +170,7 @@ class _Node:
 
 
 class TreeSearch:
-    """A search for the seat on turn of `view`, in the placing phase.
+    """A search for the seat to move of `view`, in the placing phase.
 
     When all pieces are placed it is nobody's turn: then the worlds alone differ.
     To `wins`, if given, each seat's share of the win in every simulation with a tree is added, and to `ends`

@@ -114,7 +114,7 @@ def _read_placements(view: View) -> tuple[Clues, dict[Field, Piece]]:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What a seat on turn saw as far as others can tell; equal to any other in which all is the same."""
+    """What a seat to move saw as far as others can tell; equal to any other in which all is the same."""
 
     known: tuple[object, ...]
     view: View = attribute(compare=False)

@@ -237,7 +237,7 @@ class Replay(GamePage):
 
     @property
     def before_last_turn(self) -> bool:
-        """Return whether somebody is on turn, so that the game could go on from here."""
+        """Return whether it is somebody's turn, so that the game could go on from here."""
         return self.stop <= self.recording.last_turn
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -413,7 +413,7 @@ def seen_in(ui: Ui) -> TableModel:
 
 
 def _model(replay: Replay) -> TableModel:
-    """Return the table at a stop: the hand shown is that of the seat looking, or of the seat on turn."""
+    """Return the table at a stop: the hand shown is that of the seat looking, or of the seat to move."""
     recording = replay.recording
     view = recording.view(replay.stop, replay.eyes)
     seat = view.turn if len(replay.eyes) > 1 else next(iter(replay.eyes), None)

@@ -164,7 +164,7 @@ def test_winners_are_told_from_the_utilities(scores: list[int]) -> None:
 
 
 def on_turn(commands: int) -> tuple[View, Legal]:
-    """Return what the seat on turn sees and may do after so many moves."""
+    """Return what the seat to move sees and may do after so many moves."""
     game = played(GameOptions(2), 1, commands)
     legal = game.legal()
     assert legal is not None

@@ -464,7 +464,7 @@ NOT_IN_HAND = encode(messages.PlacePiece(1, "Am", "A1"))
 
 @contextlib.asynccontextmanager
 async def league_game(move_seconds: float = LONG) -> AsyncIterator[tuple[list[LentSeat], list[Peer]]]:
-    """Lend two seats of a table whose tiles are laid, and start its game; the first player is on turn."""
+    """Lend two seats of a table whose tiles are laid, and start its game; the first player is to move."""
     async with memory_server() as server, contextlib.AsyncExitStack() as stack:
         address = ServerAddress(f"ws://127.0.0.1:{server.port}", "league")
         lent = [await stack.enter_async_context(lent_seat(name, address, move_seconds)) for name in "AB"]

@@ -49,14 +49,14 @@ ENDLESS = SearchBrain(10**9, 600.0)
 
 
 def seen(game: Game) -> View:
-    """Return the view of the seat on turn, in the placing phase."""
+    """Return the view of the seat to move, in the placing phase."""
     assume(game.view.phase is Phase.PLACING)
     assert game.view.turn is not None
     return snapshot(game.view, eyes_of(game.view.turn))
 
 
 def placing(players: int, placed: int = 0) -> tuple[View, LegalPlaces]:
-    """Return what the seat on turn sees and may do after so many placements."""
+    """Return what the seat to move sees and may do after so many placements."""
     game = played(GameOptions(players, random_layout=True), 1, placed)
     legal = game.legal()
     assert isinstance(legal, LegalPlaces)
@@ -383,7 +383,7 @@ def test_worlds_follow_beliefs() -> None:
 
 
 def ending(players: int, left: int, seed: int) -> tuple[Game, LegalPlaces, View]:
-    """Return a game with so many placements left, and what the seat on turn sees and may do."""
+    """Return a game with so many placements left, and what the seat to move sees and may do."""
     game, chooser = begun(GameOptions(players, random_layout=True), seed), random.Random(seed)
     while game.view.to_place > left:
         game.apply(some_command(game, chooser))

@@ -302,7 +302,7 @@ async def two_players(server: Running) -> AsyncIterator[list[Connection]]:
 
 
 async def play(*clients: Connection) -> None:
-    """Play the game to its end; who is not on turn only looks on."""
+    """Play the game to its end; everybody else only looks on."""
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
         for seat, client in enumerate(clients):
             tasks.create_task(play_randomly(client, random.Random(seat)))

@@ -92,7 +92,7 @@ def client_of(game: Game, seat: int | None, *, away: int | None = None) -> tuple
 
 
 def played_until_turn_of(game: Game, seat: int) -> Game:
-    """Return the game, played on with the first legal move until `seat` is on turn."""
+    """Return the game, played on with the first legal move until `seat` is to move."""
     while not game.over and game.view.turn != seat:
         match game.legal():
             case LegalLays(mover, positions, orientations):

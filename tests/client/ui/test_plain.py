@@ -534,7 +534,7 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
 
 
 def test_lines_wait_until_a_record_is_analysed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Even if nothing is known yet, and whoever is on turn in it."""
+    """Even if nothing is known yet, and whoever's turn it is."""
 
     class Typed(OwnLines):
         left: ClassVar = ["chances", "wait", "analyse"]

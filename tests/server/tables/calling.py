@@ -149,7 +149,7 @@ async def away_on_turn(
     *,
     last: Callable[[Peer], Awaitable[None]] | None = None,
 ) -> AsyncIterator[tuple[Peer, Peer]]:
-    """Yield a player who has left an address and is away, on turn, and the one who is here.
+    """Yield a player who has left an address and is away in their turn, and the one who is here.
 
     The player does something at `last`, before leaving.
     """
@@ -170,7 +170,7 @@ async def away_on_turn(
 async def called_away(
     absence: Absence = WAIT, language: str = "en"
 ) -> AsyncIterator[tuple[Called, Running, Peer, Peer]]:
-    """Yield what calls a player who is away and on turn, the server, that player, and the one who is here."""
+    """Yield what calls a player away in their turn, the server, that player, and the one who is here."""
     async with (
         called_by_url() as called,
         running(called.config) as server,

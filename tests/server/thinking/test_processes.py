@@ -42,7 +42,7 @@ def thinkers() -> list[psutil.Process]:
 
 
 def ask_in(game: Game, brain: Choose, seed: int = 1) -> bytes:
-    """Return the question what the seat on turn is to do."""
+    """Return the question what the seat to move should do."""
     legal = game.legal()
     assert legal is not None
     return pack_frame(Question(brain, snapshot(game.view, eyes_of(legal.seat)), legal, seed))

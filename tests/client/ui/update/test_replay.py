@@ -145,7 +145,7 @@ def test_keys_change_the_eyes() -> None:
     assert after(ui, "4").notice is not None
     assert "seen by Bob" in screen(after(ui, "2"))
     ui = after(start(), *seen.typed("7"))
-    assert "HAND OF Bob" in screen(ui)  # who is on turn
+    assert "HAND OF Bob" in screen(ui)  # whose turn it is
     assert "HAND OF Cosima" in screen(after(ui, "3"))
     assert "HAND OF" not in screen(after(ui, "w"))
 

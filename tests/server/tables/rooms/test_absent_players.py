@@ -103,7 +103,7 @@ async def test_bots_play_neither_among_themselves_nor_with_programs(
     ):
         table = table_of(server, peers)
         await play_on(peers, random.Random(1), moves=1)
-        for gone in (0, 1) if programs else (0, 2, 1):  # the one on turn last
+        for gone in (0, 1) if programs else (0, 2, 1):  # the one to move last
             await disconnect(peers[gone], peers[3])
         await eventually(lambda: len(table.audience.seated) == bool(programs))
         await eventually(lambda: table.state.bot_seats == (set() if programs else {0, 1, 2}))

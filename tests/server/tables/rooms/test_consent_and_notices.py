@@ -28,7 +28,7 @@ from tests.server.tables.rooms.test_notices import knows_of_the_turn, notices
 async def test_all_are_called_once_when_a_game_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a pause until a moment: even who was called for this turn before, and who is not on turn."""
+    """After a pause until a moment: even those who were called for this turn before, and the others."""
     async with called_by_url(tmp_path) as called:
         clock = called.clock
         monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
