@@ -210,7 +210,7 @@ class Result(_Walk):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         """Return the result as sentences."""
         if model.view is None or (ended := model.view.result) is None:
-            return super().words(ui, model)
+            return _Walk.words(self, ui, model)
         names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(model)
         columns = [_(word) for word, _room in COLUMNS]
         amounts = (map(labelled, columns, amounts_of(ended.tallies[seat])) for seat in order)

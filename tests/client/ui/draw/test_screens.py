@@ -32,7 +32,7 @@ from client.ui.screens.menu import At, TableMenu
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, hands_table
-from client.ui.screens.scoring import last_step, result_lines
+from client.ui.screens.scoring import Result, Scoring, last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start
@@ -465,6 +465,17 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
             assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
             assert frame.seen
             assert "The window" not in seen.text_of(frame)
+
+
+def test_a_result_that_is_not_known_yet_is_the_last_step_of_the_scoring() -> None:
+    ui, model = seen.over()
+    view = seen.view_of(model)
+    view.scoring, view.result = view.scoring[:-1], None
+    walk, result = (ui.with_page(page) for page in (Scoring(last_step(view)), Result()))
+    for size in ((80, 24), (40, 12)):
+        shown, expected = (seen.screen_of(each, model, *size).splitlines() for each in (result, walk))
+        assert shown[1:-1] == expected[1:-1]
+    assert result.page.words(result, model) == walk.page.words(walk, model)
 
 
 @pytest.mark.parametrize("players", [2, 5])
