@@ -254,7 +254,7 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
     [
         ((), "Learn the game", "jn", "\rq"),  # while a name is being typed
         pytest.param(
-            ("play", "--players", "2", "--starts", "me"),
+            ("play", "--no-random-layout", "--players", "2", "--starts", "me"),
             "Your turn: lay",
             "r:lay",
             "\x03qy",
