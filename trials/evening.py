@@ -288,7 +288,7 @@ class OnPhone(TrialPerson):
     async def take_part(self, how: TakesPart) -> None:
         await self.standings()
         await self._page.click(f'#call [data-do*="{how}"]')
-        said = "will be called here" if how == "play" else "You do not play now"
+        said = "will be notified here" if how == "play" else "You are not playing now"
         await self._page.until(f"document.querySelector('#call').innerText.includes('{said}')")
 
     async def look(self) -> None:
