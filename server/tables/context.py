@@ -1,12 +1,13 @@
 """The state that a table's functions share: what is stored, who is here, and what is kept in memory."""
 
 import contextlib
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from engine.draws import Bytes32, Share, commitment_to
 from engine.events import Event, Place
 from engine.pieces import Seat
 from protocol.absence import Absence, letter_seconds
+from protocol.codes import Code
 from protocol.messages import (
     SeatSummary,
     ServerMessage,
@@ -22,18 +24,21 @@ from protocol.messages import (
     StartGame,
     TableState,
 )
+from protocol.settings import Switches
 from server.config import Limits
 from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks, networks_in
 from server.limits.rate_limits import RateLimiter
+from server.monitoring.logs import about
 from server.net.session import AttendedTable, Session
 from server.probes import probe
+from server.refusal import Refusal
 from server.storage.entries import (
     Answered,
     Clocked,
+    EndedByHost,
     Entry,
     Played,
-    SaidReady,
     StoodIn,
     TookBack,
 )
@@ -56,7 +61,9 @@ from server.tables.owner import TableOwner
 from server.tables.post import Post
 from server.tables.rooms import AWAITING, FOLDING, TELLING
 from server.tables.state.live_entries import live_entries
-from server.tables.state.persistent_state import PersistentState
+from server.tables.state.persistent_state import PersistentState, Rearranged
+
+log = logging.getLogger(__name__)
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 # At most, between two checks whether a moment has come: somebody may set the computer's clock.
@@ -130,6 +137,8 @@ class TableContext:
     policy: AbsencePolicy = field(init=False)
     # Sets the deadline of an absent host, after a change and after a restart.
     watch_host: Callable[["TableContext"], None] = field(init=False)
+    # What becomes of sessions when something happens that is not stored.
+    effects: Mapping[type[Fleeting], Callable[["TableContext", Any], None]] = field(init=False)
     paused_at: float | None = None  # by the table's clock, if the game is paused
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, int] = field(default_factory=dict)  # events when players left
@@ -185,9 +194,18 @@ class TableContext:
 
     async def store(self, *happens: Happening) -> None:
         """Commit what is stored of this, and take it in; raises JournalError and changes nothing."""
-        answered = [] if self.request is None else [self.request]
-        if await self._take_in(happens, answered):
+        if await self._take_in(happens, self._answered(happens)):
             self.request = None
+
+    def _answered(self, happens: Sequence[Happening]) -> Sequence[Answered]:
+        """Return the entry for the request under way, at the seat that its player has then."""
+        if self.request is None:
+            return ()
+        seat = self.request.seat
+        for each in happens:
+            if isinstance(each, Rearranged):
+                seat = each.order.index(Seat(seat))
+        return [replace(self.request, seat=seat)]
 
     async def _take_in(self, happens: Sequence[Happening], answered: Sequence[Answered] = ()) -> bool:
         """Store what lasts, with what was `answered`, and fold everything; return whether anything lasts."""
@@ -214,6 +232,8 @@ class TableContext:
         elif isinstance(what, Letter):
             opener = networks_in(self.state.opened.origin or self.code)  # who is called may be anywhere
             self.post.send(what, opener, self._pass_on_outcome)
+        elif (effect := self.effects.get(type(what))) is not None:
+            effect(self, what)
 
     async def _pass_on_outcome(self, letter: Letter, fault: str | None) -> None:
         await self.deadlines.carry_out(Due.DELIVERED, letter, fault)
@@ -234,6 +254,7 @@ class TableContext:
         state = self.state
         await self.lobby.journal.append(self.code, state.entry_count, entries, recorded)
         before, seen = self._outline(kinds := set(map(type, entries))), False
+        switches = state.switches
         for entry in entries:
             if isinstance(entry, Played | StoodIn) and happened:
                 seen |= state.fold_move(entry, happened)
@@ -256,6 +277,24 @@ class TableContext:
             self.is_settled = False
         if now.alone:
             self._tell_what_differs(before.alone, now.alone)
+        if state.switches is not switches:
+            self._follow_switches(switches)
+        if EndedByHost in kinds:
+            log.info("game ended by its host", extra=about(table=self.code))
+
+    def _follow_switches(self, before: Switches) -> None:
+        """Have the lobby and the spectators follow what the host has switched on or off."""
+        now = self.state.switches
+        if now.private != before.private:
+            self.lobby.privacy_changed()
+        if not now.spectators:
+            for spectator in list(self.audience.spectators):
+                self.send_away(spectator, Refusal(Code.NO_SPECTATORS, table=self.code))
+
+    def send_away(self, session: Session, why: Refusal) -> None:
+        self.audience.remove(session)
+        self.changed()
+        session.send(why.message())
 
     def moment(self) -> Moment:
         return Moment(
@@ -269,6 +308,7 @@ class TableContext:
             self.deadlines.time(),
             self.policy.time_left,
             self.limits,
+            self.removable_in,
         )
 
     def set_deadlines(self) -> None:
@@ -294,13 +334,13 @@ class TableContext:
             for kind, by_seats in by_rooms
             for seat, seconds in by_seats.items()
         }
-        for about in set_for.keys() - due.keys():
-            self.deadlines.cancel(Due.ROOM, about)
-            del set_for[about]
-        for about, at in due.items():
-            if at < set_for.get(about, math.inf):
-                set_for[about] = at
-                self.deadlines.set(Due.ROOM, at - now, about)
+        for each in set_for.keys() - due.keys():
+            self.deadlines.cancel(Due.ROOM, each)
+            del set_for[each]
+        for each, at in due.items():
+            if at < set_for.get(each, math.inf):
+                set_for[each] = at
+                self.deadlines.set(Due.ROOM, at - now, each)
 
     @property
     def is_held(self) -> bool:
@@ -529,7 +569,3 @@ class TableContext:
         """Store how much of its clock, if any, the turn has used; it continues from there."""
         if self.may_move and self.policy.time_taken():
             await self.store_or_log(*self.clock_entries())
-
-    def unready_entries(self) -> list[Entry]:
-        """Return the entries that make nobody ready, because the coming game has changed."""
-        return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]

@@ -41,8 +41,16 @@ class Facts(Protocol):
         """Return the seats that programs hold, not people."""
 
     @property
+    def bots(self) -> set[Seat]:
+        """Return the seats that bots of the server hold."""
+
+    @property
     def bot_seats(self) -> set[Seat]:
         """Return the seats of players who are away, or were, for which the stand-in plays."""
+
+    @property
+    def taken(self) -> Collection[Seat]:
+        """Return the seats whose players have come and have not been removed."""
 
     @property
     def names(self) -> list[str]:
@@ -94,8 +102,21 @@ class Facts(Protocol):
     def take_back(self, seat: Seat) -> TookBack:
         """Return the entry that takes the seat's last placement back; raises IllegalCommand."""
 
+    def rearranged(self, order: Sequence[Seat]) -> Sequence["Happening"]:
+        """Return what gives each seat to the player of the seat in `order`."""
+
+    @property
+    def unready(self) -> Sequence[Entry]:
+        """Return the entries that make nobody ready, because the coming game has changed."""
+
+    def check_seat(self, seat: int) -> None:
+        """Raise Refusal if the table has no such seat."""
+
     def check_turn(self, seat: Seat) -> None:
         """Raise IllegalCommand unless it is the seat's turn in the running game."""
+
+    def check_gathering(self) -> None:
+        """Raise Refusal unless the game has yet to begin."""
 
     def check_running(self) -> None:
         """Raise Refusal before the game, IllegalCommand after it."""
@@ -142,6 +163,22 @@ class Went(Fleeting):
 @dataclass(frozen=True, slots=True)
 class Deserted(Fleeting):
     """Nobody is here."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerRemoved(Fleeting):
+    """The player who held the seat has to go, and cannot come straight back; a new one may have it."""
+
+    seat: Seat
+    name: str
+    holder: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SpectatorRemoved(Fleeting):
+    """The spectator of this number has to go, and cannot come straight back."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +250,7 @@ class Moment:
     """What a feature may know beside what is stored: when it is, and who is here; nobody, without a table.
 
     `now` is in seconds since 1970, `time` by the table's clock; the game has been `paused_for` so many
-    seconds, as this server knows it.
+    seconds, as this server knows it. A player who is away may be `removable_in` so many seconds.
     """
 
     now: int = 0
@@ -227,6 +264,7 @@ class Moment:
     time: float = 0.0
     time_left: Callable[[], int | None] = lambda: None  # of the turn, in ms; None without a clock
     limits: Limits = _LIMITS
+    removable_in: Callable[[Seat], int] = lambda _: 0
 
 
 class Feature:

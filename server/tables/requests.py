@@ -15,7 +15,6 @@ from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
-from server.tables import host_powers
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import TableContext
 from server.tables.feature import Access, Feature, Letter, StudyOpened
@@ -189,7 +188,7 @@ async def _change_seat(context: TableContext, session: Session, message: message
     seat_admission.choose_seat(wanted, state.free)
     order = [Seat(seat) for seat in range(len(state.players))]
     order[own], order[wanted] = Seat(wanted), own
-    await seat_admission.rearrange(context, order)
+    await context.store(*state.rearranged(order))
 
 
 async def _choose_people(context: TableContext, session: Session, message: messages.ChoosePeople) -> None:
@@ -208,24 +207,16 @@ async def _choose_people(context: TableContext, session: Session, message: messa
         await context.store(PeopleChosen(own, wanted))
 
 
-_OF_HOST: Final = Access(of_host=True, at_evening=False)
 # At an evening nobody chooses a people either: somebody may have heard from another table how the tiles of
 # their round lie.
 HANDLERS: Final[dict[type, Handling]] = {
     messages.AddShare: Handling(game_start.add_share, Access()),
-    messages.Arrange: Handling(host_powers.arrange, _OF_HOST),
     messages.ChangeSeat: Handling(_change_seat, Access(before_game=True, at_evening=False)),
-    messages.ChangeSetting: Handling(host_powers.change_setting, _OF_HOST),
     messages.ChoosePeople: Handling(_choose_people, Access(before_game=True, at_evening=False)),
-    messages.Dismiss: Handling(host_powers.dismiss, Access(of_host=True)),
-    messages.EndGame: Handling(host_powers.end_game, _OF_HOST),
-    messages.HandOver: Handling(host_powers.hand_over, _OF_HOST),
     messages.Leave: Handling(seat_admission.leave),
-    messages.Remove: Handling(host_powers.remove, _OF_HOST),
     messages.SayReady: Handling(_say_ready, Access(before_game=True)),
-    messages.SeatBot: Handling(seat_admission.seat_bot, _OF_HOST),
+    messages.SeatBot: Handling(seat_admission.seat_bot, Access(of_host=True, at_evening=False)),
     messages.StartGame: Handling(game_start.start, Access(at_evening=False)),
     messages.Study: Handling(_study, Access(at_evening=False)),
-    messages.SubstituteNow: Handling(host_powers.substitute, Access(of_host=True)),
     messages.Sync: Handling(_synchronize),
 }

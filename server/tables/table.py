@@ -27,11 +27,18 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.consequences import settle
 from server.tables.context import TableContext
-from server.tables.feature import Deserted, Moment, PostOpened
+from server.tables.feature import (
+    Deserted,
+    Fleeting,
+    Moment,
+    PlayerRemoved,
+    PostOpened,
+    SpectatorRemoved,
+)
 from server.tables.game import game_start, moves
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats import seat_admission
-from server.tables.state.persistent_state import Player
+from server.tables.state.persistent_state import Player, Rearranged
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +60,13 @@ WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.FOLLOW: TableContext.follow_again,
     Due.STATE: TableContext.send_state_late,
     Due.DELIVERED: TableContext.note_outcome,
+}
+
+# What becomes of sessions when something happens that is not stored.
+_EFFECTS: Final[Mapping[type[Fleeting], Callable[[TableContext, Any], None]]] = {
+    PlayerRemoved: seat_admission.send_player_away,
+    Rearranged: seat_admission.reseat,
+    SpectatorRemoved: seat_admission.send_spectator_away,
 }
 
 
@@ -87,7 +101,7 @@ class Table:
         context.policy = AbsencePolicy(state, self.audience.seated, context.lobby.stand_in, context.deadlines)
         for seat, _ in state.held:
             seat_admission.keep_for_a_while(context, seat)
-        context.watch_host = seat_admission.watch_host
+        context.watch_host, context.effects = seat_admission.watch_host, _EFFECTS
         context.set_deadlines()
         if context.lobby.config.postman is not None:
             context.happen(PostOpened())

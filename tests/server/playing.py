@@ -8,10 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol import messages
+from protocol.settings import AbsenceSetting, Setting
 from server.app import Running, running
 from server.config import Config, Limits
+from server.storage.entries import Changed, Freed, Taken
+from server.tables.feature import Happening, PlayerRemoved
 from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually
@@ -88,6 +92,34 @@ async def rematch(peer: Peer) -> messages.Seated:
     answer = await peer.answer(messages.Seated, messages.Rematch)
     peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
     return answer
+
+
+async def happen(server: Running, peer: Peer, *happens: Happening) -> None:
+    """Have this happen at the peer's table, whoever would decide on it; the peer knows of it then."""
+    await server.lobby.tables[peer.code].do(lambda context: context.store(*happens))
+    await peer.ask(messages.Ping)
+
+
+async def changed(server: Running, host: Peer, *settings: Setting) -> None:
+    """Have the settings of the host's table changed."""
+    context = server.lobby.tables[host.code]._context
+    for setting in settings:
+        clocks = context.clock_entries() if isinstance(setting, AbsenceSetting) else []
+        await happen(server, host, *clocks, Changed(setting))
+
+
+async def rearranged(server: Running, peer: Peer, *order: int) -> None:
+    """Have the seats of the peer's table given to the players of the seats in this order."""
+    state = server.lobby.tables[peer.code].state
+    await happen(server, peer, *state.rearranged(list(map(Seat, order))))
+
+
+async def removed(server: Running, peer: Peer, seat: Seat) -> None:
+    """Have the player of a seat at the peer's table removed, as its host may."""
+    state = server.lobby.tables[peer.code].state
+    name = state.names[seat]
+    left = Freed(seat) if state.stage == "gathering" else Taken(seat, name, "", vacant=True)
+    await happen(server, peer, left, PlayerRemoved(seat, name, state.holder(seat)))
 
 
 async def all_caught_up(peers: Sequence[Peer], seq: int) -> None:

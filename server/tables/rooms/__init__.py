@@ -9,6 +9,7 @@ from server.tables.rooms.absent_players import AbsentPlayers
 from server.tables.rooms.chat import Chat
 from server.tables.rooms.consent import Consent
 from server.tables.rooms.holidays import Holidays
+from server.tables.rooms.host_powers import HostPowers
 from server.tables.rooms.looking_back import LookingBack
 from server.tables.rooms.notices import OwedNotices
 from server.tables.rooms.plans import Plans
@@ -18,6 +19,7 @@ ROOMS: Final[tuple[type[Feature], ...]] = (
     Chat,
     Consent,
     Holidays,
+    HostPowers,
     LookingBack,
     OwedNotices,
     Plans,

@@ -20,7 +20,6 @@ from protocol.messages import (
     Watch,
     Watching,
 )
-from protocol.settings import Starting
 from server.limits.networks import Networks, who_gives_way
 from server.monitoring.logs import about
 from server.net.session import Session
@@ -31,9 +30,9 @@ from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
-from server.tables.feature import Came, Went
+from server.tables.feature import Came, PlayerRemoved, SpectatorRemoved, Went
 from server.tables.names import alike, check_name
-from server.tables.state.persistent_state import Player
+from server.tables.state.persistent_state import Player, Rearranged
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +118,7 @@ async def watch(context: TableContext, session: Session, message: Watch) -> None
         newest_first = [(each.address, each) for each in reversed(context.audience.spectators)]
         if (crowded := who_gives_way(session.address, newest_first)) is None:
             raise Refusal(Code.SPECTATORS_FULL, table=context.code)
-        send_away(context, crowded, Refusal(Code.SPECTATORS_FULL, table=context.code))
+        context.send_away(crowded, Refusal(Code.SPECTATORS_FULL, table=context.code))
     context.audience.add_spectator(session, message.name)
     session.sit(context.table, None)
     session.send(Watching(message.id, context.code))
@@ -207,29 +206,33 @@ async def seat_bot(context: TableContext, _: Session, message: SeatBot) -> None:
     seat = choose_seat(wanted, free)
     names = (f"{level}-{number}" for number in itertools.count(1))
     name = next(name for name in names if not _name_taken(context, name))
-    await context.store(stored.BotSeated(seat, level, name), *context.unready_entries())
+    await context.store(stored.BotSeated(seat, level, name), *context.state.unready)
 
 
-async def vacate(context: TableContext, seat: Seat, player: Player) -> None:
-    """Free a seat for the host of the table; in a running game it becomes vacant, to be taken over."""
-    if context.state.stage == "gathering":
-        await context.store(*_freed_entries(context, seat))
-        context.removed.add(seat)
-    else:
-        await context.store(stored.Taken(seat, player.name, "", vacant=True))
-    if (session := context.audience.seated.get(seat)) is not None:
-        exclude(context, session, player.name)
-    elif context.state.stage == "gathering" and player.token_hash in context.last_sessions:
+def send_player_away(context: TableContext, removed: PlayerRemoved) -> None:
+    """Have the player of the seat go whom the host of the table has removed."""
+    gathering = context.state.stage == "gathering"
+    if gathering:
+        context.removed.add(removed.seat)
+    if (session := context.audience.seated.get(removed.seat)) is not None:
+        _exclude_and_send_away(context, session, removed.name)
+    elif gathering and removed.holder in context.last_sessions:
         probe("somebody is removed who has just gone")
-        _exclude(context, *context.last_sessions[player.token_hash], player.name)
-    context.policy.player_went(seat)
+        _exclude(context, *context.last_sessions[removed.holder], removed.name)
+    context.policy.player_went(removed.seat)
 
 
-def exclude(context: TableContext, session: Session, name: str | None) -> None:
+def send_spectator_away(context: TableContext, removed: SpectatorRemoved) -> None:
+    for session, spectator in list(context.audience.spectators.items()):
+        if spectator.number == removed.number:
+            _exclude_and_send_away(context, session, spectator.name)
+
+
+def _exclude_and_send_away(context: TableContext, session: Session, name: str | None) -> None:
     """Send a client away that the host removes, and keep it from coming straight back."""
     _exclude(context, session.id, session.address, name)
     seconds = math.ceil(context.limits.removed_seconds)
-    send_away(context, session, Refusal(Code.REMOVED, table=context.code, seconds=seconds))
+    context.send_away(session, Refusal(Code.REMOVED, table=context.code, seconds=seconds))
 
 
 def _exclude(context: TableContext, session: str, address: Networks, name: str | None) -> None:
@@ -244,37 +247,11 @@ def _exclude(context: TableContext, session: str, address: Networks, name: str |
     context.exclusions.add(session, address, name, whole_address=not shared)
 
 
-def send_away(context: TableContext, session: Session, why: Refusal) -> None:
-    context.audience.remove(session)
-    context.changed()
-    session.send(why.message())
-
-
-async def rearrange(context: TableContext, order: list[Seat]) -> None:
-    """Give each seat to the player of the seat in `order`; who starts and who is host stay the same.
-
-    Each player keeps the people that they have chosen.
-    """
-    state, audience = context.state, context.audience
-    before = list(state.players)
-    players = [before[seat] for seat in order]
-    entries = context.unready_entries()
-    seated = list[Entry]()
-    for seat, player in enumerate(players):
-        same = None if player is None else _entries_again(context, order[seat], player, Seat(seat))
-        seated += [stored.Freed(seat)] if same is None else same
-    # Choices come last: in between no two seats have the same people.
-    entries += sorted(seated, key=lambda entry: isinstance(entry, stored.PeopleChosen))
-    if state.host is not None:
-        entries.append(stored.Hosted(order.index(state.host)))
-    if state.options.starting is not None:
-        entries.append(stored.Changed(Starting(order.index(state.options.starting))))
-    if context.request is not None:
-        asker = order.index(Seat(context.request.seat))
-        context.request = structs.replace(context.request, seat=asker)
-    await context.store(*entries)
+def reseat(context: TableContext, rearranged: Rearranged) -> None:
+    """Have everything that is not stored follow players to other seats."""
+    state, audience, order = context.state, context.audience, rearranged.order
     context.removed.clear()
-    for seat, player in enumerate(players):
+    for seat, player in enumerate(rearranged.players):
         now = state.players[seat]
         if now is not None and player is not None:
             now.answers.others = player.answers.others
@@ -318,7 +295,7 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
         raise Refusal(Code.KNOWS_ANOTHER_HAND)
     check_name(newcomer.name)
     _check_free(context, newcomer.name, seat)
-    entries = [*newcomer.entries(seat), *context.unready_entries()]
+    entries = [*newcomer.entries(seat), *state.unready]
     if seat in state.bot_seats:
         entries.append(stored.Returned(Seat(seat)))
     await context.store(*entries)
@@ -353,28 +330,17 @@ async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
     if player is None or state.seat_held(renewed) is not None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
     same = replace(player, token_hash=renewed, kept=False)
-    await context.store(*_entries_again(context, seat, same, seat))
+    await context.store(*state.seated_again(seat, same, seat))
     now = state.players[seat]
     assert now is not None  # noqa: S101 - the player has just been seated again
     now.answers.others = player.answers.others
-
-
-def _entries_again(context: TableContext, seat: Seat, player: Player, at: Seat) -> list[Entry]:
-    """Return the entries that seat a player of this table once more, with what no newcomer would inherit."""
-    entries = player.entries(at)
-    for room in context.state.rooms.values():
-        kept = room.kept_of(seat)
-        entries += kept if at == seat else [structs.replace(entry, seat=at) for entry in kept]
-    if player.answers.stored:
-        entries.append(stored.Answered(at, list(player.answers.stored.items())))
-    return entries
 
 
 async def _come_back(context: TableContext, session: Session, seat: Seat, answer: Seated, after: int) -> None:
     """Give the session its seat back; `answer` is what it is sent, and where its player left."""
     player = context.state.players[seat]
     if player is not None and player.kept:
-        await context.store(*_entries_again(context, seat, replace(player, kept=False), seat))
+        await context.store(*context.state.seated_again(seat, replace(player, kept=False), seat))
     if seat in context.state.bot_seats:
         await context.store_or_log(stored.Returned(seat))
         context.check_lease()  # it may have failed for that, and another server may have the table by now

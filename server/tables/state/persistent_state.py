@@ -5,7 +5,7 @@ It is exactly the fold of the table's journal entries, so that a restart restore
 
 import random
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.clocks import Clocks
-from server.tables.feature import Feature, Happening, Moment
+from server.tables.feature import Feature, Fleeting, Happening, Moment
 from server.tables.rooms import FOLDING, OWN, PLANNING, ROOMS, STOPPING
 from server.tables.state.answers import Answers, digest
 
@@ -85,6 +85,14 @@ class Player:
         if self.people is not None:
             entries.append(stored.PeopleChosen(seat, self.people))
         return entries
+
+
+@dataclass(frozen=True, slots=True)
+class Rearranged(Fleeting):
+    """Each seat has the player of the seat in `order`; they were these `players`."""
+
+    order: Sequence[Seat]
+    players: Sequence[Player | None] = field(repr=False)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
@@ -290,6 +298,39 @@ class PersistentState:
     def people(self) -> set[Seat]:
         """Return the seats that people hold, including those kept for them."""
         return {seat for seat, player in self.held if not (player.program or player.vacant)}
+
+    @property
+    def unready(self) -> list[Entry]:
+        """Return the entries that make nobody ready, because the coming game has changed."""
+        return [stored.SaidReady(seat, on=False) for seat in sorted(self.ready)]
+
+    def seated_again(self, seat: Seat, player: Player, at: Seat) -> list[Entry]:
+        """Return the entries that seat a player once more, with what no newcomer would inherit."""
+        entries = player.entries(at)
+        for room in self.rooms.values():
+            kept = room.kept_of(seat)
+            entries += kept if at == seat else [msgspec.structs.replace(entry, seat=at) for entry in kept]
+        if player.answers.stored:
+            entries.append(stored.Answered(at, list(player.answers.stored.items())))
+        return entries
+
+    def rearranged(self, order: Sequence[Seat]) -> Sequence[Happening]:
+        """Return what gives each seat to the player of the seat in `order`.
+
+        Who starts and who is host stay the same, and each player keeps the people that they have chosen.
+        """
+        players = [self.players[seat] for seat in order]
+        entries, seated = self.unready, list[Entry]()
+        for seat, player in enumerate(players):
+            same = None if player is None else self.seated_again(order[seat], player, Seat(seat))
+            seated += [stored.Freed(seat)] if same is None else same
+        # Choices come last: in between no two seats have the same people.
+        entries += sorted(seated, key=lambda entry: isinstance(entry, stored.PeopleChosen))
+        if self.host is not None:
+            entries.append(stored.Hosted(order.index(self.host)))
+        if self.options.starting is not None:
+            entries.append(stored.Changed(settings.Starting(order.index(self.options.starting))))
+        return [*entries, Rearranged(order, players)]
 
     @property
     def chosen(self) -> tuple[tuple[People, ...], ...]:

@@ -21,10 +21,12 @@ from pages.serving.subjects import WatchedTable
 from pages.serving.television import Television
 from protocol import messages
 from protocol.admin import EveningPlan
-from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
+from protocol.messages import OpenTable, SignUp, StartGame
 from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
+from server.storage.entries import EndedByHost
+from server.tables.feature import SpectatorRemoved
 from tests.pages.serving.viewer import (
     asked,
     player_page,
@@ -34,7 +36,7 @@ from tests.pages.serving.viewer import (
     web_server,
 )
 from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
-from tests.server.playing import full_table, game, play_on, rematch, table_of
+from tests.server.playing import changed, full_table, game, happen, play_on, rematch, table_of
 
 _HIDDEN = re.compile(rf"\b[ESLMA][mf](?:\*|{re.escape(WITH_WOLF)})")  # a wolf piece whose kind is told
 
@@ -108,7 +110,7 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
             await page.receive()
             state = await host.until(messages.TableState)
             assert state.spectators == 1
-            await host.done(messages.Dismiss, state.watching[0].number)
+            await happen(server, host, SpectatorRemoved(state.watching[0].number))
             assert await page.closed() == 1000
             assert "no table" in page.parts["now"]
         await eventually(lambda: not table_of(server, peers).audience.spectators)
@@ -121,7 +123,7 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
 async def test_a_table_that_is_closed_or_private_is_seen_no_more(setting: Spectators | Private) -> None:
     async with watched_game() as (server, peers, page):
         await page.until("players", "Player 0")
-        await peers[0].done(messages.ChangeSetting, setting)
+        await changed(server, peers[0], setting)
         assert await page.closed() == 1000
         assert "no table" in page.parts.pop("now")
         assert page.parts.pop("way-in") == "Join"  # as on the page of any code
@@ -189,7 +191,7 @@ async def test_the_list_of_tables_goes_on_by_itself() -> None:
         async with connected(server.port) as peer:
             await peer.open(2, "Anna")
             await page.until("tables", peer.code)
-            await peer.done(messages.ChangeSetting, Private(on=True))
+            await changed(server, peer, Private(on=True))
             await page.until("tables", "No tables")
 
 
@@ -274,7 +276,7 @@ async def test_the_page_of_a_finished_game_leads_to_the_next_one() -> None:
             await page.receive()
             again = await peers[0].answer(messages.Seated, messages.Rematch)
             await page.until("result", f'<a href="{again.table}">')
-            await peers[0].done(messages.ChangeSetting, Private(on=True))
+            await changed(server, peers[0], Private(on=True))
         async with viewer(server.port, f"/watch/{peers[1].code}") as later:
             assert again.table not in (await later.receive())["result"]
 
@@ -304,9 +306,9 @@ async def test_a_page_goes_on_with_the_players_when_their_next_game_begins() -> 
 
 async def test_a_game_that_was_ended_shows_no_wolf() -> None:
     """It has no result, so nothing is revealed; the page says that the host has ended it."""
-    async with watched_game() as (_, peers, page):
+    async with watched_game() as (server, peers, page):
         await play_on(peers, random.Random(5), 12)
-        await peers[0].done(messages.EndGame)
+        await happen(server, peers[0], EndedByHost())
         await page.until("now", "ended")
         assert page.parts["result"] == ""
         assert not _HIDDEN.search("".join(page.received))
@@ -383,7 +385,7 @@ async def test_a_television_is_shown_nothing_that_a_spectator_is_not() -> None:
         connected(server.port) as private,
         viewer(server.port, "/tv") as page,
     ):
-        await closed[0].done(ChangeSetting, Spectators(on=False))
+        await changed(server, closed[0], Spectators(on=False))
         await closed[0].done(StartGame)
         await private.ask(OpenTable, 2, "Hidden", switches=ChosenSwitches(private=True))
         for moves in (5, 12):

@@ -39,7 +39,7 @@ from server.net.connections.plain_http import PageRequest
 from tests.cases import cases
 from tests.pages.serving.viewer import PagePeer, asked, player_page, seated_in_browser, viewer, web_server
 from tests.server.peer import all_connected, connected, http_get, upgrade_status
-from tests.server.playing import full_table, play_on
+from tests.server.playing import changed, full_table, play_on
 from tests.server.process import serving
 
 CONFIG = Config(pages=WebPages())
@@ -57,7 +57,7 @@ async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> Non
         await public.open(2, "Anna")
         await private.ask(messages.OpenTable, 2, "Hidden", switches=ChosenSwitches(private=True))
         await closed.open(2, "Carla")
-        await closed.done(messages.ChangeSetting, Spectators(on=False))
+        await changed(server, closed, Spectators(on=False))
         answer = await asked(server.port, "/")
     assert answer.status == 200
     assert f'href="watch/{public.code}"' in answer.text
@@ -89,7 +89,7 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     async with web_server() as server, full_table(server.port, 2) as peers, connected(server.port) as private:
         opened = await asked(server.port, f"/watch/{peers[0].code}")
         small = await asked(server.port, f"/watch/{peers[0].code.lower()}")
-        await peers[0].done(messages.ChangeSetting, Spectators(on=False))
+        await changed(server, peers[0], Spectators(on=False))
         await private.ask(messages.OpenTable, 2, "Hidden", switches=ChosenSwitches(private=True))
         unknown = next(code for code in ("AAAA", "BBBB", "CCCC") if code not in server.lobby.tables)
         codes = (peers[0].code, private.code, unknown)
@@ -480,7 +480,7 @@ async def test_a_move_is_suggested_at_a_page_where_the_host_allows_hints(*, rand
             await page.until_shown(lambda parts: "Touch" in parts.get("ask", ""))
             await page.socket.send('{"hint": true}')
             assert "suggest a move" not in page.parts["ask"]
-            await host.done(messages.ChangeSetting(host.next_id(), AllowHints(on=True)))
+            await changed(server, host, AllowHints(on=True))
             await page.until_shown(lambda parts: "suggest a move" in parts["ask"])
             await page.socket.send('{"hint": true}')
             await page.until_shown(lambda parts: "Hint: " in parts["ask"])

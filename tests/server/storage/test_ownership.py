@@ -24,7 +24,7 @@ from server.config import Config
 from server.errors import NotStoredNow, TableLost
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.storage.entries import Hosted, Opened
+from server.storage.entries import GivenToBot, Hosted, Opened
 from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
@@ -32,7 +32,7 @@ from server.storage.reasons import Misfit
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, connected, eventually
-from tests.server.playing import all_caught_up, game, peer_on_turn, play_on, table_of
+from tests.server.playing import all_caught_up, game, happen, peer_on_turn, play_on, removed, table_of
 from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
 from tests.server.tables.hosted import served
 
@@ -191,7 +191,7 @@ async def test_whoever_comes_back_as_the_lease_runs_out_is_told_nothing(
         await gone.done(messages.Leave(gone.next_id()))
         table = table_of(server, [gone])
         time.advance(60)
-        await host.done(messages.SubstituteNow(host.next_id(), 1))
+        await happen(server, host, GivenToBot(1))
         journal = table._context.lobby.journal
 
         async def run_out(*_: object) -> None:
@@ -212,8 +212,8 @@ async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: py
         await gone.done(messages.Leave(gone.next_id()))
         table = table_of(server, [gone])
         time.advance(60)
-        await host.done(messages.SubstituteNow(host.next_id(), 1))
-        await host.done(messages.Remove(host.next_id(), 1))
+        await happen(server, host, GivenToBot(1))
+        await removed(server, host, Seat(1))
         journal = table._context.lobby.journal
         append = journal.append
 

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from engine.game import Game, RandomChance
-from protocol.messages import ChangeSetting, Events, Refused, TableState, Vote
-from protocol.settings import Setting
+from protocol.messages import Events, Refused, TableState, Vote
 from server.app import Running, running
 from server.config import Choose, Config, Limits
 from server.tables.absence.policy import AbsencePolicy
@@ -60,11 +59,6 @@ async def sent_away(peer: Peer) -> Refused:
     while (refused := await peer.until(Refused)).id is not None:
         pass
     return refused
-
-
-async def changed(host: Peer, *settings: Setting) -> None:
-    for setting in settings:
-        await host.done(ChangeSetting, setting)
 
 
 async def begun(*peers: Peer) -> None:

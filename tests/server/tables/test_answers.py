@@ -2,36 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import pytest
-
-from client.bots.brains import at_random
 from protocol import messages
 from protocol.codes import Code
-from protocol.settings import Title
 from server.app import Running, running
 from server.config import Config, Limits
-from server.storage.entries import Answered
+from server.storage.entries import Answered, Freed
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.state.answers import KEPT
-from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, state_where
-from tests.server.playing import full_table, game, table_of
+from tests.server.playing import full_table, game, happen, rearranged, table_of
 from tests.server.storage.test_journal import count_rows, full_disk, resumed, table_facts
 from tests.server.tables.hosted import disconnect, play_to_the_end, served
-
-
-@pytest.fixture(params=["a folder", "a database"])
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
-    """Return the configuration of a server that keeps its tables there."""
-    place: dict[str, Any] = {"data": tmp_path}
-    if request.param == "a database":
-        place = {"database": request.getfixturevalue("database"), "node": "one", "lease_seconds": LONG_LEASE}
-    limits = Limits(stand_in_seconds=0)
-    return Config(brains={"random": at_random}, limits=limits, timers=ManualClock, seed=1, **place)
-
 
 Asked: TypeAlias = tuple[Peer, messages.BesideMoves]
 
@@ -59,21 +43,18 @@ async def test_no_request_before_a_game_is_carried_out_twice(config: Config) -> 
     """Not even if it would be refused by now, or if its player has been given another seat since."""
     async with running(config) as server, full_table(server.port, 5, bots={4: "random"}) as peers:
         anna, bruno, carla, dario = peers
+        await happen(server, anna, Freed(4))
         asked: list[Asked] = [
             (carla, messages.SayReady(carla.next_id(), on=True)),
             (bruno, messages.ChoosePeople(bruno.next_id(), "A")),
-            (anna, messages.ChangeSetting(anna.next_id(), Title("Friday"))),
-            (anna, messages.Remove(anna.next_id(), 4)),
             (bruno, messages.ChangeSeat(bruno.next_id(), 4)),
             (anna, messages.SeatBot(anna.next_id(), "random")),
             (carla, messages.SayReady(carla.next_id(), on=True)),
-            (anna, messages.Arrange(anna.next_id(), (1, 2, 3, 4, 0))),
-            (anna, messages.HandOver(anna.next_id(), 1)),
-            (carla, messages.Arrange(carla.next_id())),
             (dario, messages.ChoosePeople(dario.next_id(), "E")),
         ]
         for peer, request in asked:
             await peer.done(request)
+        await rearranged(server, anna, 1, 2, 3, 4, 0)
         await all_seated(server, peers)
     await repeated(config, peers, asked)
 
@@ -86,18 +67,6 @@ async def all_seated(server: Running, peers: Sequence[Peer]) -> None:
     assert [names[peer.seat] for peer in peers if peer.seat is not None] == [
         f"Player {number}" for number in range(len(peers))
     ]
-
-
-async def test_no_request_during_a_game_is_carried_out_twice(config: Config) -> None:
-    async with running(config) as server, game(server.port, 3) as peers:
-        anna, bruno, _ = peers
-        asked: list[Asked] = [
-            (anna, messages.HandOver(anna.next_id(), 1)),
-            (bruno, messages.EndGame(bruno.next_id())),
-        ]
-        for peer, request in asked:
-            await peer.done(request)
-    await repeated(config, peers, asked)
 
 
 async def test_a_study_is_opened_once(config: Config) -> None:
@@ -116,11 +85,11 @@ async def test_a_request_that_was_not_stored_can_be_repeated(tmp_path: Path) -> 
     time = ManualClock()
     async with served(tmp_path, time) as server, full_table(server.port, 3) as peers:
         anna, bruno, carla = peers
-        say_ready, title = messages.SayReady(bruno.next_id(), on=True), Title("Friday")
+        say_ready = messages.SayReady(bruno.next_id(), on=True)
         with full_disk(server):
             assert await bruno.refusal(say_ready) == Code.NOT_STORED
-        setting = messages.ChangeSetting(anna.next_id(), title)
-        await anna.done(setting)
+        choice = messages.ChoosePeople(anna.next_id(), "A")
+        await anna.done(choice)
         await bruno.done(say_ready)
         await carla.done(messages.Sync, 0)
         await disconnect(carla, anna)
@@ -130,7 +99,7 @@ async def test_a_request_that_was_not_stored_can_be_repeated(tmp_path: Path) -> 
         entries = await server.lobby.journal.entries(anna.code)
         answered = [entry for entry in entries if isinstance(entry, Answered)]
         assert [(entry.seat, [number for number, _ in entry.requests]) for entry in answered] == [
-            (0, [setting.id]),
+            (0, [choice.id]),
             (1, [say_ready.id]),
         ]
 

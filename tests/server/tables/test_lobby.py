@@ -6,27 +6,31 @@ from typing import Any
 import pytest
 
 from client.bots.brains import at_random
+from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import ByBot
 from protocol.codes import CloseReason, Code
 from protocol.limits import ARRAY_LENGTH
 from protocol.settings import (
-    AbsenceSetting,
     ChosenSwitches,
-    Hints,
-    Private,
-    Starting,
     Switches,
-    Title,
 )
 from server.app import running
 from server.config import Config, Limits
 from server.limits.rate_limits import PerMinuteLimit
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
-from tests.server.playing import check_views, full_table, game, memory_server, table_of, timed_server
+from tests.server.playing import (
+    check_views,
+    full_table,
+    game,
+    memory_server,
+    rearranged,
+    table_of,
+    timed_server,
+)
 from tests.server.storage.test_journal import table_facts
-from tests.server.tables.hosted import changed, disconnect, served
+from tests.server.tables.hosted import disconnect, served
 
 
 async def table_list(peer: Peer) -> list[messages.TableSummary]:
@@ -264,22 +268,16 @@ async def test_everybody_sees_who_is_ready() -> None:
 
 
 async def test_a_game_that_changes_is_agreed_on_anew() -> None:
-    """As when the host changes it, a seat is taken again, or seats are swapped; not when a player leaves."""
+    """As when a seat is taken again, or seats are swapped; not when a player leaves."""
     async with memory_server() as server, full_table(server.port, 3) as peers:
         state = table_of(server, peers).state
-        for setting in (Starting(1), AbsenceSetting(ByBot(60)), Hints(on=True)):
-            await say_ready(*peers)
-            await changed(peers[0], Title(f"not {setting}"[:20]), Private(on=True))
-            assert state.ready == {0, 1, 2}
-            await changed(peers[0], setting)
-            assert state.ready == set()
         await say_ready(*peers)
         await peers[2].done(messages.Leave)
         assert state.ready == {0, 1}
         await peers[2].join(peers[0].code, "Newcomer")
         assert state.ready == set()
         await say_ready(*peers)
-        await peers[0].done(messages.Arrange, (1, 0, 2))
+        await rearranged(server, peers[0], 1, 0, 2)
         assert state.ready == set()
 
 
@@ -374,12 +372,12 @@ async def test_a_choice_goes_with_its_player_and_ends_when_the_player_leaves() -
         await choose(peers[2], "A")
         await choose(peers[3], "E")
         await see_peoples(peers, "SlAE")
-        await peers[0].done(messages.Arrange, (2, 1, 3, 0))
+        await rearranged(server, peers[0], 2, 1, 3, 0)
         await see_peoples(peers, "AlES")
         await peers[1].done(messages.Leave)
         await peers[2].done(messages.ChangeSeat, 1)
         await see_peoples([peers[0]], "lAES")
-        await peers[0].done(messages.Remove, 1)
+        assert await table_of(server, peers).remove_player(Seat(1))
         await see_peoples([peers[0]], "lmES")
         for seat in (0, 1):
             await peers[0].done(messages.SeatBot, "random", seat)

@@ -18,6 +18,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from engine.events import Event, lasting, stops
+from engine.pieces import Seat
 from pages.drawing.pages import WebPages
 from protocol import messages
 from protocol.absence import WAIT, MoveClock
@@ -35,9 +36,8 @@ from tests.server.manual_clock import ManualClock
 from tests.server.match import LIMITS, Match, Script, match, some_scripts
 from tests.server.monitoring.traces import traces
 from tests.server.peer import Peer, all_connected, blanked, connected, eventually, http_get
-from tests.server.playing import archived_game, full_table, game, memory_server, play_on
+from tests.server.playing import archived_game, changed, full_table, game, memory_server, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed
 
 OUR_LOGGERS = ("server", "pages", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (
@@ -349,10 +349,10 @@ async def test_private_tables_change_no_byte_of_the_list() -> None:
         before = await listed(stranger)
         async with game(server.port, 2, switches=ChosenSwitches(private=True)) as peers:
             assert await listed(stranger) == before
-            await changed(peers[0], Title("Secret"))
+            await changed(server, peers[0], Title("Secret"))
             await play_on(peers, random.Random(1))
             assert await listed(stranger) == before
-            await changed(peers[0], Private(on=False))
+            await changed(server, peers[0], Private(on=False))
             assert await listed(stranger) != before
 
 
@@ -428,7 +428,7 @@ async def test_codes_of_private_tables_are_long() -> None:
         async with connected(server.port) as host, connected(server.port) as guest:
             code = (await host.open(2)).table
             assert len(code) == CODE_LENGTH
-            await changed(host, Private(on=True))
+            await changed(server, host, Private(on=True))
             await guest.join(code, "Guest")
 
 
@@ -476,7 +476,7 @@ async def test_nothing_is_told_without_the_seats_own_token() -> None:
         for peer in peers:
             await peer.ask(messages.Ping)
         assert [len(peer.frames) for peer in peers] == [number + 1 for number in before]
-        await peers[0].done(messages.Remove, 1)
+        assert await table_of(server, peers).remove_player(Seat(1))
         question = messages.AskTurn(8, peers[0].code, token_hash(peers[1].token))
         assert await stranger.refusal(question) == Code.BAD_TOKEN
 

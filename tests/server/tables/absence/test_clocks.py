@@ -31,7 +31,17 @@ from server.tables.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where, state_where
-from tests.server.playing import all_caught_up, check_views, full_table, game, play_on, rematch, table_of
+from tests.server.playing import (
+    all_caught_up,
+    check_views,
+    full_table,
+    game,
+    play_on,
+    rearranged,
+    rematch,
+    removed,
+    table_of,
+)
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
@@ -299,7 +309,7 @@ async def test_the_host_seats_bots() -> None:
         tables = await other.answer(messages.Tables, messages.ListTables)
         assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
         assert [each.levels for each in host.told(messages.Welcome)] == [["random", "greedy"]]
-        await host.done(messages.Remove, 1)
+        await removed(server, host, Seat(1))
         assert (await latest(host)).seats[1].name is None
 
 
@@ -320,7 +330,7 @@ async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
 
 async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
     async with served() as server, full_table(server.port, 3, bots={1: "greedy"}) as (host, other):
-        await host.done(messages.Arrange, (1, 2, 0))
+        await rearranged(server, host, 1, 2, 0)
         state = await latest(host)
         assert [each.level for each in state.seats] == ["greedy", None, None]
         assert (state.host, host.seat) == (2, 2)
@@ -349,7 +359,7 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
     async with served(tmp_path, clock) as server, full_table(server.port, 2) as (host, other):
         await other.socket.close()
         await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name is not None)
-        await host.done(messages.Remove, 1)
+        await removed(server, host, Seat(1))
         await seated_bot(host)
         clock.advance(2 * Limits().waiting_seat_seconds)
         assert (await latest(host)).seats[1].level == "random"

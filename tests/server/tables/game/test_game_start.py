@@ -20,10 +20,11 @@ from protocol.settings import Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.monitoring.logs import describe
+from server.storage.entries import EndedByHost
 from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, http_get
-from tests.server.playing import memory_server, play_on, table_of
+from tests.server.playing import changed, happen, memory_server, play_on, rearranged, table_of
 from tests.server.storage.test_journal import full_disk, resumed, table_facts
 from tests.server.tables.hosted import begun, game_of
 from tests.server.tables.test_secrets import sync_again
@@ -289,8 +290,8 @@ async def test_another_game_is_drawn_anew() -> None:
         await host.done(seated[0].showing(first))
         seated[0].share = NEXT
         await late.ask(messages.JoinTable, host.code, "Late", 2, pledge=pledge_of(SHARES[4]))
-        await host.done(messages.Arrange, (1, 0, 2))
-        await host.done(messages.ChangeSetting, Title("Friday"))  # which draws nothing
+        await rearranged(server, host, 1, 0, 2)
+        await changed(server, host, Title("Friday"))  # which draws nothing
         await seated[1].called()
         await guest.done(messages.SayReady, on=True)
         await guest.done(seated[1].showing(first))
@@ -310,7 +311,7 @@ async def test_nobody_is_asked_for_a_share_of_what_they_were_not_told() -> None:
     async with running(Config(timers=ManualClock)) as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
         for number in range(2 * Limits().states_at_once + 1):
-            await host.done(messages.ChangeSetting, Starting((number + 1) % 2))
+            await changed(server, host, Starting((number + 1) % 2))
         await host.send(messages.StartGame(host.next_id()))
         await seated[1].called()
         assert guest.told(messages.TableState)[-1].starting == 1
@@ -382,7 +383,7 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
             await sync_again(mover, rng)
         assert await host.refusal(messages.GetRecord) == Code.NOT_OVER
         if ended:
-            await host.done(messages.EndGame)
+            await happen(server, host, EndedByHost())
             assert await host.refusal(messages.GetRecord) == Code.NOT_OVER
         await late.send(messages.Watch(late.next_id(), host.code))
         await late.until(messages.Snapshot)

@@ -8,7 +8,6 @@ from typing import Any
 
 from protocol.limits import PEOPLE_LISTED, REMARKS_REPEATED
 from protocol.messages import (
-    ChangeSetting,
     EnterLobby,
     Leave,
     LobbyRemark,
@@ -25,7 +24,7 @@ from server.config import Config, Limits
 from server.tables.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually
-from tests.server.playing import game, play_on, timed_server
+from tests.server.playing import changed, game, play_on, timed_server
 
 # As many names and remarks as anybody likes.
 MANY: dict[str, Any] = dict.fromkeys(
@@ -103,10 +102,10 @@ async def test_a_private_table_shows_nowhere() -> None:
         hidden = PersonOnline("Bruno", "playing"), PersonOnline("Carla", "playing")
         await sees(anna, PersonOnline("Anna"), *hidden)
         assert not any(code.encode() in frame for frame in anna.frames)
-        await bruno.done(ChangeSetting, Private(on=False))
+        await changed(server, bruno, Private(on=False))
         shown = PersonOnline("Bruno", "playing", code), PersonOnline("Carla", "watching", code)
         await sees(anna, PersonOnline("Anna"), *shown)
-        await bruno.done(ChangeSetting, Private(on=True))
+        await changed(server, bruno, Private(on=True))
         dario = await entered(stack, server.port, "Dario")  # before the next round
         await sees(dario, PersonOnline("Anna"), PersonOnline("Dario"), *hidden)
         assert not any(code.encode() in frame for frame in dario.frames)
@@ -122,7 +121,7 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
         await guest.join(code, "Carla")
         await guest.done(SayReady, on=True)
         await guest.done(Leave)
-        await host.done(ChangeSetting, Private(on=True))
+        await changed(server, host, Private(on=True))
         frames = len(anna.frames)
         await anna.done(EnterLobby, "Bruno")
         await sees(anna, PersonOnline("Bruno"))

@@ -27,7 +27,6 @@ from protocol.messages import (
     Ping,
     Pong,
     Refused,
-    Remove,
     SeatSummary,
     Snapshot,
     StartGame,
@@ -51,10 +50,18 @@ from server.tables.table import Table
 from tests.games import begun, examples, played
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, next_state_where, state_where
-from tests.server.playing import check_views, full_table, game, memory_server, play_on, table_of
+from tests.server.playing import (
+    changed,
+    check_views,
+    full_table,
+    game,
+    memory_server,
+    play_on,
+    removed,
+    table_of,
+)
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
-    changed,
     disconnect,
     game_of,
     held_by_bot,
@@ -215,7 +222,7 @@ async def test_a_bot_plays_for_an_absent_program_that_took_a_seat_over() -> None
         await disconnect(bruno, anna)
         await state_where(anna, lambda state: state.seats[1].removable_in == 60)
         time.advance(60)
-        await anna.done(Remove, 1)
+        await removed(server, anna, Seat(1))
         await program.join(anna.code, "Numa", program=True)
         await program.until(Snapshot)
         await play_on([anna, program], random.Random(1), moves=3)
@@ -483,7 +490,7 @@ def test_any_sequence_of_absences_and_votes(
 async def test_the_policy_changes_in_a_running_game() -> None:
     async with served() as server, game(server.port, 2) as peers:
         await disconnect(peers[1], peers[0])
-        await changed(peers[0], AbsenceSetting(ByBot(0)))
+        await changed(server, peers[0], AbsenceSetting(ByBot(0)))
         await play_to_the_end(peers[:1])
 
 

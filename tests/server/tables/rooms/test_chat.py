@@ -7,17 +7,26 @@ from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol import messages
 from protocol.limits import REMARKS_REPEATED
-from protocol.messages import EndGame, Said, SaidBefore, Say, StartGame, Sync
+from protocol.messages import Said, SaidBefore, Say, StartGame, Sync
 from protocol.settings import Quiet, Spectators
-from server.storage.entries import Opened, Taken
+from server.storage.entries import EndedByHost, Opened, Taken
 from server.tables.feature import Moment
 from server.tables.rooms.chat import Chat, Remark
 from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, state_where
-from tests.server.playing import all_caught_up, full_table, game, memory_server, timed_server
+from tests.server.playing import (
+    all_caught_up,
+    changed,
+    full_table,
+    game,
+    happen,
+    memory_server,
+    removed,
+    timed_server,
+)
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed, play_to_the_end, served
+from tests.server.tables.hosted import play_to_the_end, served
 
 
 async def hears(peer: Peer, text: str) -> int | None:
@@ -34,9 +43,9 @@ async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
         connected(server.port) as late,
     ):
         host, player = peers
-        await changed(host, Spectators(on=False))
+        await changed(server, host, Spectators(on=False))
         await host.done(messages.Say, "among us")
-        await changed(host, Spectators(on=True))
+        await changed(server, host, Spectators(on=True))
         await player.done(messages.Say, "hello")
         async with connected(server.port) as again:
             await again.watch(host.code)
@@ -85,7 +94,7 @@ async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_
     ):
         *players, spectator = peers
         await other.watch(players[0].code)
-        await changed(players[0], Quiet(on=True))
+        await changed(server, players[0], Quiet(on=True))
         assert (await state_where(spectator, lambda state: state.switches.quiet)).switches.quiet
         await spectator.done(Say, "before")
         assert await hears(players[1], "before") == 1
@@ -110,9 +119,9 @@ async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_
 
 async def test_an_ended_game_is_quiet_no_more() -> None:
     async with memory_server() as server, game(server.port, 2, watched=True) as (host, player, spectator):
-        await changed(host, Quiet(on=True))
+        await changed(server, host, Quiet(on=True))
         await spectator.done(Say, "a tip")
-        await host.done(EndGame)
+        await happen(server, host, EndedByHost())
         await spectator.done(Say, "a pity")
         assert await hears(player, "a pity") == 1
 
@@ -153,6 +162,6 @@ async def test_who_takes_over_a_seat_has_missed_nothing() -> None:
         await gone.done(messages.Leave)
         await host.done(Say, "gone?")
         clock.advance(60)
-        await host.done(messages.Remove, 1)
+        await removed(server, host, Seat(1))
         await new.join(host.code, "Zoe")
         assert [remark.missed for remark in (await new.until(SaidBefore)).remarks] == [False]

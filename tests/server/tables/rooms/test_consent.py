@@ -21,15 +21,15 @@ from protocol.settings import AbsenceSetting
 from server.app import Running, running
 from server.config import Config
 from server.net.tokens import token_hash
-from server.storage.entries import Entry
+from server.storage.entries import EndedByHost, Entry, GivenToBot, Hosted
 from server.storage.sqlite.data_folder import DataFolder
 from server.tables.rooms.consent import LONGEST_PAUSE_DAYS, PAUSE_SECONDS, PAUSES, TAKE_BACKS, Consent
 from tests.server.manual_clock import BEGUN, DAY, ManualClock, clock_of_day
 from tests.server.peer import Peer, connected, eventually, next_state_where, state_where
-from tests.server.playing import check_views, game, play_on, table_of
+from tests.server.playing import changed, check_views, game, happen, play_on, removed, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.test_clocks import latest
-from tests.server.tables.hosted import changed, game_of, policy_of, served
+from tests.server.tables.hosted import game_of, policy_of, served
 from tests.server.tables.test_answers import repeated
 
 THINKING = 1.0  # seconds that bots take
@@ -94,8 +94,8 @@ HAPPENINGS: dict[str, Callable[[Running, list[Peer]], Awaitable[object]]] = {
     "leaves": lambda _, peers: peers[0].done(messages.Leave),
     "is cut off": lambda _, peers: peers[0].socket.close(),
     "is removed": lambda server, peers: table_of(server, peers).remove_player(Seat(0)),
-    "hands over": lambda _, peers: peers[0].done(messages.HandOver, 1),
-    "takes the clock away": lambda _, peers: changed(peers[0], AbsenceSetting(WAIT)),
+    "hands over": lambda server, peers: happen(server, peers[0], Hosted(1)),
+    "takes the clock away": lambda server, peers: changed(server, peers[0], AbsenceSetting(WAIT)),
 }
 
 
@@ -167,7 +167,7 @@ async def test_nobody_plays_for_absent_players_meanwhile() -> None:
         await peers[1].done(messages.Leave)
         clock.advance(PAUSE_SECONDS - 1)
         assert table_of(server, peers).state.bot_seats == set()
-        await peers[0].done(messages.SubstituteNow, 1)
+        await happen(server, peers[0], GivenToBot(1))
         state = await state_where(peers[0], lambda state: state.seats[1].bot)
         assert state.paused is not None
         seq = peers[0].seq
@@ -213,11 +213,11 @@ async def test_pauses_are_counted_for_good() -> None:
             await pause(peers[1])
             await pause(peers[1], on=False)
         assert await peers[1].refusal(messages.AskPause, on=True) == Code.NO_PAUSES_LEFT
-        await peers[0].done(messages.ChangeSetting, AbsenceSetting(MoveClock(60)))
+        await changed(server, peers[0], AbsenceSetting(MoveClock(60)))
         await pause(peers[0])
         await paused_by(peers[1], 0)
         assert consent(server, peers).pauses == {0: 1, 1: PAUSES}
-        await peers[0].done(messages.EndGame)
+        await happen(server, peers[0], EndedByHost())
         assert (await state_where(peers[1], lambda state: state.ended)).paused is None
         assert await peers[1].refusal(messages.AskPause, on=True) == "game-over"
 
@@ -407,7 +407,7 @@ async def test_a_request_for_time_ends_with_the_clock() -> None:
     async with served() as server, game(server.port, 2, absence=GameClock(60)) as peers:
         await play_on(peers, random.Random(1), moves=1)
         await ask(peers[0], "more-time")
-        await changed(peers[0], AbsenceSetting(WAIT))
+        await changed(server, peers[0], AbsenceSetting(WAIT))
         await asked_in(peers[1], messages.Asked("more-time", [0]))
         await play_on(peers, random.Random(1), moves=1)
         await asked_in(peers[1], None)
@@ -438,7 +438,7 @@ async def test_what_is_asked_lapses_with_the_seat_of_whoever_agreed() -> None:
         await state_where(host, lambda state: state.asked is not None)
         await gone.done(Leave)
         clock.advance(60)
-        await host.done(messages.Remove, 1)
+        await removed(server, host, Seat(1))
         assert (await state_where(host, lambda state: state.seats[1].vacant)).asked is None
         async with connected(server.port) as newcomer:
             await newcomer.join(host.code, "Zoe")

@@ -13,9 +13,9 @@ from server.app import running
 from server.config import Config
 from tests.server.manual_clock import BEGUN, DAY, clock_of_day
 from tests.server.peer import Peer, connected, eventually, state_where
-from tests.server.playing import game, play_on, table_of
+from tests.server.playing import changed, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed, served
+from tests.server.tables.hosted import served
 from tests.server.tables.test_answers import repeated
 
 LETTERS = MoveClock(DAY)
@@ -83,10 +83,10 @@ async def test_a_holiday_ends_with_a_move_or_when_its_player_says_so(monkeypatch
 
 async def test_the_host_sets_the_days_and_games_without_days_have_none() -> None:
     async with served() as server, game(server.port, 2, absence=LETTERS) as peers:
-        await changed(peers[0], Holidays(0))
+        await changed(server, peers[0], Holidays(0))
         await state_where(peers[1], lambda state: state.holidays == 0)
         assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
-        await changed(peers[0], Holidays(2))
+        await changed(server, peers[0], Holidays(2))
         await holiday(peers[1])
     async with served() as server, game(server.port, 2, absence=WAIT) as peers:
         assert await peers[1].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS

@@ -15,9 +15,10 @@ from protocol.events import event_map
 from protocol.messages import Show, Shown
 from server.app import Running, running
 from server.config import Config, Limits
+from server.storage.entries import GivenToBot
 from tests.pages.serving.viewer import seated_in_browser
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
-from tests.server.playing import check_views, memory_server, play_on, rematch, table_of
+from tests.server.playing import check_views, happen, memory_server, play_on, rematch, table_of
 from tests.server.tables.hosted import game_of, play_to_the_end, served
 from tests.server.tables.test_rematch import finished_game
 
@@ -126,7 +127,7 @@ async def test_a_bot_plays_at_once_for_a_seat_of_a_study_that_nobody_has_taken()
         code = await _study(peers[0], 12)
         async with connected(server.port) as alone:
             await alone.join(code, "Player 0")
-            await alone.done(messages.SubstituteNow, 1)
+            await happen(server, alone, GivenToBot(1))
             await play_to_the_end([alone])
             assert table_of(server, [alone]).state.stage == "over"
 

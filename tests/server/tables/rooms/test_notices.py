@@ -18,13 +18,13 @@ from server.app import Running, running
 from server.config import Config
 from server.errors import NotStored
 from server.net.postman import NoticePostman, SmtpServer
-from server.storage.entries import NoticesTo
+from server.storage.entries import EndedByHost, NoticesTo
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.absence.deadlines import RETRY_SECONDS
 from server.tables.rooms.notices import OwedNotices
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import full_table, game, peer_on_turn
+from tests.server.playing import full_table, game, happen, peer_on_turn
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.calling import (
     GRACE,
@@ -143,7 +143,7 @@ async def test_after_the_end_the_address_is_gone(tmp_path: Path, caplog: pytest.
             await leave_address(guest, called)
             called.receiver.answers.append(b"HTTP/1.1 500 Oh\r\n\r\n")
             await disconnect(guest, host)
-            await host.done(messages.EndGame)
+            await happen(server, host, EndedByHost())
             called.clock.advance(GRACE)
             assert await called.receiver.next() == "refused"
             await eventually(lambda: "not delivered" in caplog.text)
@@ -291,7 +291,7 @@ async def test_a_player_is_called_by_e_mail() -> None:
             await guest.done(messages.CallMe, "ann@example.org", "nl")
             await guest.done(messages.ConfirmCall, await receiver.code())
             await disconnect(guest, host)
-            await host.done(messages.EndGame)
+            await happen(server, host, EndedByHost())
             clock.advance(GRACE)
             text = await receiver.next()
             assert f"palatinus join ws://127.0.0.1:{server.port} {guest.code}" in text

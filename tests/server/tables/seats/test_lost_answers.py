@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import LongClock
 from protocol.admin import EveningPlan
 from protocol.codes import CloseCode, Code
 from protocol.messages import JoinTable, OpenTable, Resume, Seated
-from protocol.settings import ChosenSwitches, Title
+from protocol.settings import ChosenSwitches
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.state.persistent_state import Player
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import connected, eventually, next_state_where
-from tests.server.playing import full_table, game, held_back, memory_server, play_on, table_of
+from tests.server.playing import full_table, game, held_back, memory_server, play_on, removed, table_of
 from tests.server.tables.hosted import disconnect, served
 
 OWN, OTHER = "a" * 41 + "-_", "B" * 43
@@ -155,7 +156,7 @@ async def test_a_removed_player_cannot_come_back_by_asking_again() -> None:
     async with memory_server() as server, connected(server.port) as host, connected(server.port) as peer:
         code = (await host.open(3, "Anna")).table
         await peer.answer(Seated, join := JoinTable(7, code, "Bruno", token=OWN))
-        await host.done(messages.Remove, 1)
+        await removed(server, host, Seat(1))
         assert await peer.refusal(join) == Code.REMOVED
 
 
@@ -164,7 +165,7 @@ async def test_a_vacant_seat_of_a_running_game_is_taken_over_once() -> None:
     async with served(time=(clock := ManualClock())) as server, game(server.port, 3) as (host, *others):
         await disconnect(others[0], host)
         clock.advance(Limits().waiting_seat_seconds + 1)
-        await host.done(messages.Remove, 1)
+        await removed(server, host, Seat(1))
         await play_on([host], random.Random(1), 1)
         join = JoinTable(7, host.code, "Zoe", token=OWN)
         async with answer_lost(server.port, join):
@@ -205,7 +206,7 @@ async def test_a_table_is_opened_once_however_often_that_is_asked() -> None:
         seated = await again.until(Seated)
         assert list(server.lobby.tables) == [seated.table]
         assert (seated.seat, seated.token) == (0, None)
-        await again.done(messages.ChangeSetting, Title("Friday"))
+        await again.done(messages.ChoosePeople, "A")
         async with connected(server.port) as later:
             assert (await later.answer(Seated, opening)).table == seated.table
         async with connected(server.port) as other:

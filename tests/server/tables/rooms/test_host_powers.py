@@ -19,6 +19,8 @@ from protocol.codes import Code
 from protocol.settings import (
     USUAL,
     AbsenceSetting,
+    Hints,
+    Private,
     Setting,
     Spectators,
     Starting,
@@ -32,7 +34,7 @@ from server.errors import JournalError
 from server.refusal import Refusal
 from server.tables.state.persistent_state import PersistentState, Player
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import all_connected, connected, eventually, state_where
+from tests.server.peer import Peer, all_connected, connected, eventually, state_where
 from tests.server.playing import (
     all_caught_up,
     archived_game,
@@ -47,7 +49,6 @@ from tests.server.playing import (
 )
 from tests.server.storage.test_journal import resumed, stored_entries
 from tests.server.tables.hosted import (
-    changed,
     disconnect,
     play_moves_of_stand_in,
     play_to_the_end,
@@ -65,9 +66,14 @@ SETTINGS: tuple[Setting, ...] = (
 SHOWN = attrgetter("title", "switches", "absence")
 
 
+async def change(host: Peer, *settings: Setting) -> None:
+    for setting in settings:
+        await host.done(messages.ChangeSetting, setting)
+
+
 async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None:
     async with served() as server, full_table(server.port, 2) as peers:
-        await changed(peers[0], *SETTINGS)
+        await change(peers[0], *SETTINGS)
         state = await state_where(peers[1], lambda state: state.absence == ByBot(60))
         assert SHOWN(state) == ("Friday", SWITCHED, ByBot(60))
         assert state.starting == 1
@@ -84,11 +90,23 @@ async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None
 
 async def test_a_table_closed_to_spectators_sends_them_away() -> None:
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
-        await changed(peers[0], Spectators(on=False))
+        await change(peers[0], Spectators(on=False))
         assert (await sent_away(peers[2])).code == Code.NO_SPECTATORS
         assert await peers[2].refusal(messages.Watch, peers[0].code) == Code.NO_SPECTATORS
-        await changed(peers[0], Spectators(on=True))
+        await change(peers[0], Spectators(on=True))
         await peers[2].watch(peers[0].code)
+
+
+async def test_a_game_that_the_host_changes_is_agreed_on_anew() -> None:
+    async with memory_server() as server, full_table(server.port, 3) as peers:
+        state = table_of(server, peers).state
+        for setting in (Starting(1), AbsenceSetting(ByBot(60)), Hints(on=True)):
+            for peer in peers:
+                await peer.done(messages.SayReady, on=True)
+            await change(peers[0], Title(f"not {setting}"[:20]), Private(on=True))
+            assert state.ready == {0, 1, 2}
+            await change(peers[0], setting)
+            assert state.ready == set()
 
 
 async def test_a_clock_comes_and_goes_with_a_round() -> None:
@@ -106,17 +124,17 @@ async def test_a_clock_comes_and_goes_with_a_round() -> None:
             return state.clocks.allowance(Seat(1 - (mover.seat or 0)))
 
         time.advance(100)
-        await changed(host, AbsenceSetting(MoveClock(5)))
+        await change(host, AbsenceSetting(MoveClock(5)))
         assert state.clocks.allowance(Seat(0)) == 500_000
         assert await time_left_after_a_move() == 600_000
         assert await time_left_after_a_move() == 5000
-        await changed(host, AbsenceSetting(WAIT))
+        await change(host, AbsenceSetting(WAIT))
         assert await time_left_after_a_move() == 5000
         assert await time_left_after_a_move() is None
-        await changed(host, AbsenceSetting(GameClock(300)))
+        await change(host, AbsenceSetting(GameClock(300)))
         assert await time_left_after_a_move() == 300_000
         assert await time_left_after_a_move() == 200_000
-        await changed(host, AbsenceSetting(MoveClock(5)), AbsenceSetting(WAIT))
+        await change(host, AbsenceSetting(MoveClock(5)), AbsenceSetting(WAIT))
 
 
 async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> None:
@@ -125,26 +143,26 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
     async with served(tmp_path, time) as server, game(server.port, 3, starting=1) as peers:
         host, state, before = peers[0], table_of(server, peers).state, peers[0].seq
         time.advance(1000)
-        await changed(
+        await change(
             host, AbsenceSetting(MoveClock(200)), AbsenceSetting(WAIT), AbsenceSetting(GameClock(30))
         )
         await state_where(peers[2], lambda state: state.turn_limit == 120)
         time.advance(100)
-        await changed(host, AbsenceSetting(MoveClock(5)))  # it begins again
+        await change(host, AbsenceSetting(MoveClock(5)))  # it begins again
         time.advance(119)
         await host.ask(messages.Ping)
         assert host.seq == before  # nobody has moved
         time.advance(1)
         await play_moves_of_stand_in(peers, 1)
-        await changed(host, AbsenceSetting(MoveClock(200)))
+        await change(host, AbsenceSetting(MoveClock(200)))
         time.advance(200)
         await play_moves_of_stand_in(peers, 1)
-        await changed(host, AbsenceSetting(WAIT))
+        await change(host, AbsenceSetting(WAIT))
         assert [state.clocks.allowance(Seat(seat)) for seat in range(3)] == [200_000] * 3
     time = ManualClock()
     async with served(tmp_path, time) as server, resumed(server.port, *peers) as again:
         host, state = again[0], table_of(server, again).state
-        await changed(host, AbsenceSetting(GameClock(30)))
+        await change(host, AbsenceSetting(GameClock(30)))
         time.advance(200)
         await play_moves_of_stand_in(again, 1)
         assert [state.clocks.left(Seat(seat)) for seat in range(3)] == [30_000] * 3  # nothing is used yet
@@ -168,6 +186,13 @@ async def test_a_player_is_removed_before_the_game() -> None:
             await other.done(messages.Leave)
             await state_where(peers[2], lambda state: not state.seats[1].removed and not state.seats[1].name)
         await peers[1].open(2)  # other tables are open to them
+
+
+async def test_nobody_is_removed_from_a_free_seat() -> None:
+    async with memory_server() as server, full_table(server.port, 3) as peers:
+        await peers[2].done(messages.Leave)
+        refused = await peers[0].refused(messages.Remove, 2)
+        assert (refused.code, refused.about) == (Code.NOBODY_THERE, {"seat": "2"})
 
 
 async def test_who_was_removed_while_away_cannot_come_straight_back() -> None:
@@ -369,7 +394,7 @@ async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
         for _ in range(2):  # a second time after having come back
             await bruno.done(messages.Leave)
             await state_where(carla, lambda state: state.seats[1].removable_in == 60)
-            await changed(anna, AbsenceSetting(ByVote(0)))
+            await change(anna, AbsenceSetting(ByVote(0)))
             time.advance(59)
             refused = await anna.refused(messages.Remove, 1)
             assert (refused.code, refused.about) == (Code.TOO_EARLY, {"seat": "1", "seconds": "1"})
