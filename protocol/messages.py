@@ -938,6 +938,7 @@ _BeforeGame: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 _OfHost: TypeAlias = ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
 BesideMoves: TypeAlias = _AtGame | _Beside | _BeforeGame | _OfHost
 AtTable: TypeAlias = Lay | PlacePiece | BesideMoves
+Seating: TypeAlias = OpenTable | JoinTable | Resume | Rematch  # answered by Seated
 _ToTable: TypeAlias = OpenTable | JoinTable | Resume | AskTurn | Watch | Rematch
 ClientMessage: TypeAlias = Hello | Ping | ListTables | InLobby | InEvening | _ToTable | AtTable | GetRecord
 

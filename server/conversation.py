@@ -186,9 +186,8 @@ class Conversation:
 
     async def _answer(self, message: messages.ClientMessage) -> None:
         session, lobby = self.session, self.server.lobby
-        match message:
-            case messages.OpenTable() | messages.JoinTable() | messages.Resume() | messages.Rematch():
-                session.pledge = message.pledge
+        if isinstance(message, messages.Seating):
+            session.pledge = message.pledge
         if isinstance(name := getattr(message, "name", None), str):
             self.server.bans.check_name(name)
         match message:

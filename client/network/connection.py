@@ -35,11 +35,10 @@ _TRY_AGAIN: Final = {
     Code.NOT_STORED,
 }
 _NewSeat: TypeAlias = messages.OpenTable | messages.JoinTable
-_Seating: TypeAlias = messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch
 # What answers a request, unless that is Done.
 _ANSWERS: Final[Mapping[type[messages.ClientRequest], type[messages.ServerAnswer]]] = {
     messages.SignUp: messages.SignedUp,
-    **dict.fromkeys(get_args(_Seating), messages.Seated),
+    **dict.fromkeys(get_args(messages.Seating), messages.Seated),
     messages.Watch: messages.Watching,
     messages.ListTables: messages.Tables,
     messages.GetRecord: messages.Record,
@@ -185,7 +184,7 @@ class Connection:
     # -- requests -----------------------------------------------------------------------------------
 
     @overload
-    async def ask(self, message: _Seating, *, call: Call | None = None) -> messages.Seated: ...
+    async def ask(self, message: messages.Seating, *, call: Call | None = None) -> messages.Seated: ...
     @overload
     async def ask(self, message: messages.Watch) -> messages.Watching: ...
     @overload
@@ -211,7 +210,7 @@ class Connection:
         To resume a seat is to be told the `call` in which a share was shown there.
         """
         message = structs.replace(message, id=self._next_id())
-        if isinstance(message, _Seating):
+        if isinstance(message, messages.Seating):
             message = structs.replace(message, pledge=self._pledge)
         if isinstance(message, _NewSeat):
             token = (message.token or new_token()) if self._takes_tokens else None

@@ -11,7 +11,7 @@ from websockets.frames import Frame, Opcode
 from engine.pieces import Seat
 from protocol.codec import encode
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import AtTable, ClientMessage, GetRecord, Moved, Refused, Rematch, ServerMessage
+from protocol.messages import AtTable, ClientMessage, GetRecord, Moved, Refused, Seating, ServerMessage
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
@@ -55,7 +55,7 @@ class AttendedTable(Protocol):
 
     code: str
 
-    async def handle(self, session: "Session", message: AtTable | Rematch | GetRecord) -> None:
+    async def handle(self, session: "Session", message: AtTable | Seating | GetRecord) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""
 
     async def disconnect(self, session: "Session") -> None:

@@ -26,7 +26,6 @@ class Audience:
         self.seated: dict[Seat, Session] = {}
         self.spectators: dict[Session, SpectatorSummary] = {}
         self._last_number = 0
-        self.gone_on: set[Seat] = set()  # whose players sit at the next table
 
     def __len__(self) -> int:
         return len(self.seated) + len(self.spectators)

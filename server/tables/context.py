@@ -515,8 +515,7 @@ class TableContext:
         here = stored.level is not None or seat in self.audience.seated
         away = self.state.stage == "playing" and not (here or stored.vacant)
         removable_in = self.removable_in(seat) if away else None
-        again = seat in self.audience.gone_on
-        return self.policy.summary(seat, replace(stored, here=here, again=again, removable_in=removable_in))
+        return self.policy.summary(seat, replace(stored, here=here, removable_in=removable_in))
 
     def removable_in(self, seat: Seat) -> int:
         """Return in how many seconds the host may remove a player who is away from a running game.

@@ -9,11 +9,11 @@ from engine.board import Field
 from engine.events import Place
 from engine.pieces import Seat
 from protocol.absence import Absence
-from protocol.messages import BesideMoves, ServerMessage, SpectatorSummary, Stage
+from protocol.messages import BesideMoves, Seating, ServerMessage, SpectatorSummary, Stage
 from protocol.settings import Setting, Switches
 from server.config import Limits, NoticeOf
 from server.limits.networks import Networks
-from server.storage.entries import Clocked, Entry, NoticesTo, TookBack
+from server.storage.entries import Clocked, Entry, NoticesTo, Opened, TookBack
 from server.tables.clocks import Clocks
 
 
@@ -23,6 +23,10 @@ class Facts(Protocol):
     @property
     def stage(self) -> Stage:
         """Return how far the game is."""
+
+    @property
+    def opened(self) -> Opened:
+        """Return with which options the table was opened."""
 
     @property
     def of_evening(self) -> bool:
@@ -73,12 +77,20 @@ class Facts(Protocol):
         """Return whose turn it is, None before and after the game."""
 
     @property
+    def first(self) -> Seat | None:
+        """Return whose turn is the first one of the game, None before it."""
+
+    @property
     def event_count(self) -> int:
         """Return how many events the game has had so far."""
 
     @property
     def stopped(self) -> Collection[Seat]:
         """Return the seats whose clocks stand although the game goes on."""
+
+    @property
+    def kept_seats(self) -> Sequence[Entry]:
+        """Return the entries that keep at another table the seats of those who have not been removed."""
 
     def holder(self, seat: Seat) -> str:
         """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
@@ -182,6 +194,20 @@ class SpectatorRemoved(Fleeting):
 
 
 @dataclass(frozen=True, slots=True)
+class GoesOn(Fleeting):
+    """The seat's player goes on at the table that is `known`; if none is, at a new one with these entries.
+
+    From its code, `link` makes what this table stores with it.
+    """
+
+    seat: Seat
+    known: str | None
+    opened: Opened
+    entries: Sequence[Entry]
+    link: Callable[[str], Entry]
+
+
+@dataclass(frozen=True, slots=True)
 class StudyOpened(Fleeting):
     """The seat's player has opened a table where the finished game goes on from a step of it."""
 
@@ -275,7 +301,7 @@ class Feature:
     What stops or starts clocks is stored behind these.
     """
 
-    requests: ClassVar[tuple[tuple[type[BesideMoves], Access], ...]] = ()  # which it decides on
+    requests: ClassVar[tuple[tuple[type[BesideMoves | Seating], Access], ...]] = ()  # which it decides on
     own: ClassVar[tuple[type[Happening], ...]] = ()  # which it decides on and folds
     folds_too: ClassVar[tuple[type[Happening], ...]] = ()  # what is not its own
     holds_table: ClassVar[bool] = False  # it is not archived before what is due has been done
@@ -354,7 +380,7 @@ class Feature:
         return {}
 
     def shown_of(self, seat: Seat, moment: Moment) -> Mapping[str, Any]:
-        """Return its fields of what the table's state says of a player in a running game."""
+        """Return its fields of what the table's state says of a player."""
         return {}
 
     def told(self, seat: Seat | None, why: Occasion) -> Sequence[ServerMessage]:

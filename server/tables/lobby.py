@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.attendance import Attendance
 from server.tables.evening.evenings import Evenings
+from server.tables.feature import GoesOn
 from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
@@ -243,14 +243,16 @@ class Lobby:
     def notice_kinds(self) -> list[messages.NoticeKind]:
         return [] if self.config.postman is None else list(self.config.postman.kinds)
 
-    async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
+    async def table_after(
+        self, session: Session, code: str, state: PersistentState, goes_on: GoesOn
+    ) -> Table:
         player = None if session.seat is None else state.players[session.seat]
-        if state.next_table is not None and player is not None:
+        if goes_on.known is not None and player is not None:
             try:
                 while True:
-                    if not self._is_known(state.next_table):
-                        await self._check_not_elsewhere(state.next_table)
-                    found = await self.registry.find_table(session, state.next_table, player.token_hash)
+                    if not self._is_known(goes_on.known):
+                        await self._check_not_elsewhere(goes_on.known)
+                    found = await self.registry.find_table(session, goes_on.known, player.token_hash)
                     if found is not None:
                         return found
             except Refusal as refusal:
@@ -258,15 +260,20 @@ class Lobby:
                     raise
                 probe("the table of a rematch has gone")
             # It was closed, or archived without that player.
-        opened, entries = options_to_play_again(state), entries_to_play_again(state)
-        table = await self.registry.open_table(session, opened, entries, (code, state.entry_count))
+
+        def linked(opened: str) -> Part:
+            return code, state.entry_count, [goes_on.link(opened)]
+
+        table = await self.registry.open_table(
+            session, goes_on.opened, goes_on.entries, linked, continues=True
+        )
         table.state.follow(state)
         return table
 
     async def open_study(self, session: Session, state: PersistentState, step: int, beside: Part) -> str:
         opened = replace(state.opened, starting=None, absence=WAIT)
         entries = entries_to_study(state, step)
-        return (await self.registry.open_table(session, opened, entries, beside=beside)).code
+        return (await self.registry.open_table(session, opened, entries, lambda _: beside)).code
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -331,29 +338,6 @@ class Lobby:
     async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self.journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
-
-
-def options_to_play_again(state: PersistentState) -> stored.Opened:
-    """Return the options of a table for another game: all as it was, but the next player clockwise starts."""
-    assert state.game is not None  # noqa: S101 - a game that is over was begun
-    starting = Seat((state.game.view.start.starting + 1) % len(state.players))
-    return replace(state.opened, starting=starting, absence=state.absence)
-
-
-def entries_to_play_again(state: PersistentState) -> list[Entry]:
-    """Return the seats and settings of a rematch's table: bots come along immediately.
-
-    Players who were not removed have their seats kept, with the peoples that they chose.
-    """
-    entries: list[Entry] = []
-    for seat, player in state.held:
-        if player.level is not None or player.token_hash:
-            again = dataclasses.replace(player, kept=True, standing=state.standing(seat))
-            entries += again.entries(seat)
-    if state.host is not None:
-        entries.append(stored.Hosted(state.host))
-    settings = (each for each in state.settings.values() if not isinstance(each, Starting | AbsenceSetting))
-    return [*entries, *map(stored.Changed, settings)]
 
 
 def entries_to_study(state: PersistentState, step: int) -> list[Entry]:

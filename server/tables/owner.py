@@ -11,6 +11,7 @@ from server.net.session import Session
 from server.storage.commit_queue import Part
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
+from server.tables.feature import GoesOn
 from server.tables.rates import Rates
 from server.tables.state.persistent_state import PersistentState, Player
 
@@ -65,9 +66,11 @@ class TableOwner(Protocol):
         changes nothing.
         """
 
-    async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
-        """Return the table where the session's player plays again after table `code`.
+    async def table_after(
+        self, session: Session, code: str, state: PersistentState, goes_on: GoesOn
+    ) -> NextTable:
+        """Return the table where the session's player goes on after table `code`, opened if need be.
 
-        The first request opens it; the link to it, which the caller folds, is stored with it. Raises Refusal
-        or JournalError and changes nothing.
+        Then the link to it, which the caller folds, is stored with it. Raises Refusal or JournalError and
+        changes nothing.
         """

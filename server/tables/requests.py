@@ -14,10 +14,10 @@ from protocol.messages import MOVES
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import Answered, Continued, PeopleChosen, SaidReady
+from server.storage.entries import Answered, PeopleChosen, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import TableContext
-from server.tables.feature import Access, Feature, Letter, StudyOpened
+from server.tables.feature import Access, Feature, GoesOn, Letter, StudyOpened
 from server.tables.game import game_start, moves
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
@@ -67,27 +67,28 @@ def _as_stored(session: Session, message: messages.BesideMoves) -> Answered | No
     return Answered(session.seat, [(message.id, digest(message))])
 
 
-async def play_again(context: TableContext, session: Session, message: messages.Rematch) -> None:
-    """Open or find the rematch's table, and move the session's player there.
+async def go_on(context: TableContext, session: Session, message: messages.Seating) -> None:
+    """Move the session's player to the table where they go on, and open that unless it is there.
 
     The lock is held until then: nothing at this table may reach a session that is already at the next.
     """
     _check_here(context, session)
-    state = context.state
-    seat = session.player_seat()
-    if state.of_evening:
-        raise Refusal(Code.OF_THE_EVENING)
-    if state.stage != "over":
-        raise Refusal(Code.NOT_OVER)
+    state, seat = context.state, session.player_seat()
+    kind, access = DECIDING[type(message)]
+    _check_access(context, session, access)
+    (goes_on,) = state.rooms[kind].decide(seat, message, context.moment())
+    assert isinstance(goes_on, GoesOn)  # noqa: S101 - that is what it asked for
     await context.shorten_if_long()
-    next_table = await context.lobby.table_after(session, context.code, state)
-    if next_table.code != state.next_table:
-        state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
+    next_table = await context.lobby.table_after(session, context.code, state, goes_on)
+    if next_table.code != goes_on.known:
+        state.fold(goes_on.link(next_table.code))  # which the lobby has stored with the new table
         context.changed()
     player = state.players[seat]
     assert player is not None  # noqa: S101 - seats are given up only before a game
     await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
-    seat_admission.go_on(context, session, seat)
+    if context.audience.seated.get(seat) is session:
+        del context.audience.seated[seat]
+    context.happen(goes_on)
 
 
 async def send_record(context: TableContext, session: Session, message: messages.GetRecord) -> None:

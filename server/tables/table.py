@@ -112,7 +112,7 @@ class Table:
     # -- what sessions ask --------------------------------------------------------------------------
 
     def handle(
-        self, session: Session, message: messages.AtTable | messages.Rematch | messages.GetRecord
+        self, session: Session, message: messages.AtTable | messages.Seating | messages.GetRecord
     ) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         if isinstance(message, MOVES):
@@ -120,13 +120,11 @@ class Table:
             return traced_move(
                 done, type(message).__name__, None if self.state.switches.private else self.code
             )
-        match message:
-            case messages.Rematch():
-                return self.do(lambda context: requests.play_again(context, session, message), leased=True)
-            case messages.GetRecord():
-                return self.do(lambda context: requests.send_record(context, session, message), leased=True)
-            case _:
-                return self.do(lambda context: requests.answer(context, session, message))
+        if isinstance(message, messages.Seating):
+            return self.do(lambda context: requests.go_on(context, session, message), leased=True)
+        if isinstance(message, messages.GetRecord):
+            return self.do(lambda context: requests.send_record(context, session, message), leased=True)
+        return self.do(lambda context: requests.answer(context, session, message))
 
     async def enter(
         self, session: Session, message: messages.JoinTable | messages.Resume | messages.Watch

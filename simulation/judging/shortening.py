@@ -54,10 +54,11 @@ def _facts(entries: Sequence[Entry]) -> list[Any]:
 
 
 def _facts_of(state: PersistentState) -> list[Any]:
-    """Return all that lasts of a table."""
-    clocks = state.clocks
+    """Return all that lasts of a table: not which study was opened, nor who plays again."""
+    clocks, shown = state.clocks, state.table_state("", Moment())
+    seats = [structs.replace(each, again=False) for each in shown.seats]
     return [
-        encode(structs.replace(state.table_state("", Moment()), studied=None)),
+        encode(structs.replace(shown, seats=seats, studied=None)),
         [] if state.game is None else state.game.events,
         [(each.token_hash, each.answers.stored) for _, each in state.held],
         [

@@ -18,7 +18,7 @@ from server.storage.entries import Changed, Freed, Taken
 from server.tables.feature import Happening, PlayerRemoved
 from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, connected, eventually, next_state_where
 
 
 def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
@@ -84,6 +84,16 @@ async def game(
             while (await peer.until(messages.TableState)).stage == "gathering":
                 pass
             assert peer.seq == peers[0].seq
+        yield peers
+
+
+@contextlib.asynccontextmanager
+async def finished_game(server: Running, players: int, **options: Any) -> AsyncIterator[list[Peer]]:
+    """Seat peers at a table and play their game to its end."""
+    async with game(server.port, players, **options) as peers:
+        await play_on(peers, random.Random(1))
+        for peer in peers:
+            await next_state_where(peer, lambda state: state.stage == "over")
         yield peers
 
 

@@ -25,7 +25,6 @@ from server.storage.entries import (
     EVENING,
     BotSeated,
     Changed,
-    Continued,
     Entry,
     Freed,
     Kept,
@@ -134,18 +133,19 @@ class TableRegistry:
         session: Session,
         opened: Opened,
         others: Sequence[Entry],
-        before: tuple[str, int] | None = None,
-        beside: Part | None = None,
+        beside: Callable[[str], Part] | None = None,
+        *,
+        continues: bool = False,
     ) -> Table:
-        """Return a new table; `before` are code and entry count of the table that it continues.
+        """Return a new table, which may be the one that `continues` another; raises Refusal or JournalError.
 
-        What goes `beside` that is stored with it. Raises Refusal or JournalError and changes nothing.
+        What `beside` returns for its code is stored with it. If that fails, nothing has changed.
         """
-        self._check_not_stopping(continues=before is not None)
+        self._check_not_stopping(continues=continues)
         self.lobby.rates.count_opening(session)
         await self._make_room(session)
         entries: list[Entry] = [replace(opened, origin=self.origins.of(session.address)), *others]
-        while (code := await self._store(entries, before, beside)) is None:
+        while (code := await self._store(entries, beside)) is None:
             pass
         return await self._add(code, PersistentState(entries, next(self.chances)))
 
@@ -178,16 +178,12 @@ class TableRegistry:
             private=private,
         )
 
-    async def _store(
-        self, entries: Sequence[Entry], before: tuple[str, int] | None, beside: Part | None
-    ) -> str | None:
+    async def _store(self, entries: Sequence[Entry], beside: Callable[[str], Part] | None) -> str | None:
         """Store a table under a new code, and return that; None if another server has just taken it."""
         code = self._free_code(private=Changed(Private(on=True)) in entries)
         parts: list[Part] = [(code, 0, entries)]
-        if before is not None:
-            parts.append((*before, [Continued(code)]))
         if beside is not None:
-            parts.append(beside)
+            parts.append(beside(code))
         try:
             with self._place_kept(code):
                 await self.journal.append_together(parts)

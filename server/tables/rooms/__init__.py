@@ -13,6 +13,7 @@ from server.tables.rooms.host_powers import HostPowers
 from server.tables.rooms.looking_back import LookingBack
 from server.tables.rooms.notices import OwedNotices
 from server.tables.rooms.plans import Plans
+from server.tables.rooms.series import Series
 
 ROOMS: Final[tuple[type[Feature], ...]] = (
     AbsentPlayers,
@@ -23,6 +24,7 @@ ROOMS: Final[tuple[type[Feature], ...]] = (
     LookingBack,
     OwedNotices,
     Plans,
+    Series,
 )
 
 # The rooms that decide on a request, and those that fold an entry, by their types.

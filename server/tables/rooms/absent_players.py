@@ -83,9 +83,10 @@ class AbsentPlayers(Feature):
         return [number for votes in live.values() for number in votes.values()]
 
     def shown_of(self, seat: Seat, moment: Moment) -> Mapping[str, Any]:
-        if seat not in moment.absent or seat in self.facts.bot_seats:
+        facts = self.facts
+        if facts.stage != "playing" or seat not in moment.absent or seat in facts.bot_seats:
             return {}
-        if (left := moment.absent[seat]) > 0 or isinstance(self.facts.absence, ByBot):
+        if (left := moment.absent[seat]) > 0 or isinstance(facts.absence, ByBot):
             return {"seconds_left": left}
         votes = sorted(self._votes(seat, moment))
         return {"seconds_left": 0, "votes": votes, "votes_needed": _needed(moment)}

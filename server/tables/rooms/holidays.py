@@ -103,6 +103,8 @@ class Holidays(Feature):
         return {"holidays": self.days}
 
     def shown_of(self, seat: Seat, _: Moment) -> Mapping[str, Any]:
+        if self.facts.stage != "playing":
+            return {}
         left = 0 if seat in self.facts.programs else self.days_left(seat)
         return {"holidays": left, "holiday_until": self._until(seat) if seat in self.since else None}
 

@@ -268,14 +268,6 @@ def reseat(context: TableContext, rearranged: Rearranged) -> None:
             session.send(Reseated(seat))
 
 
-def go_on(context: TableContext, session: Session, seat: Seat) -> None:
-    audience = context.audience
-    audience.gone_on.add(seat)
-    if audience.seated.get(seat) is session:
-        del audience.seated[seat]
-    context.changed()
-
-
 async def _take(context: TableContext, wanted: int | None, newcomer: Player, known: Seat | None) -> Seat:
     """Give a free seat away, the one vacated under this name or the first one unless one is wanted.
 

@@ -57,7 +57,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case stored.Answered(seat, requests):
                 for request, _ in requests:
                     remember_latest(answered[seat], request, number)
-            case stored.Clocked() | stored.Continued() | stored.Unpaused():
+            case stored.Clocked() | stored.Unpaused():
                 live[type(entry),] = number
             case _:
                 others.append(number)

@@ -118,7 +118,6 @@ class PersistentState:
     paused: Seat | None = None  # the seat for whose player the game is paused
     paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
     ended: bool = False  # by the host, without a result
-    next_table: str | None = None  # where they play again
     forgotten: bool = False
     entry_count: int = 0
     ready: set[Seat] = field(default_factory=set)  # whose players have said that they are
@@ -183,6 +182,11 @@ class PersistentState:
     def turn(self) -> Seat | None:
         """Return whose turn it is, None before and after the game."""
         return None if self.game is None else self.game.view.turn
+
+    @property
+    def first(self) -> Seat | None:
+        """Return whose turn is the first one of the game, None before it."""
+        return None if self.game is None else self.game.view.start.starting
 
     @property
     def event_count(self) -> int:
@@ -314,6 +318,18 @@ class PersistentState:
             entries.append(stored.Answered(at, list(player.answers.stored.items())))
         return entries
 
+    @property
+    def kept_seats(self) -> list[Entry]:
+        """Return the entries that keep at another table the seats of those who have not been removed.
+
+        Bots come along immediately, and everybody has the people that they chose.
+        """
+        entries = list[Entry]()
+        for seat, player in self.held:
+            if player.level is not None or player.token_hash:
+                entries += replace(player, kept=True, standing=self.standing(seat)).entries(seat)
+        return entries
+
     def rearranged(self, order: Sequence[Seat]) -> Sequence[Happening]:
         """Return what gives each seat to the player of the seat in `order`.
 
@@ -361,7 +377,7 @@ class PersistentState:
         return {name: shown for room in self.rooms.values() for name, shown in room.shown(moment).items()}
 
     def _shown_of(self, seat: Seat, moment: Moment) -> dict[str, Any]:
-        """Return the rooms' fields of what is said of a player in a running game."""
+        """Return the rooms' fields of what is said of a player."""
         return {
             name: shown for room in self.rooms.values() for name, shown in room.shown_of(seat, moment).items()
         }
@@ -382,7 +398,7 @@ class PersistentState:
                 level=player.level,
                 people=people,
                 chosen=gathering and player.people is not None,
-                **(self._shown_of(Seat(seat), moment) if playing else {}),
+                **self._shown_of(Seat(seat), moment),
             )
             for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
         ]
@@ -393,7 +409,6 @@ class PersistentState:
             self.host or 0,
             self.options.random_layout,
             absence=for_older_clients(self.absence),
-            next=self.next_table,
             title=self.title,
             switches=self.switches,
             starting=self.options.starting,
@@ -455,8 +470,6 @@ class PersistentState:
             case stored.EndedByHost():
                 self.ended = True
                 self.paused = self.paused_until = None
-            case stored.Continued(code):
-                self.next_table = code
             case stored.GivenToBot(seat):
                 self.bot_seats.add(Seat(seat))
             case stored.Returned(seat):

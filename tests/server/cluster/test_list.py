@@ -35,10 +35,9 @@ from tests.server.cluster.running_cluster import cluster
 from tests.server.cluster.test_channel import table as public_table
 from tests.server.manual_clock import FastClock
 from tests.server.peer import Peer, connected, eventually
-from tests.server.playing import archived_game, game, memory_server, rematch
+from tests.server.playing import archived_game, finished_game, game, memory_server, rematch
 from tests.server.storage.conformance.stores import rows
 from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
-from tests.server.tables.test_rematch import finished_game
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 

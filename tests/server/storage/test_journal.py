@@ -94,7 +94,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "moved": (state.stood_in, state._movers),
         "answered": [player and player.answers.stored for player in state.players],
         "entries": state.entry_count,
-        "stage": (state.stage, state.ended, state.host, state.next_table),
+        "stage": (state.stage, state.ended, state.host),
         "game": game and (game.events, game.view, game.legal()),
     }
 

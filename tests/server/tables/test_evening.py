@@ -246,7 +246,7 @@ async def test_who_may_not_know_or_do_what() -> None:
         assert await other.refusal(messages.Watch, tables[0].table) == Code.NO_SPECTATORS
         assert await other.refusal(messages.JoinTable, tables[0].table, "Other") == Code.OF_THE_EVENING
         peer = mine[0].peer
-        for kind, *facts in ((messages.ChoosePeople, "E"), (messages.StartGame,), (messages.Rematch,)):
+        for kind, *facts in ((messages.ChoosePeople, "E"), (messages.StartGame,)):
             assert await peer.refusal(kind, *facts) == Code.OF_THE_EVENING
         for guest in others[1:]:
             await guest.go(await guest.called(1))

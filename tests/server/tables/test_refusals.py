@@ -10,7 +10,7 @@ import pytest
 from client.bots.brains import at_random
 from engine.pieces import Seat
 from protocol.codes import Code
-from protocol.messages import BesideMoves, ClientMessage, JoinTable, Leave, Refused, Sync
+from protocol.messages import BesideMoves, ClientMessage, JoinTable, Leave, Refused, Rematch, Sync
 from protocol.text import unsafe
 from server.app import running
 from server.config import Config, Limits
@@ -96,7 +96,7 @@ async def test_during_and_after_the_game() -> None:
 
 
 def test_every_request_at_a_table_has_a_handler() -> None:
-    assert HANDLERS.keys() | DECIDING.keys() == set(get_args(BesideMoves))
+    assert HANDLERS.keys() | DECIDING.keys() == {*get_args(BesideMoves), Rematch}
     for request, handling in HANDLERS.items():
         _context, _session, taken, *_ = get_type_hints(handling.by).values()
         assert request in (get_args(taken) or (taken,)), request

@@ -416,15 +416,12 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
 
 
 async def test_codes_of_private_tables_are_long() -> None:
-    """So is that of the table where they play again; a table that becomes private keeps its code."""
+    """A table that becomes private keeps its code."""
     async with (
         memory_server() as server,
         game(server.port, 2, switches=ChosenSwitches(private=True)) as peers,
     ):
         assert len(peers[0].code) == PRIVATE_CODE_LENGTH
-        await play_on(peers, random.Random(1))
-        again = await peers[0].answer(messages.Seated, messages.Rematch)
-        assert len(again.table) == PRIVATE_CODE_LENGTH
         async with connected(server.port) as host, connected(server.port) as guest:
             code = (await host.open(2)).table
             assert len(code) == CODE_LENGTH

@@ -38,7 +38,6 @@ from tests.server.playing import (
     game,
     play_on,
     rearranged,
-    rematch,
     removed,
     table_of,
 )
@@ -52,7 +51,7 @@ from tests.server.tables.hosted import (
     queued_requests,
     served,
 )
-from tests.server.thinking.brains import Learning, Waiting, hanging, raising, steady
+from tests.server.thinking.brains import Waiting, hanging, raising, steady
 from tests.server.thinking.test_processes import thinkers
 
 
@@ -370,7 +369,7 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
 
 
 @pytest.mark.parametrize("absence", [WAIT, MoveClock(60), GameClock(600)])
-async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> None:
+async def test_a_game_with_bots_is_played(absence: Absence) -> None:
     views: list[tuple[Seat, View]] = []
 
     def watched(view: View, legal: Legal, rng: random.Random) -> Command:
@@ -397,14 +396,6 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
             assert set(view.hands) == {seat}
             others = [piece for field, piece in view.placed.items() if view.owners[field] != seat]
             assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
-        answer = await host.answer(messages.Seated, messages.Rematch)
-        host.view, host.seq, host.legal = None, 0, None
-        again = await state_where(host, lambda each: each.table == answer.table)
-        assert [each.name for each in again.seats] == ["Player 0", "watched-1", "watched-2"]
-        assert [(each.level, each.kept) for each in again.seats] == [(None, False), *[("watched", False)] * 2]
-        assert [each.standing for each in again.seats] == [each.standing for each in state.seats]
-        await host.done(messages.StartGame)
-        await play_to_the_end([host])
 
 
 async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
@@ -502,18 +493,6 @@ async def test_a_bot_whose_process_is_lost_moves_all_the_same() -> None:
     ):
         await play_rounds(host, 1)
         await eventually(lambda: not thinkers())
-
-
-async def test_a_bot_learns_from_game_to_game() -> None:
-    async with served_in_processes(Learning()) as server, game(server.port, 2, bots={1: "slow"}) as peers:
-        (host,) = peers
-        await play_to_the_end(peers)
-        assert next(field for field, seat in host.sight.owners.items() if seat == 1) in {"A1", "A2"}
-        await rematch(host)
-        await host.done(messages.StartGame)
-        while host.legal is None:
-            await host.news()
-        assert host.sight.owners == {"G6": 1}
 
 
 async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:

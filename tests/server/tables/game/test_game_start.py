@@ -135,23 +135,6 @@ async def test_a_server_with_a_fixed_seed_asks_for_no_shares() -> None:
     assert drawn[0] == drawn[1]
 
 
-async def test_the_next_game_has_a_new_commitment() -> None:
-    async with memory_server() as server, sharers(server.port, 2) as seated:
-        await begin(seated)
-        first = draws_of(seated[0].peer)
-        peers = [each.peer for each in seated]
-        await play_on(peers, random.Random(1))
-        for number, each in enumerate(seated):
-            each.share = Share(str(number) * 64)
-            await each.peer.answer(messages.Seated, messages.Rematch, pledge_of(each.share))
-            each.peer.view, each.peer.seq, each.peer.seen = None, 0, []
-        await begin(seated)
-        second = draws_of(peers[0])
-        assert second.commitment != first.commitment
-        assert second.shares == (Share("0" * 64), Share("1" * 64))
-        assert not second.starting  # the next player clockwise starts
-
-
 async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
     """Who has pledged and stays silent is waited for, not for long; who is away, or a bot, not at all."""
     clock = ManualClock()

@@ -44,14 +44,12 @@ from tests.server.playing import (
     memory_server,
     peer_on_turn,
     play_on,
-    rematch,
     table_of,
 )
 from tests.server.storage.test_journal import resumed, stored_entries
 from tests.server.tables.hosted import (
     disconnect,
     play_moves_of_stand_in,
-    play_to_the_end,
     sent_away,
     served,
 )
@@ -71,7 +69,7 @@ async def change(host: Peer, *settings: Setting) -> None:
         await host.done(messages.ChangeSetting, setting)
 
 
-async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None:
+async def test_everybody_is_told_the_settings() -> None:
     async with served() as server, full_table(server.port, 2) as peers:
         await change(peers[0], *SETTINGS)
         state = await state_where(peers[1], lambda state: state.absence == ByBot(60))
@@ -79,13 +77,7 @@ async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None
         assert state.starting == 1
         await peers[0].done(messages.StartGame)
         await all_caught_up(peers, peers[0].seq)
-        await play_to_the_end(peers)
         assert peers[0].sight.start.starting == 1
-        following = server.lobby.tables[(await rematch(peers[1])).table].state
-        assert SHOWN(following) == SHOWN(state)
-        assert following.host == 1, "until the host comes"
-        await rematch(peers[0])
-        assert following.host == 0
 
 
 async def test_a_table_closed_to_spectators_sends_them_away() -> None:
@@ -416,9 +408,6 @@ async def test_the_host_ends_a_game() -> None:
         await mover.done(messages.Sync, 0)
         assert mover.legal is None
         assert await peers[0].refusal(messages.EndGame) == "game-over"
-        for peer in (peers[1], peers[0]):
-            await rematch(peer)
-        await peers[0].done(messages.StartGame)
 
 
 @pytest.mark.parametrize("reason", [None, "Rude names."])
@@ -519,16 +508,3 @@ async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) ->
         assert peers[0].code in server.lobby.journal.archived
         await peer.resume(peers[1].code, peers[1].token)
         assert (await peer.until(messages.TableState)).seats[0].bot
-
-
-async def test_the_others_play_again_without_a_removed_player() -> None:
-    async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(1))
-        await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        answer = await peers[1].answer(messages.Seated, messages.Rematch)
-        state = await peers[1].until(messages.TableState)
-        assert [seat.name for seat in state.seats] == [None, "Player 1"]
-        async with connected(server.port) as other:
-            await other.join(answer.table, "Other")
-            peers[1].go_back_to(0, [])
-            await peers[1].done(messages.StartGame)

@@ -18,9 +18,8 @@ from server.config import Config, Limits
 from server.storage.entries import GivenToBot
 from tests.pages.serving.viewer import seated_in_browser
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
-from tests.server.playing import check_views, happen, memory_server, play_on, rematch, table_of
+from tests.server.playing import check_views, finished_game, happen, memory_server, play_on, table_of
 from tests.server.tables.hosted import game_of, play_to_the_end, served
-from tests.server.tables.test_rematch import finished_game
 
 
 async def _see(peers: list[Peer], shown: Shown | None) -> None:
@@ -51,10 +50,6 @@ async def test_one_at_a_time_leads_until_they_stop_or_go() -> None:
             await resumed.resume(first.code, third.token)
             await _see([first, second, resumed], None)
         assert table_of(server, peers).state.entry_count == before
-        await second.done(Show, 9)
-        await _see([first], Shown(9, 1))
-        await rematch(second)  # who has the same seat at the next table
-        await _see([first], None)
 
 
 async def test_every_step_is_shown_at_last_however_fast_they_come() -> None:
@@ -118,8 +113,6 @@ async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_
         assert (table.state.played, server.lobby.counts.games) == (False, 0)
         assert await server.lobby.journal.records_due() == []
         assert len(list(records.iterdir())) == 1
-        again = (await rematch(players[0])).table
-        assert not server.lobby.tables[again].state.study
 
 
 async def test_a_bot_plays_at_once_for_a_seat_of_a_study_that_nobody_has_taken() -> None:

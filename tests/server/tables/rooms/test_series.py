@@ -1,36 +1,44 @@
-"""After a game: the next table, what remains of this one, looking back together, and studies."""
+"""After a game: the next table, and what remains of this one."""
 
 import asyncio
-import contextlib
 import gc
 import random
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
 from engine.game import Game
+from engine.pieces import Seat
 from protocol import messages
+from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
-from server.app import Running, running
+from protocol.limits import PRIVATE_CODE_LENGTH
+from protocol.settings import (
+    ChosenSwitches,
+)
+from server.app import running
 from server.config import Config, Limits
+from server.storage.entries import EndedByHost
 from server.storage.sqlite.journal import SqliteJournal
 from tests.server.peer import Peer, connected, eventually, next_state_where
-from tests.server.playing import all_caught_up, check_views, game, memory_server, play_on, rematch, table_of
+from tests.server.playing import (
+    all_caught_up,
+    changed,
+    check_views,
+    finished_game,
+    full_table,
+    game,
+    happen,
+    memory_server,
+    play_on,
+    rematch,
+    table_of,
+)
 from tests.server.storage.test_journal import journal_of
-from tests.server.tables.hosted import queued_requests
-
-
-@contextlib.asynccontextmanager
-async def finished_game(server: Running, players: int, **options: Any) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a table and play their game to its end."""
-    async with game(server.port, players, **options) as peers:
-        await play_on(peers, random.Random(1))
-        for peer in peers:
-            await next_state_where(peer, lambda state: state.stage == "over")
-        yield peers
+from tests.server.tables.hosted import queued_requests, served
+from tests.server.tables.registry.test_archive import check_makes_no_room
+from tests.server.tables.rooms.test_host_powers import SETTINGS, SHOWN, SWITCHED
 
 
 async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
@@ -84,6 +92,12 @@ async def test_choices_of_peoples_come_along() -> None:
         assert [(each.people, each.chosen) for each in last.seats] == [
             ("M", True), ("E", True), ("L", False),
         ]  # fmt: skip
+
+
+async def test_after_a_private_table_the_next_has_a_long_code_too() -> None:
+    switches = ChosenSwitches(private=True)
+    async with memory_server() as server, finished_game(server, 2, switches=switches) as peers:
+        assert len((await rematch(peers[0])).table) == PRIVATE_CODE_LENGTH
 
 
 async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
@@ -169,6 +183,10 @@ async def test_the_next_table_and_its_link(tmp_path: Path, monkeypatch: pytest.M
         assert await peers[1].refusal(messages.Rematch) == Code.TABLE_ELSEWHERE
 
 
+async def test_a_table_never_makes_room_for_the_next_one(tmp_path: Path) -> None:
+    await check_makes_no_room(tmp_path, messages.Rematch(1))
+
+
 async def test_programs_are_programs_in_a_rematch_too() -> None:
     async with (
         memory_server(rematch_grace_seconds=0.05, stand_in_seconds=0.0) as server,
@@ -247,3 +265,40 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
     async with running(Config(data=tmp_path)) as server, connected(server.port) as back:
         await back.resume(code, peers[0].token)
         assert standings(await back.until(messages.TableState)) == expected
+
+
+async def test_the_next_table_has_the_settings_and_the_host_of_this_one() -> None:
+    async with served() as server, full_table(server.port, 2) as peers:
+        await changed(server, peers[0], *SETTINGS)
+        before = table_of(server, peers).state
+        assert SHOWN(before) == ("Friday", SWITCHED, ByBot(60))
+        await peers[0].done(messages.StartGame)
+        await all_caught_up(peers, peers[0].seq)
+        await play_on(peers, random.Random(1))
+        following = server.lobby.tables[(await rematch(peers[1])).table].state
+        assert SHOWN(following) == SHOWN(before)
+        assert following.host == 1, "until the host comes"
+        await rematch(peers[0])
+        assert following.host == 0
+
+
+async def test_a_game_without_a_result_is_played_again() -> None:
+    async with memory_server() as server, game(server.port, 2) as peers:
+        assert await peers[0].refusal(messages.Rematch) == Code.NOT_OVER
+        await happen(server, peers[0], EndedByHost())
+        for peer in (peers[1], peers[0]):
+            await rematch(peer)
+        await peers[0].done(messages.StartGame)
+
+
+async def test_the_others_play_again_without_a_removed_player() -> None:
+    async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1))
+        await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
+        answer = await peers[1].answer(messages.Seated, messages.Rematch)
+        state = await peers[1].until(messages.TableState)
+        assert [seat.name for seat in state.seats] == [None, "Player 1"]
+        async with connected(server.port) as other:
+            await other.join(answer.table, "Other")
+            peers[1].go_back_to(0, [])
+            await peers[1].done(messages.StartGame)

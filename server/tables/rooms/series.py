@@ -1,0 +1,61 @@
+"""A series of games: after one, its players play again at another table.
+
+All is as it was there, but the next player clockwise starts.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from engine.pieces import Seat
+from protocol.codes import Code
+from protocol.messages import Rematch
+from protocol.settings import AbsenceSetting, Starting
+from server.refusal import Refusal
+from server.storage.entries import Changed, Continued, Entry, Hosted
+from server.tables.feature import Access, Facts, Feature, GoesOn, Happening, Moment
+
+
+class Series(Feature):
+    """At which table the players of the finished game play again, and who has gone there."""
+
+    requests = ((Rematch, Access(at_evening=False)),)
+    own = (Continued,)
+    folds_too = (GoesOn,)
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        self.next_table: str | None = None
+        self._gone_on: set[Seat] = set()
+
+    def decide(self, seat: Seat, request: Rematch, moment: Moment) -> Sequence[GoesOn]:  # noqa: ARG002 - as all rooms do
+        """Go on where the others do; the first who asks has a table opened, with a seat for everybody."""
+        facts, first = self.facts, self.facts.first
+        if facts.stage != "over" or first is None:
+            raise Refusal(Code.NOT_OVER)
+        opened = replace(facts.opened, starting=(first + 1) % len(facts.names), absence=facts.absence)
+        host = [] if facts.host is None else [Hosted(facts.host)]
+        settings = (
+            each for each in facts.settings.values() if not isinstance(each, Starting | AbsenceSetting)
+        )
+        entries = [*facts.kept_seats, *host, *map(Changed, settings)]
+        return [GoesOn(seat, self.next_table, opened, entries, Continued)]
+
+    def fold(self, entry: Happening) -> bool:
+        match entry:
+            case Continued(code):
+                self.next_table = code
+            case GoesOn(seat):
+                self._gone_on.add(seat)
+        return True
+
+    @classmethod
+    def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
+        return [number for number, _ in entries][-1:]
+
+    def shown(self, _: Moment) -> Mapping[str, Any]:
+        return {"next": self.next_table}
+
+    def shown_of(self, seat: Seat, _: Moment) -> Mapping[str, Any]:
+        return {"again": True} if seat in self._gone_on else {}
