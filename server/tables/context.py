@@ -55,6 +55,7 @@ from server.tables.feature import (
     Letter,
     Moment,
     Occasion,
+    Opening,
     Shortened,
 )
 from server.tables.owner import TableOwner
@@ -394,19 +395,20 @@ class TableContext:
         elif seen:
             self.policy.reconsider()
 
-    async def open_study(self, session: Session, step: int) -> str:
-        """Open a table where the finished game goes on from this step, and return its code.
+    async def open_table(self, session: Session, opening: Opening) -> Fleeting:
+        """Open another table for a session, and return what happens here then.
 
         With it, store the request that is being carried out. Raises Refusal or JournalError.
         """
         await self.shorten_if_long()
         answered = [] if self.request is None else [self.request]
         beside = self.code, self.state.entry_count, answered
-        code = await self.lobby.open_study(session, self.state, step, beside)
+        code = await self.lobby.open_beside(session, opening, beside)
         for entry in answered:
             self.state.fold(entry)
         self.request = None
-        return code
+        self.changed(session)
+        return opening.then(code)
 
     async def shorten_if_long(self) -> None:
         """Drop obsolete entries from the journal, so that nobody can fill it."""

@@ -124,6 +124,9 @@ class Facts(Protocol):
     def check_seat(self, seat: int) -> None:
         """Raise Refusal if the table has no such seat."""
 
+    def played_until(self, step: int) -> Sequence[Entry]:
+        """Return the moves of the finished game until this step; raises Refusal if nobody is on turn then."""
+
     def check_turn(self, seat: Seat) -> None:
         """Raise IllegalCommand unless it is the seat's turn in the running game."""
 
@@ -208,12 +211,12 @@ class GoesOn(Fleeting):
 
 
 @dataclass(frozen=True, slots=True)
-class StudyOpened(Fleeting):
-    """The seat's player has opened a table where the finished game goes on from a step of it."""
+class Opening(Fleeting):
+    """Who asks for it has another table opened, with these entries; `then` this happens, from its code."""
 
-    table: str
-    step: int
-    seat: Seat
+    opened: Opened
+    entries: Sequence[Entry]
+    then: Callable[[str], Fleeting]
 
 
 @dataclass(frozen=True, slots=True)

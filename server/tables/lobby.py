@@ -9,15 +9,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
-from msgspec.structs import replace
-
-from engine.events import lasting, stops
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol import messages
-from protocol.absence import WAIT
 from protocol.codes import Code
-from protocol.settings import AbsenceSetting, Hints, Holidays, Starting, unusual
+from protocol.settings import unusual
 from server.config import Config
 from server.errors import JournalError, NotStoredNow, TableLost
 from server.limits.networks import Networks
@@ -29,12 +25,12 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.commit_queue import Part
-from server.storage.entries import Entry, played_so_far
+from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.attendance import Attendance
 from server.tables.evening.evenings import Evenings
-from server.tables.feature import GoesOn
+from server.tables.feature import GoesOn, Opening
 from server.tables.names import check_name
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
@@ -270,10 +266,9 @@ class Lobby:
         table.state.follow(state)
         return table
 
-    async def open_study(self, session: Session, state: PersistentState, step: int, beside: Part) -> str:
-        opened = replace(state.opened, starting=None, absence=WAIT)
-        entries = entries_to_study(state, step)
-        return (await self.registry.open_table(session, opened, entries, lambda _: beside)).code
+    async def open_beside(self, session: Session, opening: Opening, beside: Part) -> str:
+        opened = await self.registry.open_table(session, opening.opened, opening.entries, lambda _: beside)
+        return opened.code
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -338,24 +333,3 @@ class Lobby:
     async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self.journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
-
-
-def entries_to_study(state: PersistentState, step: int) -> list[Entry]:
-    """Return the vacant seats, settings and moves of a study, in which players may have moves suggested.
-
-    Raises Refusal if nobody is on turn at this step.
-    """
-    assert state.game is not None  # noqa: S101 - only finished games are studied
-    events = lasting(state.game.events)
-    counts = stops(events)
-    last = len(counts) - 3  # then come the last move and the scoring
-    if step > last:
-        raise Refusal(Code.NO_SUCH_STEP, last=last)
-    others = AbsenceSetting | Hints | Holidays | Starting
-    settings = [each for each in state.settings.values() if not isinstance(each, others)]
-    return [
-        stored.OfStudy(),
-        *(stored.Taken(seat, name, "", vacant=True) for seat, name in enumerate(state.names)),
-        *map(stored.Changed, [*settings, Hints(on=True)]),
-        *played_so_far(events[: counts[step]], 0),
-    ]

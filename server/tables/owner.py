@@ -11,7 +11,7 @@ from server.net.session import Session
 from server.storage.commit_queue import Part
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
-from server.tables.feature import GoesOn
+from server.tables.feature import GoesOn, Opening
 from server.tables.rates import Rates
 from server.tables.state.persistent_state import PersistentState, Player
 
@@ -59,8 +59,8 @@ class TableOwner(Protocol):
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         """Record a finished game, its players' names by seat, and when it ended, in s since 1970."""
 
-    async def open_study(self, session: Session, state: PersistentState, step: int, beside: Part) -> str:
-        """Open a table where the finished game goes on from this step; return its code.
+    async def open_beside(self, session: Session, opening: Opening, beside: Part) -> str:
+        """Open a table, and return its code.
 
         What goes `beside` that is stored with it; the caller folds that. Raises Refusal or JournalError and
         changes nothing.

@@ -17,7 +17,7 @@ from server.refusal import Refusal
 from server.storage.entries import Answered, PeopleChosen, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import TableContext
-from server.tables.feature import Access, Feature, GoesOn, Letter, StudyOpened
+from server.tables.feature import Access, Feature, GoesOn, Happening, Letter, Opening
 from server.tables.game import game_start, moves
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
@@ -125,14 +125,22 @@ async def _do(context: TableContext, session: Session, message: messages.BesideM
             context.happen(each)
         raise
     if happens:
-        happens = [
-            context.post.caused_by(session, each) if isinstance(each, Letter) else each for each in happens
-        ]
+        happens = [await _caused_by(context, session, each) for each in happens]
         if access.is_remark:
             context.lobby.rates.count_remark(session, context.code)
         await context.store(*happens)
     if room.told(seat, "changed") == known:  # or else it has been told already
         context.tell_alone(session, known)
+
+
+async def _caused_by(context: TableContext, session: Session, what: Happening) -> Happening:
+    """Return what happens because the session has asked for it; raises Refusal or JournalError."""
+    match what:
+        case Letter():
+            return context.post.caused_by(session, what)
+        case Opening():
+            return await context.open_table(session, what)
+    return what
 
 
 def _check_access(context: TableContext, session: Session, access: Access) -> None:
@@ -162,15 +170,6 @@ async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> 
 
 async def _synchronize(context: TableContext, session: Session, message: messages.Sync) -> None:
     context.synchronize(session, message.after, "asks")
-
-
-async def _study(context: TableContext, session: Session, message: messages.Study) -> None:
-    """Open a table where the finished game goes on from this step, and tell everybody here."""
-    seat = session.player_seat()
-    context.state.check_finished()
-    table = await context.open_study(session, message.step)
-    context.happen(StudyOpened(table, message.step, seat))
-    context.changed(session)
 
 
 async def _say_ready(context: TableContext, session: Session, message: messages.SayReady) -> None:
@@ -218,6 +217,5 @@ HANDLERS: Final[dict[type, Handling]] = {
     messages.SayReady: Handling(_say_ready, Access(before_game=True)),
     messages.SeatBot: Handling(seat_admission.seat_bot, Access(of_host=True, at_evening=False)),
     messages.StartGame: Handling(game_start.start, Access(at_evening=False)),
-    messages.Study: Handling(_study, Access(at_evening=False)),
     messages.Sync: Handling(_synchronize),
 }

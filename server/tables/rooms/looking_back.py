@@ -4,11 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from engine.pieces import Seat
+from protocol.absence import WAIT
 from protocol.codes import Code
-from protocol.messages import Show, Shown, SpectatorSummary, Studied
+from protocol.messages import Show, Shown, SpectatorSummary, Studied, Study
+from protocol.settings import AbsenceSetting, Hints, Holidays, Starting
 from server.refusal import Refusal
-from server.tables.feature import Access, Came, Facts, Feature, Fleeting, Happening, Moment, StudyOpened, Went
+from server.storage.entries import Changed, OfStudy, Taken
+from server.tables.feature import Access, Came, Facts, Feature, Fleeting, Happening, Moment, Opening, Went
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,24 +24,49 @@ class Led(Fleeting):
     step: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class StudyOpened(Fleeting):
+    """The seat's player has opened a table where the finished game goes on from a step of it."""
+
+    table: str
+    step: int
+    seat: Seat
+
+
 class LookingBack(Feature):
     """Where somebody leads through the finished game, and the last study of it; nothing of it is stored."""
 
-    requests = ((Show, Access(of_spectators=True)),)
-    own = (Led,)
-    folds_too = Came, Went, StudyOpened
+    requests = (Show, Access(of_spectators=True)), (Study, Access(at_evening=False))
+    own = Led, StudyOpened
+    folds_too = Came, Went
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.leading: tuple[Seat | SpectatorSummary, int] | None = None
         self.studied: Studied | None = None
 
-    def decide(self, by: Seat | SpectatorSummary, request: Show, moment: Moment) -> Sequence[Happening]:
-        """Lead the others through the finished game, or stop leading."""
+    def decide(self, by: Any, request: Show | Study, moment: Moment) -> Sequence[Happening]:
+        """Lead the others through the finished game, or stop leading; or go on from a step of it."""
         self.facts.check_finished()
+        if isinstance(request, Study):
+            return [self._study(by, request.step)]
         if self.leading is not None and self._shown(moment) is not None and self.leading[0] != by:
             raise Refusal(Code.LED_ALREADY)
         return [Led(by, request.step)]
+
+    def _study(self, seat: Seat, step: int) -> Opening:
+        """Return a table with vacant seats, at which players may have moves suggested."""
+        facts = self.facts
+        others = AbsenceSetting | Hints | Holidays | Starting
+        settings = [each for each in facts.settings.values() if not isinstance(each, others)]
+        entries = [
+            OfStudy(),
+            *(Taken(at, name, "", vacant=True) for at, name in enumerate(facts.names)),
+            *map(Changed, [*settings, Hints(on=True)]),
+            *facts.played_until(step),
+        ]
+        opened = replace(facts.opened, starting=None, absence=WAIT)
+        return Opening(opened, entries, lambda table: StudyOpened(table, step, seat))
 
     def fold(self, entry: Happening) -> bool:
         match entry:

@@ -15,7 +15,7 @@ from engine.board import Field
 from engine.components import peoples_by_seat
 from engine.draws import Bytes32
 from engine.errors import Fault, IllegalCommand
-from engine.events import Event, GameStarted, Place, TakenBack
+from engine.events import Event, GameStarted, Place, TakenBack, lasting, stops
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.pieces import People, Seat
 from engine.view import View
@@ -197,6 +197,16 @@ class PersistentState:
         """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
         player = self.players[seat]
         return "" if player is None else player.token_hash
+
+    def played_until(self, step: int) -> list[Entry]:
+        """Return the moves of the finished game until this step; raises Refusal if nobody is on turn then."""
+        assert self.game is not None  # noqa: S101 - a game that is finished was begun
+        events = lasting(self.game.events)
+        counts = stops(events)
+        last = len(counts) - 3  # then come the last move and the scoring
+        if step > last:
+            raise Refusal(Code.NO_SUCH_STEP, last=last)
+        return [*stored.played_so_far(events[: counts[step]], 0)]
 
     @property
     def taken_back(self) -> int:

@@ -4,12 +4,15 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from ipaddress import ip_network
 from pathlib import Path
 from types import MappingProxyType
 
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from engine.game import Game, RandomChance
+from protocol import messages
+from protocol.codes import Code
 from protocol.messages import Events, Refused, TableState, Vote
 from server.app import Running, running
 from server.config import Choose, Config, Limits
@@ -18,8 +21,8 @@ from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, next_state_where
-from tests.server.playing import all_caught_up, peer_on_turn, table_of
+from tests.server.peer import TIMEOUT, Peer, all_connected, next_state_where
+from tests.server.playing import all_caught_up, peer_on_turn, play_on, table_of
 from tests.server.storage.test_journal import table_facts
 
 LONG_PAUSE = 3600.0
@@ -94,6 +97,26 @@ async def disconnect(peer: Peer, among: Peer) -> TableState:
     assert seat is not None
     await peer.socket.close()
     return await next_state_where(among, lambda state: not state.seats[seat].here)
+
+
+async def check_makes_no_room(tmp_path: Path, message: messages.Rematch | messages.Study) -> None:
+    """Fail if a table makes room for the one that it is to open.
+
+    It would wait for itself: it has been opened last, and where most were.
+    """
+    config = Config(data=tmp_path, limits=Limits(tables=2), trusted_proxies=(ip_network("127.0.0.1"),))
+    addresses = [f"192.0.2.{host}" for host in (7, 7, 8, 8)]
+    async with running(config) as server, all_connected(server.port, addresses) as peers:
+        hosts, guests = peers[:2], peers[2:]
+        for host, guest in zip(hosts, guests, strict=True):
+            await guest.join((await host.open(2, random_layout=True)).table, "Guest")
+            await host.send(messages.StartGame(host.next_id()))
+            await host.news()
+            await guest.news()
+        last = [hosts[1], guests[1]]
+        await play_on(last, random.Random(1))
+        for peer in reversed(last):
+            assert await peer.refusal(message) == Code.TOO_MANY_TABLES
 
 
 def held_by_bot(seat: int) -> Callable[[TableState], bool]:

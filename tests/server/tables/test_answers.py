@@ -13,9 +13,9 @@ from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.state.answers import KEPT
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, state_where
-from tests.server.playing import full_table, game, happen, rearranged, table_of
+from tests.server.playing import full_table, happen, rearranged, table_of
 from tests.server.storage.test_journal import count_rows, full_disk, resumed, table_facts
-from tests.server.tables.hosted import disconnect, play_to_the_end, served
+from tests.server.tables.hosted import disconnect, served
 
 Asked: TypeAlias = tuple[Peer, messages.BesideMoves]
 
@@ -67,17 +67,6 @@ async def all_seated(server: Running, peers: Sequence[Peer]) -> None:
     assert [names[peer.seat] for peer in peers if peer.seat is not None] == [
         f"Player {number}" for number in range(len(peers))
     ]
-
-
-async def test_a_study_is_opened_once(config: Config) -> None:
-    async with running(config) as server, game(server.port, 2) as peers:
-        await play_to_the_end(peers)
-        study = messages.Study(peers[0].next_id(), 3)
-        await peers[0].done(study)
-        assert len(server.lobby.tables) == 2
-    await repeated(config, peers, [(peers[0], study)])
-    async with running(config) as server:
-        assert len(server.lobby.tables) == 2
 
 
 async def test_a_request_that_was_not_stored_can_be_repeated(tmp_path: Path) -> None:

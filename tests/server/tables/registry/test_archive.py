@@ -305,27 +305,3 @@ async def test_a_damaged_archived_game(tmp_path: Path, caplog: pytest.LogCapture
     assert "a damaged table is set aside" in caplog.messages
     assert peers[0].code not in codes_in_file(tmp_path, "archive")  # where the others may be by now
     assert codes_in_file(tmp_path, "set_aside") == {peers[0].code}
-
-
-async def test_a_table_never_makes_room_for_the_one_that_it_opens(tmp_path: Path) -> None:
-    await check_makes_no_room(tmp_path, messages.Study(1, 5))
-
-
-async def check_makes_no_room(tmp_path: Path, message: messages.Rematch | messages.Study) -> None:
-    """Fail if a table makes room for the one that it is to open.
-
-    It would wait for itself: it has been opened last, and where most were.
-    """
-    config = Config(data=tmp_path, limits=Limits(tables=2), trusted_proxies=(ip_network("127.0.0.1"),))
-    addresses = [f"192.0.2.{host}" for host in (7, 7, 8, 8)]
-    async with running(config) as server, all_connected(server.port, addresses) as peers:
-        hosts, guests = peers[:2], peers[2:]
-        for host, guest in zip(hosts, guests, strict=True):
-            await guest.join((await host.open(2, random_layout=True)).table, "Guest")
-            await host.send(messages.StartGame(host.next_id()))
-            await host.news()
-            await guest.news()
-        last = [hosts[1], guests[1]]
-        await play_on(last, random.Random(1))
-        for peer in reversed(last):
-            assert await peer.refusal(message) == Code.TOO_MANY_TABLES

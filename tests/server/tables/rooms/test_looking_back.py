@@ -18,8 +18,9 @@ from server.config import Config, Limits
 from server.storage.entries import GivenToBot
 from tests.pages.serving.viewer import seated_in_browser
 from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
-from tests.server.playing import check_views, finished_game, happen, memory_server, play_on, table_of
-from tests.server.tables.hosted import game_of, play_to_the_end, served
+from tests.server.playing import check_views, finished_game, game, happen, memory_server, play_on, table_of
+from tests.server.tables.hosted import check_makes_no_room, game_of, play_to_the_end, served
+from tests.server.tables.test_answers import repeated
 
 
 async def _see(peers: list[Peer], shown: Shown | None) -> None:
@@ -133,6 +134,21 @@ async def test_a_study_costs_what_another_table_does(tmp_path: Path) -> None:
         await eventually(lambda: code not in server.lobby.tables)
         assert code not in server.lobby.journal.archived
         assert await peers[0].refusal(messages.Study, 0) == Code.TOO_SOON
+
+
+async def test_a_study_is_opened_once(config: Config) -> None:
+    async with running(config) as server, game(server.port, 2) as peers:
+        await play_to_the_end(peers)
+        study = messages.Study(peers[0].next_id(), 3)
+        await peers[0].done(study)
+        assert len(server.lobby.tables) == 2
+    await repeated(config, peers, [(peers[0], study)])
+    async with running(config) as server:
+        assert len(server.lobby.tables) == 2
+
+
+async def test_a_table_never_makes_room_for_a_study_of_its_game(tmp_path: Path) -> None:
+    await check_makes_no_room(tmp_path, messages.Study(1, 5))
 
 
 async def test_a_page_follows_who_leads_if_its_player_wants_that() -> None:

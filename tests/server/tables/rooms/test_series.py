@@ -36,8 +36,7 @@ from tests.server.playing import (
     table_of,
 )
 from tests.server.storage.test_journal import journal_of
-from tests.server.tables.hosted import queued_requests, served
-from tests.server.tables.registry.test_archive import check_makes_no_room
+from tests.server.tables.hosted import check_makes_no_room, queued_requests, served
 from tests.server.tables.rooms.test_host_powers import SETTINGS, SHOWN, SWITCHED
 
 
