@@ -484,7 +484,7 @@ class LineShell:
             return
         shown = self._interaction
         ui = at_table_page(shown.ui, shown.model)
-        ui = ui.without(Announcements)  # the log has them, too
+        ui = replace(ui.without(Announcements), signs=())  # the log has the former, and a sign is a remark
         if ui.entry is not None and ui.entry.command and not ui.entry.text.endswith(" "):
             ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
         shown.ui = ui

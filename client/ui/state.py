@@ -15,10 +15,10 @@ from client.ui.frame import Line, ends, line
 from client.ui.keys import Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.signs import in_words
+from client.ui.texts.signs import SIGNS, in_words
 from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
 from engine.events import LayTile, Place
-from engine.pieces import People
+from engine.pieces import People, Seat
 from engine.view import View
 from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline
 
@@ -42,6 +42,14 @@ class Remark(Struct, frozen=True):
     text: str
     people: People | None = None
     number: int | None = None
+
+
+class Sign(Struct, frozen=True):
+    """A sign that a player has just given; it is shown at their seat `until` a time of a monotonic clock."""
+
+    seat: Seat
+    text: str
+    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +346,9 @@ class Ui:
     record of its game, and what is open over that. The player sees the last one.
 
     `talk` is that of the table, or of the lobby in the lobby; `lobby_talk` is what was said in the lobby
-    before the player went to a table. `company` is who is online, None as long as that is not known; so is
-    `evening`, in which the player is `person` once they have signed up.
+    before the player went to a table. `signs` are those given in the last seconds, the latest last, one of
+    each player. `company` is who is online, None as long as that is not known; so is `evening`, in which the
+    player is `person` once they have signed up.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
@@ -370,6 +379,7 @@ class Ui:
     scroll: int = 0
     talk: TalkLog = TalkLog()
     lobby_talk: TalkLog = TalkLog()
+    signs: tuple[Sign, ...] = ()
     company: OnlineList | None = None
     evening: Evening | None = None
     person: int | None = None
@@ -499,6 +509,17 @@ class Pane(Struct, frozen=True):
 
     def sized(self, width: int, height: int) -> "Pane":
         return structs.replace(self, width=width, height=height)
+
+
+SIGN_SECONDS: Final = 5.0
+
+
+def with_sign(ui: Ui, said: HeardRemark) -> Ui:
+    """Return `ui` with the sign at a player's seat, if that is what was said just now."""
+    if said.seat is None or said.again or said.text not in SIGNS:
+        return ui
+    others = (each for each in ui.signs if each.seat != said.seat)
+    return replace(ui, signs=(*others, Sign(said.seat, said.text, ui.now + SIGN_SECONDS)))
 
 
 def closed_for_good(ui: Ui) -> bool:

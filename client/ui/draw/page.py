@@ -31,10 +31,11 @@ from client.ui.frame import (
 )
 from client.ui.keys import Act, Action, ChooseLine, ChooseUnseen, Way
 from client.ui.spots import Marks
-from client.ui.state import Outage, Pane, Remark, Screen, TalkLog, Ui
+from client.ui.state import Outage, Pane, Remark, Screen, Sign, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import piece_sign
+from client.ui.texts.signs import in_words
 from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
@@ -89,6 +90,19 @@ def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummar
         stands = is_paused(model) or summary.holiday_until is not None
         return model.clock / 1000 - (0 if stands else ui.now - ui.clock_at)
     return None if summary.clock is None else summary.clock / 1000
+
+
+def name_or_sign(signs: Iterable[Sign], seat: Seat, name: str, style: str = "") -> Line:
+    """Return a player's name, in whose place the sign stands that the player has just given."""
+    shown = next((each for each in signs if each.seat == seat), None)
+    return line(f" {name}", style) if shown is None else line(f" {in_words(shown.text)}", "class:talk")
+
+
+def latest_sign(ui: Ui, model: TableModel) -> str:
+    """Return the latest sign and who has given it, for a window without room for the seats; often empty."""
+    if not ui.signs:
+        return ""
+    return labelled(names_at(model)[ui.signs[-1].seat], in_words(ui.signs[-1].text))
 
 
 def asked_question(ui: Ui, model: TableModel) -> str:

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from client.language import _, counted
 from client.ui import at_table
-from client.ui.draw.page import seat_note
-from client.ui.frame import EMPTY, Line, chips, clickable, ends, fitted, line, people_style, wrapped
+from client.ui.draw.page import name_or_sign, seat_note
+from client.ui.frame import EMPTY, Line, chips, clickable, ends, fitted, line, people_style, width_of, wrapped
 from client.ui.keys import Act, Hold, Pick
 from client.ui.leads import describe_foreseen, hill_leads
 from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
@@ -98,11 +98,15 @@ class Panel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=seat == self.pane.view.turn)
             + chips(self.pane.view.start.peoples[seat])
-            + line(f" {names_at(self.pane.model)[seat]}", mine)
+            + name_or_sign(self.pane.ui.signs, seat, names_at(self.pane.model)[seat], mine)
         )
         note = seat_note(self.pane.ui, self.pane.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
-        return ends(left, away + line(f" {self.pane.view.remaining[seat]:>2}", mine), self.pane.width)
+        left_to_place = line(f" {self.pane.view.remaining[seat]:>2}", mine)
+        signs = any(each.seat == seat for each in self.pane.ui.signs)
+        if signs and width_of(left + away + left_to_place) > self.pane.width:
+            away = EMPTY  # for some seconds
+        return ends(left, away + left_to_place, self.pane.width)
 
     def hand(self, *, all_kinds: bool = True) -> list[Line]:
         """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""

@@ -148,6 +148,7 @@ SPEEDS: Final = len(_READ_IN_A_TICK)
 def after_tick(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` a tick later: the walk takes its next step after enough time to read the last one."""
     view = model.view
+    ui = replace(ui, signs=tuple(each for each in ui.signs if each.until > ui.now))
     if ui.ticks_left is None or view is None:
         return ui
     if ui.ticks_left > 1:
@@ -166,6 +167,7 @@ def after_tick(ui: Ui, model: TableModel) -> Ui:
 def counting(ui: Ui, model: TableModel) -> bool:
     if (
         ui.ticks_left is not None
+        or ui.signs
         or ui.stops_at is not None
         or (ui.lost is not None and ui.lost.until is not None)
     ):

@@ -8,7 +8,7 @@ from typing import Final
 from client.language import _, counted, labelled, listed, parted
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
-from client.ui.draw.page import LOG_LINES, ServerScreen, short_list, with_news
+from client.ui.draw.page import LOG_LINES, ServerScreen, name_or_sign, short_list, with_news
 from client.ui.frame import (
     EMPTY,
     WIDE,
@@ -28,7 +28,7 @@ from client.ui.state import Outcome, Pane, Ui, closed_for_good
 from client.ui.texts import tables
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.pieces import PEOPLES
-from engine.pieces import People
+from engine.pieces import People, Seat
 from protocol.absence import WAIT
 from protocol.messages import NEW, Leave, TableState
 
@@ -83,7 +83,9 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     lines: list[Line] = [EMPTY, line(f"  {heading}", "class:heading"), EMPTY]
     for seat, each in enumerate(state.seats):
         sign = glyphs.pointer if seat == model.seat else " "
-        who = line(_("free"), "class:off") if each.name is None else line(each.name, "class:mine")
+        who = line(" " + _("free"), "class:off")
+        if each.name is not None:
+            who = name_or_sign(ui.signs, Seat(seat), each.name, "class:mine")
         words = [_("host")] if seat == state.host else []
         if seat == model.seat:
             words.append(_("you"))
@@ -98,8 +100,8 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         if each.chosen and each.people is not None:
             words.append(_("{people} chosen").format(people=_(PEOPLES[People(each.people)])))
         note = line(f"  ({', '.join(words)})" if words else "")
-        people = EMPTY if each.people is None else chips([People(each.people)]) + line(" ")
-        lines.append(line(f"  {sign} {seat + 1}  ") + people + who + note)
+        people = EMPTY if each.people is None else line(" ") + chips([People(each.people)])
+        lines.append(line(f"  {sign} {seat + 1} ") + people + who + note)
     lines.append(EMPTY)
     if state.spectators:
         named = listed(tables.spectator_name(each.number, each.name) for each in state.watching)

@@ -51,6 +51,7 @@ from client.ui.state import (
     with_game,
     with_lobby_remarks,
     with_remark,
+    with_sign,
 )
 from client.ui.texts import games, tables
 from client.ui.texts.advice import Advice, describe_suggestion
@@ -82,7 +83,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     if ui.talk.table != model.table:
         lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
         talk = lobby_talk if model.table is None else TalkLog(model.table)
-        ui = replace(ui.without(TalkPage), talk=talk, lobby_talk=lobby_talk)
+        ui = replace(ui.without(TalkPage), talk=talk, lobby_talk=lobby_talk, signs=())
     here: Screen
     if model.table is None:
         here = page if isinstance(page, LobbyPage) else LobbyPage()
@@ -123,7 +124,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return _come_or_gone(ui, changes)
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
-            return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
+            talk = with_remark(ui.talk, update, model, ui.name, read=reads)
+            return ui if talk is ui.talk else with_sign(replace(ui, talk=talk), update)
         case Online(people, more):
             return replace(ui, company=OnlineList(tuple(people), more))
         case Evening():

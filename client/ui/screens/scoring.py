@@ -14,6 +14,7 @@ from client.ui.draw.page import (
     LOG_LINES,
     Board,
     ServerScreen,
+    name_or_sign,
     news_lines,
     with_news,
     words_now,
@@ -37,7 +38,7 @@ from client.ui.frame import (
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.screens.actions import LEAVE, STUDY, TOGETHER, keys_at
 from client.ui.spots import NOBODY, Marks
-from client.ui.state import Outcome, Pane, Screen, Ui
+from client.ui.state import Outcome, Pane, Screen, Sign, Ui
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, piece_sign
@@ -196,7 +197,7 @@ class Result(_Walk):
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
         points = []
         for seat in in_order(ended):
-            who = chips(pane.view.start.peoples[seat]) + line(f" {names[seat]}")
+            who = chips(pane.view.start.peoples[seat]) + name_or_sign(pane.ui.signs, seat, names[seat])
             points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
@@ -407,7 +408,7 @@ class ScoringPanel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=leads)
             + people
-            + line(f" {names_at(self.pane.model)[seat]}", style)
+            + name_or_sign(self.pane.ui.signs, seat, names_at(self.pane.model)[seat], style)
         )
         return ends(left, line(f" {influence or '':>4}{self.scene.points[seat]:>8}", style), self.pane.width)
 
@@ -467,7 +468,7 @@ def result_page(pane: Pane) -> list[Line]:
     names, me = names_at(pane.model), pane.model.seat
     if not isinstance(pane.ui.page, Result):  # but a record, seen with the eyes of that seat
         me = None
-    lines = result_lines(pane.view, names, pane.glyphs, pane.width, me)
+    lines = result_lines(pane.view, names, pane.glyphs, pane.width, me, signs=pane.ui.signs)
     fault, draws = _describe_draws(pane.model)
     standings = _standings(pane.model)
     after = [EMPTY, *indented(standings, pane.width)] if standings else []
@@ -485,7 +486,13 @@ def result_page(pane: Pane) -> list[Line]:
 
 
 def result_lines(
-    view: View, names: Sequence[str], glyphs: GlyphSet, width: int, me: Seat | None = None
+    view: View,
+    names: Sequence[str],
+    glyphs: GlyphSet,
+    width: int,
+    me: Seat | None = None,
+    *,
+    signs: Sequence[Sign] = (),
 ) -> list[Line]:
     """Return who won, where the points come from, and who holds what; nothing before that."""
     if (ended := view.result) is None:
@@ -501,7 +508,7 @@ def result_lines(
     for seat in order:
         won, tally = seat in ended.winners, ended.tallies[seat]
         style, people = "class:mine" if won else "", view.start.peoples[seat]
-        who = pointer(glyphs, shown=won) + chips(people) + line(f" {names[seat]}", style)
+        who = pointer(glyphs, shown=won) + chips(people) + name_or_sign(signs, seat, names[seat], style)
         amounts = amounts_of(tally)
         row = _row(who, [amounts[at] for at in shown], shown, style)
         room = min(width - used - 3, _LONGEST_BAR)

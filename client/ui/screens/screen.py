@@ -8,7 +8,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.tables.table import TableModel
-from client.ui.draw.page import describe_outage, is_called, news_lines, words_now
+from client.ui.draw.page import describe_outage, is_called, latest_sign, news_lines, words_now
 from client.ui.frame import (
     EMPTY,
     Frame,
@@ -145,7 +145,8 @@ def _page(pane: Pane) -> tuple[list[Line], int]:
         title = fitted(line(f" {outage}", "class:refusal"), width, "class:refusal")
     elif small:
         style = "class:title-turn" if is_called(pane.model) else "class:title"
-        title = fitted(line(dotted(f" {ui.page.place(pane)}", width), style), width, style)
+        words = latest_sign(ui, pane.model) or ui.page.place(pane)
+        title = fitted(line(dotted(f" {words}", width), style), width, style)
     below = foot(ui, pane.model, pane.glyphs, width, last_top)
     return [title or ui.page.title(pane), *body, below], last_top
 

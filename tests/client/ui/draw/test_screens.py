@@ -13,7 +13,7 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
 from client.finding.found import Found, FoundServer, Listed
-from client.language import LANGUAGES, _, speaking
+from client.language import LANGUAGES, _, labelled, speaking
 from client.player.preferences import Preferences
 from client.player.seats import KeptSeat
 from client.player.terminal import Colouring, Colours, Theme
@@ -45,6 +45,8 @@ from client.ui.state import (
     Outage,
     Overlay,
     Screen,
+    Sign,
+    TalkLog,
     TypedLine,
     Ui,
     Ways,
@@ -53,6 +55,7 @@ from client.ui.terminal.painter import style_for
 from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.texts.pieces import face_sign
+from client.ui.texts.signs import SIGNS
 from engine.board import Field, Tile, neighbours
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally
@@ -159,6 +162,32 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
     read = seen.screen_of(seen.after(ui, model, "T", "escape"), model)
     assert "Indeed." not in read
     assert "Indeed." in seen.screen_of(seen.after(ui, model, "T", "escape"), model, 120, 40)
+
+
+@pytest.mark.parametrize("page", ["gathering", "laying", "placing-two", "ended", "scoring-piece", "result"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_sign_is_seen_at_its_seat_in_any_window(
+    page: str, language: str, in_language: Callable[[str], None]
+) -> None:
+    """It takes the place of the name; where there is no room for seats, the first line says who gave it."""
+    in_language(language)
+    ui, model = PAGES[page]()
+    for sign, words in SIGNS.items():
+        ui = replace(ui, talk=TalkLog(model.table))
+        signed = replace(ui, signs=(Sign(Seat(1), sign, 1.0),))
+        for size in (*SIZES.values(), (160, 50), (79, 23), (60, 20), (40, 15), (24, 10)):
+            without, shown = (seen.screen_of(each, model, *size).splitlines() for each in (ui, signed))
+            title, *rows = (
+                (now, before) for now, before in zip(shown, without, strict=True) if now != before
+            )
+            if size in {*SIZES.values(), (160, 50)}:
+                assert rows == []
+                assert _(words)[: 9 if page == "scoring-piece" else 15] in title[0]
+                assert "Bob" in title[1]
+            else:
+                assert shown[0] == title[0]
+                assert title[0].startswith(f" {labelled('Bob', _(words))[:14]}")
+                assert all(_(words)[:5] in now for now, _before in rows)
 
 
 def test_points_of_past_games_are_seen_beside_long_names() -> None:

@@ -22,7 +22,7 @@ from client.tables.table import (
 )
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.keys import Act
-from client.ui.screens.dispatch import after_key, counting
+from client.ui.screens.dispatch import after_key, after_tick, counting
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import (
@@ -587,3 +587,26 @@ def test_a_sign_is_read_in_ones_own_words() -> None:
                     remark = HeardRemark(None, said, "Bob", 1, 1)
                     talk = with_remark(TalkLog(), remark, TableModel(), "Ann", read=True)
                     assert talk.remarks[-1].text == shown
+
+
+def test_a_sign_is_at_the_seat_for_some_seconds() -> None:
+    """The latest one of each player, until its time is up; not what was said before, or is not heard."""
+    ui, model = Ui("Ann", now=10.0), seen.model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
+    well_played, sorry, *_others = SIGNS
+    ui = replace(ui, screens=(Playing(),), talk=TalkLog(model.table, muted=frozenset({"cosima"})))
+    for said in (
+        HeardRemark(Seat(1), "Well played!", remark=1),
+        HeardRemark(Seat(1), well_played, remark=2, again=True),
+        HeardRemark(Seat(2), well_played, remark=3),
+        HeardRemark(None, well_played, "Zoe", 1, 4),
+    ):
+        ui = after_update(ui, said, model)
+        assert ui.signs == ()
+    ui = after_update(ui, HeardRemark(Seat(0), well_played, remark=5), model)
+    ui = after_update(replace(ui, now=12.0), HeardRemark(Seat(1), well_played, remark=6), model)
+    ui = after_update(replace(ui, now=13.0), HeardRemark(Seat(1), sorry, remark=7), model)
+    assert [(each.seat, each.text) for each in ui.signs] == [(0, well_played), (1, sorry)]
+    assert counting(ui, model)
+    left = [len(after_tick(replace(ui, now=now), model).signs) for now in (14.9, 15.0, 17.9, 18.0)]
+    assert left == [2, 1, 1, 0]
+    assert after_update(ui, Back(), TableModel()).signs == ()
