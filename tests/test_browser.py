@@ -270,6 +270,27 @@ async def test_a_television_shows_all_tables_in_type_that_is_read_across_a_room(
 
 
 @pytest.mark.slow
+async def test_nothing_lies_under_the_code_on_a_television(chromium: str) -> None:
+    """At any step of a scoring, while no other game runs."""
+    view = snapshot(played(GameOptions(5, random_layout=True), 3).view, SPECTATOR)
+    told = "document.querySelector('#moves').getBoundingClientRect().bottom"
+    code = "document.querySelector('#joins').getBoundingClientRect().top"
+    async with web_server() as server, tab(chromium) as page:
+        await page.resize(1920, 1080)
+        await page.go(f"http://127.0.0.1:{server.port}/tv")
+        await page.until("document.querySelector('#waiting h2')")
+        step = 0
+        while True:
+            large, due = WebPages().table("en", table(5, "over"), view, [], step, within=50.0)
+            if due is None:
+                break
+            shown = WebPages().on_tv("en", OnTelevision(large, [], 0, [], evening(9, "playing")))
+            await page.value(f"show({json.dumps(shown)}); 0")
+            assert await page.value(f"{told} <= {code}"), large["moves"]
+            step += 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_a_television_shows_a_whole_evening_without_scrolling(chromium: str, language: str) -> None:
     """The call, the standings and the podium of ten people or of eighty; the seconds are counted."""

@@ -49,8 +49,12 @@ def _evening(evening: Evening, own: PersonNumber) -> Markup:
                 people = ", ".join(_("bot") if one is None else names.get(one, "?") for one in each.people)
                 rows.append(element("li", element("strong", each.table), " ", element("bdi", people)))
             content += [element("h2", words), element("ul", *rows)]
-    standings = (_person(each, own=each.person == own) for each in evening.people)
-    return join(*content, element("h2", _("Standings")), element("ol", *standings))
+    everybody = (_person(each, own=each.person == own) for each in evening.people)
+    return join(*content, element("h2", heading_of_people(evening)), element("ol", *everybody))
+
+
+def heading_of_people(evening: Evening) -> str:
+    return _("Standings") if any(each.games for each in evening.people) else _("Signed up")
 
 
 def _person(person: EveningPerson, *, own: bool) -> Markup:
