@@ -12,6 +12,7 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import View
 from protocol import messages
+from protocol.admin import FailureReport
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
 from protocol.pages import EveningShown
 
@@ -160,6 +161,24 @@ class Pages(Protocol):
 
     def device(self, language: str, address: str, place: str) -> str:
         """Return how another device opens this place and token, at the server with the front page there."""
+
+    def host(self, language: str) -> str:
+        """Return the page of an evening's host without its parts."""
+
+    def hosted(self, language: str, shown: EveningShown | None) -> Mapping[str, str]:
+        """Return the parts of the host's page that show the evening, if there is one."""
+
+    def told_host(self, language: str, address: str, error: FailureReport | None) -> Mapping[str, str]:
+        """Return the parts of the host's page that say why something was not done, or how others come.
+
+        The front page is at this `address`.
+        """
+
+    def handed_over(self, language: str, address: str, name: str, place: str) -> Mapping[str, str]:
+        """Return the parts of the host's page that show how another device goes on as somebody."""
+
+    def not_host(self, language: str) -> Mapping[str, str]:
+        """Return the parts of the host's page for a browser that has no key, or an old one."""
 
     def tv(self, language: str, address: str) -> str:
         """Return the page for a television without its parts; `address` is that of the front page."""

@@ -120,9 +120,13 @@ class RemovePerson(_HostRequest, frozen=True, tag="evening-remove"):
 
 
 class HandOverPerson(_HostRequest, frozen=True, tag="evening-hand-over"):
-    """Give the place of the person of this name to another device; answered by HandedOver."""
+    """Give the place of the person of this name to another device; answered by LinkReport."""
 
     name: str
+
+
+class HostEvening(_HostRequest, frozen=True, tag="evening-host"):
+    """Make a browser the page of the evening's host, in place of an earlier one; answered by LinkReport."""
 
 
 class ShowEvening(_HostRequest, frozen=True, tag="evening"):
@@ -183,6 +187,10 @@ class AskNodes(_HostRequest, frozen=True, tag="of-nodes"):
     node: str | None = None
 
 
+# Of these, what can be asked for at the page of the evening's host.
+AtHostPage: TypeAlias = DrawRound | CloseEvening | RemovePerson | HandOverPerson | ShowEvening
+OfEvening: TypeAlias = AtHostPage | OpenEvening | HostEvening
+
 Request: TypeAlias = (
     NodeRequest
     | AskNodes
@@ -193,12 +201,7 @@ Request: TypeAlias = (
     | ShowGame
     | CopyJournal
     | CopyFiles
-    | OpenEvening
-    | DrawRound
-    | CloseEvening
-    | RemovePerson
-    | HandOverPerson
-    | ShowEvening
+    | OfEvening
 )
 
 
@@ -352,8 +355,8 @@ class SnapshotReport(Struct, frozen=True):
     size: int = msgspec.field(name="bytes")  # as an attribute, it would hide the type from Python 3.14
 
 
-class HandedOver(Struct, frozen=True):
-    """The link with which another device goes on as somebody in the evening; it works once."""
+class LinkReport(Struct, frozen=True):
+    """A link with a secret: a browser that opens it is the host's page, or goes on as somebody, once."""
 
     link: str
 

@@ -24,7 +24,17 @@ from pages.shared import SMALL_TABLES, MoveChoice, OnTelevision, PlayerHand
 from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
 from protocol.codes import Code
-from protocol.messages import AskPause, ChangeSetting, Resume, Said, Say, SignUp, StartGame, TableState
+from protocol.messages import (
+    AskPause,
+    ChangeSetting,
+    Refused,
+    Resume,
+    Said,
+    Say,
+    SignUp,
+    StartGame,
+    TableState,
+)
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
@@ -730,6 +740,58 @@ async def test_a_phone_that_was_removed_from_an_evening_can_sign_up_as_somebody_
         await page.until(f"document.body.innerText.includes({json.dumps(told)})")
         await sign_up(page, server.port, "Anna")
         assert [each.name for each in evening.message().people] == ["Anna"]
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_phone_hosts_an_evening(chromium: str, tmp_path: Path) -> None:
+    """Its link opens the page, which keeps the key to itself, and what is asked for there is done."""
+    config = Config(pages=WebPages(), data=tmp_path, evening=EveningPlan("Friday", rounds=2))
+    async with tab(chromium) as page, tab(chromium) as guest:
+        async with running(config) as server, connected(server.port) as peer:
+            home, evening = f"http://127.0.0.1:{server.port}", server.lobby.evenings.running
+            assert evening is not None
+            key = await server.lobby.evenings.host_key.renew()
+            await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
+            await sign_up(guest, server.port, "Bruno")
+            await page.go(f"{home}/host")
+            await page.until("document.querySelector('#refusal').innerText.includes('admin evening host')")
+            await page.go(f"{home}/")
+            await page.go(f"{home}/host#{key}")
+            await page.until("document.querySelector('#evening').innerText.includes('Bruno')")
+            assert await page.value("location.hash") == ""
+            assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+            await page.click("#evening ol summary")
+            await page.value("window.confirm = () => false; 0")
+            await page.click("#evening [data-ask*=remove]")
+            await page.value("window.confirm = (words) => words.includes('Anna'); 0")
+            await page.click("#evening [data-ask*=remove]")
+            assert (await peer.until(Refused)).code == Code.REMOVED_FROM_EVENING
+            await page.until("!document.querySelector('#evening').innerText.includes('Anna')")
+            await page.value("window.confirm = () => true; 0")
+            await page.click("#evening [data-ask*=hand-over]")
+            await page.until("document.querySelector('#device .qr')")
+            await guest.until("document.querySelector('#refusal').innerText.includes('another device')")
+            link = await page.text("#device code")
+            await guest.go(f"{home}/")
+            assert not await guest.value("document.querySelector('#hosts').offsetHeight")
+            await guest.go(f"{home}/play/EVENING#{link.partition('#')[2]}")
+            await guest.until(ASKED)
+            await guest.click("#link .main")
+            await guest.until("document.querySelector('#call').innerText.includes('will be called here')")
+            await peer.ask(SignUp(peer.next_id(), "Carla", "y" * 43))
+            await page.click("#evening [data-ask*=draw]")
+            await go_to_table(guest)
+            await page.until("document.querySelector('#evening').innerText.includes('1/2')")
+            await page.go(f"{home}/")
+            await page.click("#hosts a")
+            await page.until("document.querySelector('#evening')?.innerText.includes('Bruno')")
+        async with running(replace(config, port=server.port)):
+            await page.until("!document.getElementById('lost').hidden")
+            await page.until("document.getElementById('lost').hidden")
+            await page.value("window.confirm = () => true; 0")
+            await page.click("#evening [data-ask*=close]")
+            await page.until("!document.querySelector('#evening [data-ask*=close]')")
         assert page.complaints == []
 
 

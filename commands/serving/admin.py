@@ -13,6 +13,7 @@ from unicodedata import normalize
 import msgspec
 
 from client.language import WrongUse, _, counted
+from client.ui.draw.page import qr_rows
 from client.ui.export.tables import (
     ban_lines,
     client_lines,
@@ -21,7 +22,6 @@ from client.ui.export.tables import (
     status_lines,
     table_lines,
 )
-from client.ui.screens.gathering import qr_rows
 from client.ui.texts.times import clock_time
 from commands.arguments import network, table_code
 from commands.parsing import add_command, print_lines, shows_pictures
@@ -36,7 +36,7 @@ from server.storage.entries import whole_events
 _TABLES: Final = (admin.ListLiveTables(), list[admin.TableReport])  # what is asked for, and its answer
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _OFF: Final = "off"
-_EVENING: Final = ("show", "open", "draw", "remove", "hand-over", "close")
+_EVENING: Final = ("show", "open", "draw", "remove", "hand-over", "host", "close")
 _WITH_NAME: Final = frozenset({"open", "remove", "hand-over"})
 _OF_EVENING: Final = "evening-"  # the options of palatinus serve
 
@@ -103,7 +103,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     evening = add(
         "evening",
         _evening,
-        _("show, open or close the evening, draw a round, or remove or hand over a person"),
+        _("show, open, draw or close the evening, remove or hand over a person, host in a browser"),
     )
     evening.add_argument(
         "act", nargs="?", choices=_EVENING, default="show", help=_("what to do (default: %(default)s)")
@@ -294,14 +294,21 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
             _send(admin.RemovePerson(arguments.name), path)
         case "hand-over":
             request = admin.HandOverPerson(arguments.name)
-            handed = running_server.ask_server(path, request, admin.HandedOver)
             told = _("Whoever opens this link in a browser continues as {name}. It works once:")
-            rows = (handed.link, *(qr_rows(handed.link) if shows_pictures() else ()))
-            return handed, [told.format(name=arguments.name), *(f"  {row}" for row in rows)]
+            return _link(path, request, told.format(name=arguments.name))
+        case "host":
+            told = _("Whoever opens this link in a browser hosts the evening there. An earlier link ends:")
+            return _link(path, admin.HostEvening(), told)
         case "close":
             _send(admin.CloseEvening(), path)
     report = running_server.ask_server(path, admin.ShowEvening(), Evening)
     return report, evening_lines(report)
+
+
+def _link(path: Path, request: admin.HandOverPerson | admin.HostEvening, told: str) -> Answer:
+    report = running_server.ask_server(path, request, admin.LinkReport)
+    rows = (report.link, *(qr_rows(report.link) if shows_pictures() else ()))
+    return report, [told, *(f"  {row}" for row in rows)]
 
 
 def _log_level(path: Path, arguments: argparse.Namespace) -> Answer:

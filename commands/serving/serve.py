@@ -181,13 +181,16 @@ def print_start(
         form = _("A television leads everybody through the games at {address}")
         texts.append(form.format(address=f"{pages[0]}tv"))
         if shows_pictures():
-            from client.ui.screens.gathering import qr_rows  # a server without it starts sooner
+            from client.ui.draw.page import qr_rows  # a server without it starts sooner
 
             texts.append(_("Phones find the first of them by this code:"))
             texts += [f"  {row}" for row in qr_rows(pages[0])]
     if rounds:
         texts.append(_("Each round of the evening is drawn automatically, or immediately with this command:"))
         texts.append("  palatinus admin evening draw")
+        if web:
+            texts.append(_("Or host the evening in a browser, with the link that this command prints:"))
+            texts.append("  palatinus admin evening host")
     texts += more
     if open_to_all:
         form = _(

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 _VOID: Final = frozenset({"input", "link", "meta"})
 EMPTY: Final = Markup()
 _COMMENTS: Final = ("//", "/*", "*")
+_BESIDE: Final = re.compile(r"\s//\s.*")  # a comment at the end of a line; no string of ours has these signs
 _REMARKS: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SPACES: Final = re.compile(r"\s*([{};,])\s*|(?<=:)\s+")
 
@@ -23,8 +24,9 @@ def template(name: str) -> Markup:
 
 
 def script(*names: str) -> Markup:
-    """Return the scripts of these names as one, without the lines that only their readers need."""
-    lines = (line.strip() for name in names for line in template(f"scripts/{name}.js").splitlines())
+    """Return the scripts of these names as one, without what only their readers need."""
+    written = (line for name in names for line in template(f"scripts/{name}.js").splitlines())
+    lines = (_BESIDE.sub("", line).strip() for line in written)
     return Markup("\n".join(line for line in lines if line and not line.startswith(_COMMENTS)))  # noqa: S704
 
 

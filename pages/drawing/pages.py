@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
 from markupsafe import Markup
 
 from client.language import NAMES_OF_LANGUAGES, _, counted, language_among, speaking
@@ -30,6 +31,7 @@ from engine.fairness import Mismatch
 from engine.pieces import Seat
 from engine.view import View
 from pages.drawing.evening_parts import call
+from pages.drawing.host_parts import hosted
 from pages.drawing.html import (
     EMPTY,
     draw_qr_code,
@@ -42,14 +44,16 @@ from pages.drawing.html import (
     with_attributes,
 )
 from pages.drawing.rules_sheet import rules_sheet, sheet
-from pages.drawing.seat_parts import sign_button, to_copy
+from pages.drawing.seat_parts import invitation, sign_button, to_copy
 from pages.drawing.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
 from pages.drawing.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
 from pages.serving.site import Site
 from pages.shared import NoPage, OnTelevision, PlayerHand
+from protocol.admin import VERSION, Envelope, FailureReport, ShowEvening
+from protocol.codes import sentence
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import EVENING
+from protocol.pages import EVENING, EveningShown
 from protocol.settings import USUAL
 from protocol.text import printable
 from server.parts import Running
@@ -59,6 +63,7 @@ _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
 _WAYS_IN: Final = ("way-in", "watching", "play")  # which a television has in a code
 _SCRIPT: Final = script("line", "motion", "parts", "watching", "links")
 _PLAYER_SCRIPT: Final = script("session", "seat", "draws", "talk", "calls", "touch", "keys", "play")
+_HOST_SCRIPT: Final = script("host")
 _PEOPLES: Final = "".join(
     f".people-{people.value}, #called.people-{people.value} "
     f"{{ background: {pair.background}; color: {pair.foreground}; }}\n"
@@ -81,7 +86,7 @@ class WebPages:
 
     # A page runs these scripts and uses this stylesheet; whatever else a name could smuggle in does nothing.
     security_policy: Final = (
-        f"default-src 'none'; script-src {_hash(_SCRIPT)} {_hash(_PLAYER_SCRIPT)}; "
+        f"default-src 'none'; script-src {_hash(_SCRIPT)} {_hash(_PLAYER_SCRIPT)} {_hash(_HOST_SCRIPT)}; "
         f"style-src {_hash(_STYLE)}; connect-src 'self'; img-src data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
@@ -123,7 +128,8 @@ class WebPages:
                 way = element("a", _("Take part in the evening"), href=f"play/{EVENING}", class_="main")
                 lead = join(lead, element("p", way))
             seats = element("section", element("h2", _("Your seats")), element("ul"), id="seats", hidden="")
-            content = join(lead, seats, listing, find, self._how_to_join(address))
+            hosts = element("p", element("a", _("Host of the evening"), href="host"), id="hosts", hidden="")
+            content = join(lead, seats, hosts, listing, find, self._how_to_join(address))
             if tables is not None:
                 content += element("p", element("a", _("On a television"), href="tv"))
             live = {} if tables is None else {"data_live": "watch"}
@@ -208,13 +214,50 @@ class WebPages:
 
     def device(self, language: str, address: str, place: str) -> str:
         with speaking(language):
-            link = f"{address}play/{place}"
             told = _(
                 "Scan this code with the other device, or open the link there. Whoever has it takes your "
                 "seat; it works once."
             )
-            code = draw_qr_code(link, _("QR code that leads to {address}").format(address=address))
-            return str(join(element("p", told), code, to_copy(link)))
+            return str(_secret_link(told, f"{address}play/{place}"))
+
+    def host(self, language: str) -> str:
+        """Return the page of an evening's host; what it shows comes later, to whoever has the key."""
+        with speaking(language):
+            content = template("host.html").format(needed=_("To host an evening, switch on JavaScript."))
+            asks = Envelope(VERSION, ShowEvening())
+            live = {"data_live": "host", "data_ask": msgspec.json.encode(asks).decode()}
+            scripts = (_SCRIPT, _HOST_SCRIPT)
+            return _page(language, _("Host of the evening"), content, live, "./", scripts=scripts)
+
+    def hosted(self, language: str, shown: EveningShown | None) -> dict[str, str]:
+        with speaking(language):
+            return {"evening": str(hosted(shown))}
+
+    def told_host(self, language: str, address: str, error: FailureReport | None) -> dict[str, str]:
+        with speaking(language):
+            if error is None:
+                taking_part = element("a", _("Take part in the evening"), href=f"play/{EVENING}")
+                ways = join(invitation(f"{address}play/{EVENING}"), element("p", taking_part))
+                television = element("p", element("a", _("On a television"), href="tv"))
+                return {"refusal": "", "ways": str(join(ways if self._plays else EMPTY, television))}
+            told = sentence(_(error.text), error.about)  # unless it is one that players know, too
+            return {"refusal": str(join(describe_refusal(Refused(error.code, told, about=error.about))))}
+
+    def handed_over(self, language: str, address: str, name: str, place: str) -> dict[str, str]:
+        with speaking(language):
+            told = _("Whoever opens this link in a browser continues as {name}. It works once:")
+            return {"device": str(_secret_link(told.format(name=name), f"{address}play/{place}"))}
+
+    def not_host(self, language: str) -> dict[str, str]:
+        with speaking(language):
+            told = _("This page opens with a link that the host of the evening gets with {command}.")
+            command = "palatinus admin evening host"
+            return {
+                "refusal": str(join(told.format(command=command))),
+                "evening": "",
+                "device": "",
+                "ways": "",
+            }
 
     def refusal(self, language: str, refused: Refused) -> str:
         with speaking(language):
@@ -336,6 +379,12 @@ class WebPages:
             qr_code=qr_code(here, _("QR code that leads to {address}").format(address=here)),
             here=here,
         )
+
+
+def _secret_link(told: str, link: str) -> Markup:
+    """Return a link that holds a secret, and its code, of which nothing is kept."""
+    code = draw_qr_code(link, _("QR code that leads to {address}").format(address=link.partition("#")[0]))
+    return join(element("p", told), code, to_copy(link))
 
 
 # What a player has below the board.

@@ -150,18 +150,10 @@ class SeatPage:
         if self._may(READY) and seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
         if self._address and not self._of_evening and any(each.name is None for each in state.seats):
-            yield self._invitation()
+            yield invitation(f"{self._address}play/{self._state.table}")
 
     def _may(self, action: Action) -> bool:
         return action.may(At(self._ui, self.model)) is May.YES
-
-    def _invitation(self) -> Markup:
-        """Return how others come to this table: a code that a camera reads, and a link to send."""
-        link = f"{self._address}play/{self._state.table}"
-        told = element("p", _("Friends join with this code, or with the link:"))
-        code = qr_code(link, _("QR code that leads to {address}").format(address=link))
-        share = element("button", _("Share the link"), type="button", class_="share", data_share=link)
-        return join(told, code, to_copy(link), share)
 
     def _request(self) -> Iterator[Markup]:
         asked = open_request(self._state)
@@ -299,6 +291,14 @@ def button(words: str, message: messages.FromClient, *, main: bool = False) -> M
 def sign_button(sign: str, words: str) -> Markup:
     said = msgspec.json.encode(messages.Say(NEW, sign)).decode()
     return element("button", sign, type="button", data_do=said, aria_label=words, title=words)
+
+
+def invitation(link: str) -> Markup:
+    """Return how others come to a table or an evening: a code that a camera reads, and a link to send."""
+    told = element("p", _("Friends join with this code, or with the link:"))
+    code = qr_code(link, _("QR code that leads to {address}").format(address=link))
+    share = element("button", _("Share the link"), type="button", class_="share", data_share=link)
+    return join(told, code, to_copy(link), share)
 
 
 def to_copy(text: str) -> Markup:

@@ -15,7 +15,7 @@ from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
 from engine.pieces import Seat
 from engine.view import View
-from pages.drawing.html import element, join
+from pages.drawing.html import EMPTY, element, join
 from pages.drawing.table_parts import board_of
 from pages.shared import SMALL_TABLES, OnTelevision
 from protocol.messages import (
@@ -90,19 +90,26 @@ def strip_of(shown: EveningShown) -> Markup:
     """Return one line about the evening: how far it is, the time left, and who plays next."""
     evening = shown.evening
     said = [element("strong", printable(evening.name)), element("span", describe_round(evening))]
-    if shown.awaited is not None:
-        form = {
-            "begin": _("The games begin within {time}."),
-            "end": _("{time} left in this round."),
-            "draw": _("The next round is drawn in {time}."),
-        }[shown.awaited]
-        minutes, seconds = divmod(shown.seconds, 60)
-        counted_down = element("b", f"{minutes}:{seconds:02}", data_left=str(shown.seconds))
-        said.append(element("span", escape(form).format(time=counted_down)))
+    if due := countdown(shown):
+        said.append(element("span", due))
     plays = any(each.stage == "playing" for each in evening.tables)
     if plays and not shown.calls and (told := _who_plays_next(evening)):
         said.append(element("span", told, class_="next"))
     return join(*said)
+
+
+def countdown(shown: EveningShown) -> Markup:
+    """Return what comes next and in what time, which the page counts; empty if nothing does."""
+    if shown.awaited is None:
+        return EMPTY
+    form = {
+        "begin": _("The games begin within {time}."),
+        "end": _("{time} left in this round."),
+        "draw": _("The next round is drawn in {time}."),
+    }[shown.awaited]
+    minutes, seconds = divmod(shown.seconds, 60)
+    left = element("b", f"{minutes}:{seconds:02}", data_left=str(shown.seconds))
+    return escape(form).format(time=left)
 
 
 def _who_plays_next(evening: Evening) -> str:
@@ -149,7 +156,7 @@ def between_games(waiting: Sequence[TableState], shown: EveningShown | None) -> 
     others = [_waiting(state) for state in waiting if state.table not in own]
     content, room = [], len(evening.people)
     if tables:
-        cards = [_card(each, shown) for each in tables]
+        cards = [card(each, shown) for each in tables]
         heading = _("To your tables!") if called else _("Playing now")
         content += [element("h2", heading), element("ul", *cards, class_=_cards(len(cards)))]
         room = 0 if len(cards) > _MOST_CARDS else _BEST
@@ -173,7 +180,7 @@ def _cards(number: int) -> str:
     return f"cards {_how_many(number, 1, 5, 10)}"
 
 
-def _card(table: EveningTable, shown: EveningShown) -> Markup:
+def card(table: EveningTable, shown: EveningShown) -> Markup:
     """Return a table, and who plays there; of one to which people are called, who has come."""
     names, gathers = _names(shown.evening), table.stage == "gathering"
     people = []

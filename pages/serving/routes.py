@@ -31,6 +31,7 @@ FRONT: Final = "/"
 TABLES: Final = "/watch"
 PLAY: Final = "/play"
 TV: Final = "/tv"
+HOST: Final = "/host"  # of an evening
 
 
 def table_asked(path: str) -> str | None:

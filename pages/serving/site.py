@@ -16,6 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
 from pages.serving import routes
+from pages.serving.host import HostDesk, HostedEvening
 from pages.serving.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
 from pages.serving.subjects import PlayedTable, TableList, WatchedTable
 from pages.serving.television import Television
@@ -106,6 +107,8 @@ class Site:
             parts = None if locked else await self._tables(language, asked.counted_as)
             evening = self.lobby.evenings.is_known
             return await show(partial(pages.front, language, address, parts, evening=evening))
+        if asked.path == routes.HOST:
+            return await show(partial(pages.host, language))
         if pages.plays and seat_of is not None:
             return await show(partial(pages.play, language, seat_of, locked=locked))
         if locked and (code is not None or asked.path == routes.TV):
@@ -147,10 +150,10 @@ class Site:
     async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         watches = asked.path in {routes.TABLES, routes.TV} or routes.table_asked(asked.path) is not None
-        # Players give the password, if there is one.
+        # Players give the password, if there is one, and the host has a key.
         plays = self.pages.plays and routes.seat_asked(asked.path) is not None
         return (
-            (plays or (watches and self.server.access.password is None))
+            (plays or asked.path == routes.HOST or (watches and self.server.access.password is None))
             and routes.from_own_page(asked)
             and self._count_request(asked) == 0
             and await self._is_own_name(asked)
@@ -181,7 +184,9 @@ class Site:
             log.info("connected", extra=about(address=session.name))
             self.server.clients.add(session)
             try:
-                if code is None or await self._let_in(session, code, language, again=again):
+                if path == routes.HOST:
+                    await self._serve_host(session, page, language)
+                elif code is None or await self._let_in(session, code, language, again=again):
                     page.add(session, language)
                 await connection.recv()
                 await connection.close(CloseCode.POLICY_VIOLATION)  # a page has nothing to say
@@ -212,6 +217,23 @@ class Site:
         with self._page_about(subject, routes.PLAY, session.address, silent=True).keep_up_to_date() as page:
             page.add(session, language)
             await converse(session)
+
+    async def _serve_host(self, session: PageSession, page: LivePage, language: str) -> None:
+        """Do what the host of the evening asks for, and show the evening to nobody else."""
+        request = session.connection.request
+        assert request is not None  # noqa: S101 - it has been answered
+        address = await self._address(page_request(session.connection, request))
+        draw = partial(self._draw, asker=session.address)
+        desk, shown = HostDesk(session, self.server, self.pages, language, address, draw), False
+        try:
+            await desk.answer_next()
+            while desk.open:
+                if not shown:
+                    page.add(session, language)
+                    shown = True
+                await desk.answer_next()
+        except TimeoutError:
+            session.end(CloseCode.POLICY_VIOLATION)
 
     async def _let_in(self, session: PageSession, code: str, language: str, *, again: bool) -> bool:
         """Make a browser a spectator of a table that is open to all; otherwise send it a note, and close.
@@ -245,11 +267,16 @@ class Site:
 
     @contextlib.contextmanager
     def _live_page(self, name: str, code: str | None) -> Iterator[LivePage]:
-        """Keep a live page, of a table, the list or a television, up to date until the context ends."""
+        """Keep the live page of a table, the list, a television or a host up to date in the context."""
         if name not in self._live:
             public = self.lobby.public
-            television = Television(self.lobby, self.pages)
-            subject = television if code is None else WatchedTable(code, public, self.pages)
+            subject: PageSubject
+            if code is not None:
+                subject = WatchedTable(code, public, self.pages)
+            elif name == routes.HOST:
+                subject = HostedEvening(self.lobby, self.pages)
+            else:
+                subject = Television(self.lobby, self.pages)
             self._live[name] = self._page_about(subject, name)
         page = self._live[name]
         try:

@@ -19,6 +19,7 @@ class FailureCode(CodeWithText):
     BACKUP_RUNS = Template("another backup or check is running. Try again when it has ended")
     SEAT_FREE = Template("nobody has seat {seat} at table {table}")
     NO_SUCH_PERSON = Template("nobody in the evening is called {name}")
+    NO_PAGES = Template("this server shows no pages to browsers. Start it with --web")
     NOTHING_LEFT = Template("table {table} cannot be restored at all")
     NO_SUCH_BAN = Template("{what} is not banned. See palatinus admin bans")
     TOO_MANY_BANS = Template("there are {most} bans, and no room for more. Lift some, or ban wider networks")

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -18,6 +18,7 @@ from server.admin.failures import AdminFailure, FailureCode, failure
 from server.errors import JournalError
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
+from server.net.tokens import password_fits
 from server.refusal import Refusal
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,8 @@ async def _serve(
                     await reader.read(_CHUNK)
             return
         by = await audit.who_is_at(writer.get_extra_info("socket"))
-        answer, file = await answer_to(line, do, str(endpoint.path), endpoint.token, by=by)
+        fits = None if endpoint.token is None else partial(password_fits, password=endpoint.token)
+        answer, file = await answer_to(line, do, str(endpoint.path), fits, by=by)
         with file or contextlib.nullcontext():
             await _write(writer, answer)
             while file is not None and (chunk := await asyncio.to_thread(file.read, _CHUNK)):
@@ -100,18 +102,18 @@ async def answer_to(
     line: bytes,
     do: Callable[[Request], Awaitable[Answer]],
     path: str,
-    token: str | None = None,
+    fits: Callable[[str], bool] | None = None,
     *,
     by: str,
 ) -> tuple[bytes, BinaryIO | None]:
     """Return the line that answers the request in `line`, and the file that follows it, if one does.
 
-    The request came from `path`, where it needs this `token`; that it came, `by` whom, is logged.
+    The request came from `path`, where it needs a token that `fits`; that it came, `by` whom, is logged.
     """
     request, result = None, audit.INTERRUPTED
     try:
         try:
-            request = _request(line, path, token)
+            request = _request(line, path, fits)
         except AdminFailure as error:
             result = error.code
             return error_line(error), None
@@ -166,7 +168,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
     return line
 
 
-def _request(line: bytes, path: str, token: str | None) -> Request:
+def _request(line: bytes, path: str, fits: Callable[[str], bool] | None) -> Request:
     """Return the request in a line; raises AdminFailure."""
     try:
         version = msgspec.json.decode(line, type=_Versioned).v
@@ -175,7 +177,7 @@ def _request(line: bytes, path: str, token: str | None) -> Request:
         envelope = msgspec.json.decode(line, type=Envelope)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise failure(FailureCode.BAD_REQUEST, reason=readable(error)) from error
-    if token is not None and not hmac.compare_digest((envelope.token or "").encode(), token.encode()):
+    if fits is not None and not fits(envelope.token or ""):
         log.warning("wrong admin token", extra=about(path=path))
         raise failure(FailureCode.BAD_ADMIN_TOKEN, file=path)
     return envelope.ask

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, assert_never, get_args
+from typing import BinaryIO, Final, get_args
 
 from engine.events import Event, Placed, TileLaid
 from engine.pieces import Seat
@@ -16,11 +16,10 @@ from protocol import admin
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Announced, Stage
-from protocol.pages import EVENING as PAGE_OF_EVENING
+from server.admin.evening_service import EveningService
 from server.admin.failures import FailureCode, failure
 from server.admin.listener import Answer
 from server.monitoring.logs import about
-from server.net.addresses import websocket_urls
 from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
@@ -48,6 +47,7 @@ class AdminService:
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
         self._node = "" if self._journal.node is None else self._journal.node.name
+        self._evening = EveningService(self.server)
         self._backing_up = False
         if self.server.config.data is not None:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -73,8 +73,6 @@ class AdminService:
                 return await self._stored_tables(), None
             case admin.ShowGame(code):
                 return await self._game(code), None
-            case admin.ShowEvening():
-                return self._lobby.evenings.here().message(), None
             case admin.AskNodes(asked, None):
                 report, _ = await self.do(asked)
                 return [admin.NodeAnswer("", "", report)], None
@@ -94,18 +92,6 @@ class AdminService:
                 await self._remove(code, seat)
             case admin.RestoreTable(code):
                 return await self._restore(code), None
-            case admin.OpenEvening(plan):
-                await self._lobby.evenings.begin(plan)
-                self.server.clients.broadcast(self._lobby.evenings.here().message())
-            case admin.DrawRound():
-                self._lobby.evenings.here().draw_now()
-            case admin.RemovePerson(name):
-                if not await self._lobby.evenings.here().remove(name):
-                    raise failure(FailureCode.NO_SUCH_PERSON, name=name)
-            case admin.HandOverPerson(name):
-                return await self._hand_over(name), None
-            case admin.CloseEvening():
-                await self._lobby.evenings.here().close()
             case admin.SetDrain(seconds):
                 if seconds is None:
                     self.server.drain.cancel()
@@ -117,7 +103,7 @@ class AdminService:
             case admin.Ban() | admin.LiftBan() | admin.ListBans():
                 return await self._look_after_bans(request), None
             case _:
-                assert_never(request)
+                return await self._evening.do(request), None
         return None, None
 
     # -- looking ------------------------------------------------------------------------------------
@@ -190,14 +176,6 @@ class AdminService:
         return admin.GameReport(reports[0], list(map(event_map, replayed_game(entries))))
 
     # -- changing -----------------------------------------------------------------------------------
-
-    async def _hand_over(self, name: str) -> admin.HandedOver:
-        if (token := await self._lobby.evenings.here().hand_over_person(name)) is None:
-            raise failure(FailureCode.NO_SUCH_PERSON, name=name)
-        config = self.server.config
-        address, *_others = await asyncio.to_thread(websocket_urls, config, self.server.port)
-        address = config.address.rstrip("/") or address
-        return admin.HandedOver(f"{address.replace('ws', 'http', 1)}/play/{PAGE_OF_EVENING}#{token}")
 
     async def _remove(self, code: str, seat: int) -> None:
         table = self._lobby.tables.get(code)

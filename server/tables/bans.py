@@ -1,7 +1,6 @@
 """Bans that last until they are lifted: of networks and of names, in a file of the data folder."""
 
 import asyncio
-import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from server.errors import StartError
 from server.limits.banned import BannedNetworks, network_to_ban
 from server.refusal import Refusal
 from server.tables.names import NamesInUse, alike, check_name, looks
+from server.tables.private_file import replace_private_file
 
 FILE_NAME: Final = "bans.json"
 
@@ -84,7 +84,7 @@ class Bans:
 
     async def _store(self, bans: Sequence[BanReport]) -> None:
         if self._file is not None:
-            await asyncio.to_thread(_write, self._file, msgspec.json.encode(bans))
+            await asyncio.to_thread(replace_private_file, self._file, msgspec.json.encode(bans))
 
     def _take(self, ban: BanReport) -> None:
         self._bans[ban.kind, ban.what] = ban
@@ -123,20 +123,3 @@ def _read(file: Path) -> list[BanReport]:
             file=file,
         ) from error
     return bans
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Replace the file, whole or not at all; nobody else may read it, because it has people's addresses."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    unfinished = file.with_name(f"{file.name}.unfinished")
-    unfinished.unlink(missing_ok=True)
-    opened = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(opened, "wb") as target:
-            target.write(content)
-            target.flush()
-            os.fsync(target.fileno())
-        unfinished.replace(file)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise

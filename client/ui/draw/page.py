@@ -1,6 +1,7 @@
 """Building blocks of screens: titles, lists, texts, a board with its panel, and below them what is new."""
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import ceil
 from typing import Final
 
@@ -567,6 +568,26 @@ class ListScreen(Screen):
         if pane.small:
             return short_list(pane, self.rows(pane.sized(pane.width, pane.height + _AROUND_A_LIST))), 0
         return with_news(self.rows(pane), pane), 0
+
+
+# Two modules in a cell, the light ones drawn: most terminals without colours are dark.
+_HALVES: Final = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
+
+
+@functools.lru_cache(1)
+def qr_code(text: str) -> tuple[Line, ...]:
+    """Return a QR code as it is drawn on a page."""
+    return tuple(line(row, "class:code") for row in qr_rows(text))
+
+
+def qr_rows(text: str) -> Iterator[str]:
+    """Yield the rows of a QR code, as a terminal shows it."""
+    import segno  # noqa: PLC0415 - few tables are for phones
+
+    rows = [tuple(row) for row in segno.make_qr(text, error="l").matrix_iter(border=2)]
+    below = [*rows[1::2], (1,) * len(rows[0])]  # the number of rows is odd
+    for top, bottom in zip(rows[::2], below, strict=True):
+        yield "".join(_HALVES[pair] for pair in zip(top, bottom, strict=True))
 
 
 def is_paused(model: TableModel) -> bool:

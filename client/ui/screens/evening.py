@@ -1,18 +1,18 @@
 """The evening: how the player takes part, where they are called to, the standings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui.draw.page import scrolled, scrolled_to
+from client.ui.draw.page import qr_code, scrolled, scrolled_to
 from client.ui.frame import EMPTY, Line, columns, cut, line, wrapped
 from client.ui.keys import HELP, Act, Action, Handler, Key, When
 from client.ui.requests import TakeSeat
 from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.evenings import describe_part, describe_round, rivals_lines, standings_rows, table_of
-from protocol.messages import NEW, TakePart, TakesPart
+from protocol.messages import NEW, Evening, TakePart, TakesPart
 from protocol.text import printable
 
 
@@ -94,6 +94,9 @@ class EveningPage(Overlay):
             style = "class:heading" if at == 0 else ""
             broken = in_columns if "  " in text else wrapped
             rows += [line(f"  {row}", style) for row in broken(text, width - 4) or [""]]
+        if (pages := pane.ui.ways.pages) and not pane.glyphs.ascii:
+            rows += [EMPTY, line("  " + _("Play on a phone:"), "class:faint")]
+            rows += [line("  ") + row for row in qr_code(pages)]
         return scrolled(rows, self.top, width, pane.height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
@@ -107,7 +110,20 @@ class EveningPage(Overlay):
         lines = [printable(evening.name), describe_round(evening), part, "", *people]
         if rivals := list(rivals_lines(evening, ui.person)):
             lines += ["", _("YOU AND THE OTHERS"), *rivals]
-        return lines
+        return [*lines, *_for_host(ui.ways.pages, evening)]
+
+
+def _for_host(pages: str, evening: Evening) -> Iterator[str]:
+    """Yield how the evening is led, if this program hosts it with pages at this address."""
+    if not pages:
+        return
+    yield ""
+    yield _("A television leads everybody through the games at {address}").format(address=f"{pages}tv")
+    if evening.rounds:
+        yield _("Each round of the evening is drawn automatically, or immediately with this command:")
+        yield "  palatinus admin evening draw"
+    yield _("Or host the evening in a browser, with the link that this command prints:")
+    yield "  palatinus admin evening host"
 
 
 def in_columns(row: str, width: int) -> list[str]:

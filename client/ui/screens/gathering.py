@@ -1,6 +1,5 @@
 """A table before its game: who sits there, and what it is waiting for."""
 
-import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +7,7 @@ from typing import Final
 from client.language import _, counted, labelled, listed, parted
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
-from client.ui.draw.page import LOG_LINES, ServerScreen, name_or_sign, short_list, with_news
+from client.ui.draw.page import LOG_LINES, ServerScreen, name_or_sign, qr_code, short_list, with_news
 from client.ui.frame import (
     EMPTY,
     WIDE,
@@ -122,26 +121,7 @@ def _code_for_phones(pane: Pane) -> tuple[Line, ...]:
     state, pages = pane.model.state, pane.ui.ways.pages
     if state is None or not pages or pane.glyphs.ascii or all(each.name is not None for each in state.seats):
         return ()
-    return (line(_("Play on a phone:"), "class:faint"), *_qr_code(f"{pages}play/{state.table}"))
-
-
-# Two modules in a cell, the light ones drawn: most terminals without colours are dark.
-_HALVES: Final = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
-
-
-@functools.lru_cache(1)
-def _qr_code(text: str) -> tuple[Line, ...]:
-    return tuple(line(row, "class:code") for row in qr_rows(text))
-
-
-def qr_rows(text: str) -> Iterator[str]:
-    """Yield the rows of a QR code, as a terminal shows it."""
-    import segno  # noqa: PLC0415 - few tables are for phones
-
-    rows = [tuple(row) for row in segno.make_qr(text, error="l").matrix_iter(border=2)]
-    below = [*rows[1::2], (1,) * len(rows[0])]  # the number of rows is odd
-    for top, bottom in zip(rows[::2], below, strict=True):
-        yield "".join(_HALVES[pair] for pair in zip(top, bottom, strict=True))
+    return (line(_("Play on a phone:"), "class:faint"), *qr_code(f"{pages}play/{state.table}"))
 
 
 def set_up(state: TableState) -> Iterator[str]:

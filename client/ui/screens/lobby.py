@@ -400,6 +400,9 @@ def _above(ui: Ui) -> list[Line]:
         for address in ui.ways.addresses[:1]
     ]
     lines += [line(f"      {each}") for each in ui.ways.other_ways]
+    if ui.ways.pages:
+        words = _("on a television: {address}").format(address=f"{ui.ways.pages}tv")
+        lines.append(line(f"      {words}"))
     if ui.ways.found_as:
         lines.append(line(f"  {describe_found_as(ui.ways.found_as)}", "class:faint"))
     if ui.evening is not None:

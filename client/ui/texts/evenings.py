@@ -72,7 +72,7 @@ def standings_rows(evening: Evening) -> list[Sequence[str]]:
             str(each.games),
             str(each.wins),
             str(each.points),
-            _where(evening, each),
+            describe_where(evening, each),
         )
         for each in evening.people
     ]
@@ -89,7 +89,8 @@ def in_percent(hundredths: int) -> str:
     return f"{hundredths / 100:.1f}"
 
 
-def _where(evening: Evening, person: EveningPerson) -> str:
+def describe_where(evening: Evening, person: EveningPerson) -> str:
+    """Return at which table somebody is, or why at none; empty for those who wait."""
     if (table := table_of(evening, person.person)) is not None:
         return table.table
     away = "" if person.here or evening.over else _("away")

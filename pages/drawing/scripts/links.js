@@ -26,6 +26,8 @@ if (seatList && recent.length) {
   }
   seatList.hidden = false;
 }
+const hosts = document.getElementById("hosts");
+if (hosts && localStorage.getItem("host")) hosts.hidden = false;
 if (navigator.share) document.body.classList.add("shares"); // only where there is HTTPS
 const find = document.getElementById("find");
 if (find) {

@@ -3,11 +3,12 @@
 const quiet = 15000; // milliseconds without a word after which a line counts as dead; the server speaks every ten seconds
 const patience = 60000; // milliseconds for which a table that was there may be nowhere, between two servers
 let seen = -patience; // when something was shown last
+let watched = null; // its line, on which only the page of a host has something to say
 
 function watch() {
   const address = lineTo(document.body.dataset.live);
   if (performance.now() - seen < patience) address.searchParams.set("again", "1");
-  const socket = new WebSocket(address);
+  const socket = watched = new WebSocket(address);
   const closed = ({ code }) => {
     clearTimeout(deadline);
     if (code !== 1000) later(watch); // otherwise nothing more is to be seen, and the server has said so
@@ -18,6 +19,7 @@ function watch() {
     closed({ code: 1006 });
   };
   let deadline = setTimeout(abandon, quiet);
+  socket.onopen = () => { if (window.order) window.order(document.body); };
   socket.onclose = closed;
   socket.onmessage = ({ data }) => {
     clearTimeout(deadline);

@@ -17,6 +17,7 @@ from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import EVENING, Entry
 from server.tables.evening.evening import RunningEvening, new_seed
+from server.tables.evening.host_key import HostKey
 from server.tables.evening.state import EveningState, fold_as_far_as_possible
 from server.tables.names import check_name
 from server.tables.owner import TableOwner
@@ -32,13 +33,17 @@ _KEY: Final = "evening"  # of what this server tells the others
 
 
 class Evenings(ServerPart):
-    """The evening that is `running` here, if any, or where another server of the cluster has it."""
+    """The evening that is `running` here, if any, or where another server of the cluster has it.
+
+    Whoever has the `host_key` is its host.
+    """
 
     requests = AskEvening, SignUp, TakePart
 
     def __init__(self, lobby: TableOwner, registry: TableRegistry) -> None:
         self._lobby, self._registry, self._journal = lobby, registry, lobby.journal
         self.running: RunningEvening | None = None
+        self.host_key = HostKey(lobby.config.data)
         self._channel: Channel | None = None
         self._elsewhere = False  # some server of the cluster has it, or had it
 

@@ -23,7 +23,7 @@ from client.ui.screens.news import after_update, called_to
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
 from client.ui.seat_keeper import Keeping
-from client.ui.state import Ui
+from client.ui.state import Ui, Ways
 from client.ui.texts.evenings import describe_part
 from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Destination, Player, Stay
@@ -122,6 +122,21 @@ def test_what_is_told_of_the_evening() -> None:
     assert isinstance(ui.overlay, EveningPage)
     assert ui.log[-1] == called_to(ui, model) == "Your table KXQT is ready. Enter: go there"
     assert after_update(ui, CALLED, model).log == ui.log
+
+
+def test_whoever_hosts_the_evening_is_told_how_it_is_led() -> None:
+    """The code for phones, the television, and how a round is drawn, if there are rounds."""
+    ways, model = Ways(pages="http://192.0.2.7:7733/"), TableModel()
+    ui = after_update(Ui("Ann", screens=(LobbyPage(),), ways=ways), FRIDAY, model)
+    shown = screen_of(ui.opened(EveningPage()), model, 80, 50)
+    for words in ("http://192.0.2.7:7733/tv", "admin evening draw", "admin evening host", " ▄▄▄▄▄ "):
+        assert words in shown
+    assert "█" not in "".join(EveningPage().words(ui, model))
+    free = after_update(ui, structs.replace(FRIDAY, rounds=0), model)
+    assert "admin evening draw" not in screen_of(free.opened(EveningPage()), model, 80, 50)
+    assert "on a television: http://192.0.2.7:7733/tv" in screen_of(ui, model)
+    guest = replace(ui, ways=Ways())
+    assert "admin evening" not in screen_of(guest.opened(EveningPage()), model, 80, 50)
 
 
 @pytest.mark.parametrize("code", [Code.EVENING_FULL, Code.REMOVED_FROM_EVENING])

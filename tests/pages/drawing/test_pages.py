@@ -80,7 +80,8 @@ def test_every_page_is_well_formed_and_has_all_its_parts(language: str) -> None:
     locked = PAGES.front(language, "http://attic:7733/", None)
     watch = Elements(PAGES.watch(language, "http://attic:7733/", "KRTV"))
     play = Elements(PAGES.play(language, "KRTV", locked=True))
-    for page in (front, watch, play, Elements(locked)):
+    host = Elements(PAGES.host(language))
+    for page in (front, watch, play, host, Elements(locked)):
         assert ("html", {"lang": language}) in page.found
         assert sum(tag == "h1" for tag, _attributes in page.found) == 1
     ids = [attributes["id"] for _tag, attributes in watch.found if "id" in attributes]
@@ -100,6 +101,7 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
         PAGES.watch("en", "http://attic:7733/", "KRTV"),
         PAGES.absent("en", "../", NoPage.PASSWORD),
         PAGES.play("en", "KRTV", locked=True),
+        PAGES.host("en"),
     ):
         for tag, attributes in Elements(page).found:
             assert not any(name.startswith("on") or name in {"style", "src"} for name in attributes)
@@ -116,6 +118,7 @@ def test_pages_are_small() -> None:
         PAGES.watch("en", "http://attic:7733/", "KRTV"),
         PAGES.play("en", "KRTV", locked=True),
         PAGES.tv("en", "http://attic:7733/"),
+        PAGES.host("en"),
     ]
     lines = {line for page in pages for line in page.splitlines()}
     assert sum(len(line.encode()) + 1 for line in lines) <= 70_000
@@ -232,6 +235,34 @@ def test_a_television_has_a_place_for_all_that_it_is_sent(language: str) -> None
         assert set(parts) <= {*ids, "scene"}
         for inside in parts.values():
             Elements(inside)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_host_has_a_button_for_everybody_whose_name_says_what_it_does(language: str) -> None:
+    page = Elements(PAGES.host(language))
+    ids = [attributes["id"] for _tag, attributes in page.found if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    for shown in (
+        evening(9, "gathering"),
+        evening(9, "playing"),
+        evening(9, None),
+        evening(9, None, over=True),
+    ):
+        parts = PAGES.hosted(language, shown)
+        assert set(parts) <= set(ids)
+        Elements(parts["evening"])
+        buttons = re.findall(r"<button.*?>(.*?)</button>", parts["evening"])
+        assert len(set(buttons)) == len(buttons)
+        for number in range(1, 10):
+            assert sum(f"P&lt;{number}&gt;" in words for words in buttons) == 2
+        assert ("evening-draw" in parts["evening"]) is (shown.awaited == "draw")
+        assert ("evening-close" in parts["evening"]) is (not shown.evening.over)
+    for parts in (
+        PAGES.hosted(language, None),
+        PAGES.told_host(language, "http://attic:7733/", None),
+        PAGES.not_host(language),
+    ):
+        assert set(parts) <= set(ids)
 
 
 def test_a_television_says_what_an_evening_waits_for() -> None:

@@ -565,7 +565,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
                 [(ui.opened(TableMenu(page, at)), model) for at in range(many)],
             )
     listed = tuple(structs.replace(TABLES[0], table=f"AB{number:02}") for number in range(30))
-    hosting = Ways(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"))
+    hosting = Ways(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"), pages="http://192.0.2.7:7733/")
     for online in (None, OnlineList((PersonOnline("Bob"), PersonOnline("Cosima")))):
         ui = Ui("Ann", ways=hosting, company=online)
         pages = [LobbyPage(listed, chosen=at) for at in range(len(listed) + 1)]
