@@ -1,17 +1,18 @@
-"""An evening of ten, for real: three terminals, three phones, two ssh guests, two by lines of text.
+"""An evening of ten, for real: four phones, a tablet, two terminals, ssh, text mode, and a television.
 
     python -m trials.evening [--screens FOLDER] [--seed N] [--restless] [--mishaps]
 
 They sign up and play two rounds at a real server, which is killed in the middle of the first, stopped in the
-middle of the second, and started again each time. Everybody has to be called to their tables, to come back to
-their seats, to move before and after, and to be shown the same standings as the host and a television, which
-is on all evening. What they see goes to the folder.
+middle of the second, and started again each time. A phone hosts, and draws the rounds. Everybody has to be
+called to their tables, to come back to their seats, to move before and after, and to be shown the same
+standings as the host and the television, which is on all evening. What they see goes to the folder.
 
 If they are restless, two pause in the first round, two others leave in its middle for good, and bots play on
 for them when their time is up; all tables of a round have the same draws.
 
-With mishaps, a phone sleeps for two minutes in the first round, somebody comes before the second one, and in
-that a phone is lost: the host gives its place to another one, in the middle of the game.
+With mishaps, a phone sleeps for two minutes in the first round, and the line of the tablet stalls, which has
+to say so in time. One of the phones comes before the second round, and in that a phone is lost: the host
+gives its place to another one, in the middle of the game.
 """
 
 import argparse
@@ -35,7 +36,7 @@ from typing import Any, Final
 from asyncssh import Error as SshError
 
 from protocol.messages import TakesPart
-from tests.browser import Tab, browser, tab
+from tests.browser import PHONE, Tab, browser, tab
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import empty_hexes, text_on
 from tests.gateway.visitor import Visitor, new_key, visiting
@@ -47,6 +48,8 @@ _SECONDS: Final = 180.0  # for a round
 _PAUSE: Final = 0.3  # seconds between two looks
 _ASLEEP: Final = 120.0  # seconds
 _AWAKE: Final = 20.0  # seconds until a phone that wakes up has the table again
+_NOTICED: Final = 15.0  # seconds until a page says that its line is dead
+_TABLET: Final = (820, 1180)
 _CALLED: Final = re.compile(r"Your table (\w+) is ready")
 _PIECE: Final = re.compile(r"\d (\w\w\*?) .*×\d")
 _STEP: Final = re.compile(r"step (\d+) of (\d+)")
@@ -272,6 +275,13 @@ class OnPhone(TrialPerson):
         async with asyncio.timeout(_AWAKE):
             await self._page.until("line === 'here' && document.querySelector('.board .hill, .board .open')")
 
+    async def stall(self) -> None:
+        """Have the line carry nothing, though it stays open, until the page says that it is lost."""
+        self._line.dead = True
+        async with asyncio.timeout(_NOTICED):
+            await self._page.until("!document.getElementById('lost').hidden")
+        assert await self._page.value("document.querySelector('.board .hill, .board .open') !== null")
+
     async def take_over(self, page: Tab, link: str) -> None:
         """Go on with another phone, by the link that the host has printed."""
         place = link.partition("/play/")[2]
@@ -314,11 +324,38 @@ class OnPhone(TrialPerson):
         return await self._page.screenshot()
 
 
-async def admin(data: Path, *words: str) -> Any:
+class TrialHost:
+    """The host, who has the link from the server's computer on a phone."""
+
+    def __init__(self, page: Tab) -> None:
+        self._page = page
+
+    async def open(self, port: int, data: Path) -> None:
+        told = await output(await program(TODAY, "admin", "--data", data, "evening", "host"))
+        _address, _, key = told.splitlines()[1].strip().partition("#")
+        await self._page.go(f"http://127.0.0.1:{port}/host#{key}")
+
+    async def draw(self) -> None:
+        await self._press("[data-ask*=draw]")
+
+    async def hand_over(self, name: str) -> str:
+        """Return the link with which another phone goes on as somebody."""
+        await self._press(f"[data-ask*=hand-over][data-ask*={name}]")
+        await self._page.until("document.querySelector('#device .qr')")
+        return await self._page.text("#device code")
+
+    async def _press(self, button: str) -> None:
+        await self._page.until(f"line === 'here' && document.querySelector('#evening {button}')")
+        await self._page.value("window.confirm = () => true; 0")
+        await self._page.click(f"#evening {button}")
+
+    async def seen(self) -> bytes:
+        return await self._page.screenshot()
+
+
+async def admin(data: Path) -> Any:
     """Return the evening as the server's host is told of it."""
-    return json.loads(
-        await output(await program(TODAY, "admin", "--json", "--data", data, "evening", *words))
-    )
+    return json.loads(await output(await program(TODAY, "admin", "--json", "--data", data, "evening")))
 
 
 async def _has_passed(moment: float) -> bool:
@@ -337,12 +374,14 @@ class TrialEvening:
         self,
         people: Sequence[TrialPerson],
         television: Tab,
+        host: TrialHost,
         server: ServerProcess,
+        *,
         data: Path,
         screens: Path,
     ) -> None:
         self._people, self._server, self._data, self._screens = [*people], server, data, screens
-        self._television = television
+        self._television, self._host = television, host
         self._asleep = set[TrialPerson]()
         self._expected: list[tuple[str, ...]] = []  # the standings, as the host is told
         self._parts: dict[TrialPerson, TakesPart] = dict.fromkeys(people, "play")
@@ -355,6 +394,7 @@ class TrialEvening:
                 path.with_suffix(".png").write_bytes(seen)
             else:
                 path.with_suffix(".txt").write_text(seen + "\n", encoding="utf-8")
+        (self._screens / f"{what}-host.png").write_bytes(await self._host.seen())
         (self._screens / f"{what}-television.png").write_bytes(await self._television.screenshot())
 
     async def play(self, what: str, done: Callable[[], Awaitable[bool]]) -> None:
@@ -400,12 +440,16 @@ class TrialEvening:
         await phone.wake()
         await self.shot("awake")
 
+    async def stall(self, tablet: OnPhone) -> None:
+        """A line goes dead without a word, and comes back."""
+        await tablet.stall()
+        await self.shot("stalled")
+        await tablet.wake()
+        await self.shot("flowing")
+
     async def lose(self, phone: OnPhone, other: Tab) -> None:
         """A phone is lost, and the host gives its place to another one."""
-        told = await output(
-            await program(TODAY, "admin", "--data", self._data, "evening", "hand-over", phone.name)
-        )
-        await phone.take_over(other, told.splitlines()[1].strip())
+        await phone.take_over(other, await self._host.hand_over(phone.name))
         await self.shot("found")
 
     async def take_part(self, people: Sequence[TrialPerson], how: TakesPart) -> None:
@@ -422,7 +466,7 @@ class TrialEvening:
     ) -> None:
         """Play a round, with a restart in its middle; some leave before it, and there may be a mishap."""
         calls = {person: len(person.calls) for person in self._playing}
-        await admin(self._data, "draw")
+        await self._host.draw()
         before = {person: person.moves for person in self._playing}
         await self.play(f"{number}-playing", lambda: self._have_moved(number, before, 3))
         await self.take_part(leavers, "leave")
@@ -476,6 +520,23 @@ class TrialEvening:
         assert not missing, f"television: {best}"
 
 
+def _terminal(folder: Path, url: str, name: str) -> Terminal:
+    home = environment(folder)
+    own = {key: value for key, value in home.items() if key.startswith(("XDG", "HOME"))}
+    return Terminal("join", url, "--name", name, environment=own)
+
+
+async def _lines(folder: Path, url: str, name: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "palatinus", "join", "--plain", url, "--name", name),
+        cwd=TODAY,
+        env=environment(folder),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+    )
+
+
 async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool, mishaps: bool) -> None:
     """Hold the evening; raises AssertionError if it is not as it should be."""
     data = folder / "data"
@@ -493,55 +554,69 @@ async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool
         await server.start()
         where = stack.enter_context(browser(profile))
         people: list[TrialPerson] = []
-        for name in ("Ann", "Bob", "Cid"):
-            home = environment(folder / name)
-            own = {key: value for key, value in home.items() if key.startswith(("XDG", "HOME"))}
-            terminal = Terminal("join", server.url, "--name", name, environment=own)
-            people.append(AtTerminal(name, seed, stack.enter_context(terminal)))
+        for name in ("Ann", "Bob"):
+            terminal = stack.enter_context(_terminal(folder / name, server.url, name))
+            people.append(AtTerminal(name, seed, terminal))
 
-        async def phone(name: str) -> OnPhone:
-            line = await stack.enter_async_context(line_to(server.port))
-            return OnPhone(name, seed, await stack.enter_async_context(tab(where)), line)
+        async def on_page(name: str, page: Tab) -> OnPhone:
+            return OnPhone(name, seed, page, await stack.enter_async_context(line_to(server.port)))
 
-        dora, *others = [await phone(name) for name in ("Dora", "Ella", "Fred")]
-        people += [dora, *others]
-        for name in ("Gino", "Hans"):
-            people.append(guest := OverSsh(name, seed, ssh))
-            stack.push_async_callback(guest.leave)
-        for name in ("Ida", "Jan"):
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "palatinus", "join", "--plain", server.url, "--name", name),
-                cwd=TODAY,
-                env=environment(folder / name),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-            )
-            stack.callback(process.kill)
-            people.append(InLines(name, seed, process))
-        television = await stack.enter_async_context(tab(where))
-        await television.resize(1920, 1080)
+        async def own_tab(width: int, height: int) -> Tab:
+            page = await stack.enter_async_context(tab(where))
+            await page.resize(width, height)
+            return page
+
+        dora, ella, fred, kim = [
+            await on_page(name, await own_tab(*PHONE)) for name in ("Dora", "Ella", "Fred", "Kim")
+        ]
+        lena = await on_page("Lena", await own_tab(*_TABLET))
+        gino = OverSsh("Gino", seed, ssh)
+        stack.push_async_callback(gino.leave)
+        process = await _lines(folder / "Ida", server.url, "Ida")
+        stack.callback(process.kill)
+        people += [dora, ella, fred, lena, gino, InLines("Ida", seed, process)]
+        people += [] if mishaps else [kim]
+        television, host = await own_tab(1920, 1080), TrialHost(await own_tab(*PHONE))
         await television.go(f"http://127.0.0.1:{server.port}/tv")
-        scene = TrialEvening(people, television, server, data, screens)
+        await host.open(server.port, data)
+        scene = TrialEvening(people, television, host, server, data=data, screens=screens)
         try:
             for person in people:
                 await person.sign_up()
         finally:
             await scene.shot("signed-up")
-        pausing, leaving = people[:0], people[:0]
-        if restless:
-            four = random.Random(seed).sample(people, 4)
-            pausing, leaving = four[:2], four[2:]
-        await scene.take_part(pausing, "pause")
-        await scene.round(1, signal.SIGKILL, leaving, partial(scene.nap, dora) if mishaps else None)
-        await scene.take_part(pausing, "play")
-        lost: Callable[[], Awaitable[None]] | None = None
         if mishaps:
-            await scene.come_late(await phone("Kim"))
-            lost = partial(scene.lose, others[0], await stack.enter_async_context(tab(where)))
-        await scene.round(2, signal.SIGTERM, mishap=lost)
+            await hold_unlucky(scene, dora, lena, kim, (ella, await own_tab(*PHONE)))
+        elif restless:
+            await hold_restless(scene, random.Random(seed).sample(people, 4))
+        else:
+            await scene.round(1, signal.SIGKILL)
+            await scene.round(2, signal.SIGTERM)
         await scene.compare_standings()
         await scene.compare_television()
+
+
+async def hold_unlucky(
+    scene: TrialEvening, asleep: OnPhone, stalled: OnPhone, late: OnPhone, lost: tuple[OnPhone, Tab]
+) -> None:
+    """Play both rounds; of the phone that is lost, another one takes the place."""
+
+    async def first_mishaps() -> None:
+        await scene.nap(asleep)
+        await scene.stall(stalled)
+
+    await scene.round(1, signal.SIGKILL, mishap=first_mishaps)
+    await scene.come_late(late)
+    await scene.round(2, signal.SIGTERM, mishap=partial(scene.lose, *lost))
+
+
+async def hold_restless(scene: TrialEvening, people: Sequence[TrialPerson]) -> None:
+    """Play both rounds; two of these people pause in the first one, the others leave in its middle."""
+    pausing, leaving = people[:2], people[2:]
+    await scene.take_part(pausing, "pause")
+    await scene.round(1, signal.SIGKILL, leaving)
+    await scene.take_part(pausing, "play")
+    await scene.round(2, signal.SIGTERM)
 
 
 def main() -> None:
