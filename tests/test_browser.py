@@ -667,7 +667,7 @@ async def sign_up(page: Tab, port: int, name: str) -> None:
     await page.until("document.querySelector('#join') && !document.querySelector('#join').hidden")
     await page.value(f"document.querySelector('#join input').value = {json.dumps(name)}")
     await page.click("#join button")
-    await page.until("document.querySelector('#call').innerText.includes('will be called here')")
+    await page.until("document.querySelector('#call').innerText.includes('will be notified here')")
 
 
 async def go_to_table(page: Tab) -> str:
@@ -778,7 +778,7 @@ async def test_a_phone_hosts_an_evening(chromium: str, tmp_path: Path) -> None:
             await guest.go(f"{home}/play/EVENING#{link.partition('#')[2]}")
             await guest.until(ASKED)
             await guest.click("#link .main")
-            await guest.until("document.querySelector('#call').innerText.includes('will be called here')")
+            await guest.until("document.querySelector('#call').innerText.includes('will be notified here')")
             await peer.ask(SignUp(peer.next_id(), "Carla", "y" * 43))
             await page.click("#evening [data-ask*=draw]")
             await go_to_table(guest)
@@ -824,7 +824,7 @@ async def test_somebody_in_an_evening_goes_on_on_another_phone(chromium: str) ->
         await second.until(ASKED)
         assert "signed up for the evening" in await second.text("#link p")
         await second.click("#link .main")
-        await second.until("document.querySelector('#call').innerText.includes('will be called here')")
+        await second.until("document.querySelector('#call').innerText.includes('will be notified here')")
         assert await second.value("location.hash") == ""
         await first.until("document.querySelector('#refusal').innerText.includes('another device')")
         await first.go(f"{home}/")

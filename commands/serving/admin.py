@@ -103,7 +103,7 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     evening = add(
         "evening",
         _evening,
-        _("show, open, draw or close the evening, remove or hand over a person, host in a browser"),
+        _("show, open, draw or close the evening, remove or hand over a person, or host in a browser"),
     )
     evening.add_argument(
         "act", nargs="?", choices=_EVENING, default="show", help=_("what to do (default: %(default)s)")

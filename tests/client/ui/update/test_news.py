@@ -593,7 +593,7 @@ def test_a_sign_is_at_the_seat_for_some_seconds() -> None:
     """The latest one of each player, until its time is up; not what was said before, or is not heard."""
     ui, model = Ui("Ann", now=10.0), seen.model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
     well_played, sorry, *_others = SIGNS
-    ui = replace(ui, screens=(Playing(),), talk=TalkLog(model.table, muted=frozenset({"cosima"})))
+    ui = replace(ui.with_page(Playing()), talk=TalkLog(model.table, muted=frozenset({"cosima"})))
     for said in (
         HeardRemark(Seat(1), "Well played!", remark=1),
         HeardRemark(Seat(1), well_played, remark=2, again=True),
