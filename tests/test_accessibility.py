@@ -76,6 +76,18 @@ async def test_axe_finds_nothing_where_people_come_in_watch_and_wait(chromium: s
 
 
 @pytest.mark.slow
+async def test_axe_finds_nothing_where_a_password_is_asked_for(chromium: str) -> None:
+    config = Config(pages=WebPages(1e6), password="arx")  # noqa: S106 - a test's own
+    async with running(config) as server, tab(chromium) as page:
+        for place in ("", "play/", "watch/ABCD", "tv"):
+            await page.go(f"http://127.0.0.1:{server.port}/{place}")
+            assert await faults(page) == []
+            if place == "play/":
+                await page.until("document.querySelector('#join [name=password]')")
+                assert await faults(page) == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [PHONE, (1280, 900)])
 async def test_axe_finds_nothing_at_a_seat(chromium: str, size: tuple[int, int]) -> None:
     """While it waits, lays a tile, places a piece, and shows the menu and the rules."""

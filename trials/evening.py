@@ -63,6 +63,7 @@ _SAID: Final[Mapping[TakesPart, str]] = {
 }
 _STANDS: Final = re.compile(r"=?(\d+)\.?\s+([A-Za-z]+)\s+(\d+\.\d)")  # in the standings: place, name, score
 
+_MAKES_MOVE: Final = "document.querySelector('#ask .main:enabled')"
 _CHANGES: Final = re.compile(r"[▲▼]\d+|\+\d+\.\d")  # which a television shows between the name and the score
 
 
@@ -305,8 +306,8 @@ class OnPhone(TrialPerson):
         if await self._page.value("document.querySelector('#call [data-go]') !== null"):
             self.calls.add(await go_to_table(self._page))
         elif await self._page.value(f"{TURN} && document.title.startsWith('* ')"):
-            if await self._page.value("document.querySelector('#ask .main:enabled') !== null"):
-                await self._page.click("#ask .main")
+            # At once: the button may be gone a moment later.
+            if await self._page.value(f"(button => button && !button.click())({_MAKES_MOVE})"):
                 self.moves += 1
                 return
             for choices in ("#hand button:enabled", ".board .touch"):
