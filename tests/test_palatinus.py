@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.etree import ElementTree as ET
 
 import pexpect
@@ -23,7 +23,8 @@ from client.player.seats import Seats, seats_folder
 from client.typed_text import BadText
 from client.ui.draw.page import qr_rows
 from commands.playing.join import goal_of
-from commands.serving.serve import print_start
+from commands.serving.options import ServeOptions
+from commands.serving.serve import describe_evening, print_start, server_config
 from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import build_parser, main
@@ -329,19 +330,40 @@ def test_what_a_host_is_told_breaks_between_words(
     assert " ".join(" ".join(shown).split()) == " ".join(" ".join(piped).split())
 
 
-def test_a_host_is_shown_a_code_for_phones_the_television_and_how_a_round_begins(
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({}, "palatinus admin evening"),
+        ({"data": Path("/srv/a b")}, "palatinus admin --data '/srv/a b' evening"),
+        ({"admin_socket": Path("/run/p")}, "palatinus admin --admin-socket /run/p evening"),
+        ({"memory": True}, None),
+        ({"admin": False}, None),
+    ],
+)
+def test_an_evenings_host_is_told_commands_that_reach_this_server(
+    options: dict[str, Any], command: str | None
+) -> None:
+    """How a round is drawn if there are rounds, and the page where browsers can come, if that works."""
+    for rounds, web, acts in (2, True, ["draw", "host"]), (None, True, ["host"]), (2, False, ["draw"]):
+        chosen = ServeOptions(evening="Friday", evening_rounds=rounds, web=web, **options)
+        told = [
+            line.strip() for line in describe_evening(server_config(chosen), chosen) if line.startswith(" ")
+        ]
+        assert told == ([] if command is None else [f"{command} {act}" for act in acts])
+
+
+def test_a_host_is_shown_a_code_for_phones_and_the_television(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The code only where somebody can see it."""
 
     def told() -> list[str]:
         addresses = ["ws://192.0.2.7:7733", "ws://127.0.0.1:7733"]
-        print_start(addresses, None, [], web=True, open_to_all=False, rounds=True)
+        print_start(addresses, None, [], web=True, open_to_all=False)
         return capsys.readouterr().out.splitlines()
 
     piped = told()
     assert "A television leads everybody through the games at http://192.0.2.7:7733/tv" in piped
-    assert {"  palatinus admin evening draw", "  palatinus admin evening host"} <= {*piped}
     assert not any("█" in each for each in piped)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)

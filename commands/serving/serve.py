@@ -6,6 +6,7 @@ import functools
 import itertools
 import os
 import queue
+import shlex
 import shutil
 import sys
 import textwrap
@@ -155,6 +156,29 @@ def _limits(chosen: options.ServeOptions) -> Limits:
     return limits
 
 
+def describe_evening(config: Config, chosen: options.ServeOptions) -> list[str]:
+    """Return how the evening is led, if there is one, and the server listens for the commands."""
+    if config.evening is None or config.admin is None:
+        return []
+    usual = options.ServeOptions()
+    where = (
+        ("--admin-socket", chosen.admin_socket, usual.admin_socket),
+        ("--data", None if chosen.admin_socket else chosen.data, usual.data),
+    )
+    words = [
+        f" {name} {shlex.quote(str(path))}" for name, path, default in where if path not in {None, default}
+    ]
+    command = f"  palatinus admin{''.join(words)} evening"
+    told = []
+    if config.evening.rounds:
+        told.append(_("Each round of the evening is drawn automatically, or immediately with this command:"))
+        told.append(f"{command} draw")
+    if chosen.web:
+        told.append(_("The evening can be hosted in a browser, with the link that this command prints:"))
+        told.append(f"{command} host")
+    return told
+
+
 _LINES_WAITING: Final = 100  # for the terminal
 
 
@@ -165,12 +189,8 @@ def print_start(
     *,
     web: bool,
     open_to_all: bool,
-    rounds: bool = False,
 ) -> None:
-    """Print how others join at these addresses, and `more`; `open_to_all` adds a warning.
-
-    Of an evening in `rounds` it says how the next one begins.
-    """
+    """Print how others join at these addresses, and `more`; `open_to_all` adds a warning."""
     texts = [] if file is None else [_("The configuration is from {file}.").format(file=file)]
     texts.append(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
     texts += [f"  palatinus join {address}" for address in addresses]
@@ -185,12 +205,6 @@ def print_start(
 
             texts.append(_("Phones find the first of them by this code:"))
             texts += [f"  {row}" for row in qr_rows(pages[0])]
-    if rounds:
-        texts.append(_("Each round of the evening is drawn automatically, or immediately with this command:"))
-        texts.append("  palatinus admin evening draw")
-        if web:
-            texts.append(_("Or host the evening in a browser, with the link that this command prints:"))
-            texts.append("  palatinus admin evening host")
     texts += more
     if open_to_all:
         form = _(
@@ -301,8 +315,8 @@ def run_serve(arguments: argparse.Namespace) -> int:
             config = replace(config, pages=web_pages(chosen, gateway.port))
 
     def report_start(addresses: list[str]) -> None:
-        rounds = config.evening is not None and config.evening.rounds > 0
-        print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all, rounds=rounds)
+        more = [*describe_evening(config, chosen), *told]
+        print_start(addresses, file, more, web=bool(chosen.web), open_to_all=open_to_all)
 
     try:
         serve(config, report_start, read_again)
