@@ -349,8 +349,10 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     caught_up = model.left_at is not None and first <= model.left_at + 1
     left_at = model.left_at if model.left_at is not None and caught_up else math.inf
     ui = with_log(ui, _sentences(seen, first, happened.stood_in, tables.names_at(model), left_at))
-    if seen and isinstance(seen[0], events.Placed | events.WolfPlaced) and model.view is not None:
-        ui = with_log(ui, list(_consequences(model.view, tables.names_at(model))))
+    match seen, model.view:
+        case [events.Placed() | events.WolfPlaced() as placed, *_], View() as view:
+            if list(view.placed)[-1:] == [placed.field]:  # not taken back since
+                ui = with_log(ui, list(_consequences(view, tables.names_at(model))))
     if isinstance(table := ui.page.game, Playing) and table.hint:
         ui = with_game(ui, replace(table, hint="", why=""))
     for event in seen:

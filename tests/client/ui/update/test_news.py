@@ -78,6 +78,19 @@ def test_every_event_is_put_into_words(game: Game) -> None:
             assert all(sentence.endswith(".") for sentence in ui.log)
 
 
+def test_a_piece_that_was_taken_back_at_once_changes_nothing() -> None:
+    """Both arrive together after a lost connection; the board may be empty by then."""
+    game = played(GameOptions(2, random_layout=True), 1, 0)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    place = next(iter(legal.commands()))
+    (placed, *_others) = game.apply(place)
+    game.fold(taken := game.taken_back(place.seat))
+    model = seen.model_of(game, place.seat)
+    ui = after_update(Ui("Ann"), Happened((placed, taken), len(game.events)), model)
+    assert len(ui.log) == 2
+
+
 def test_pieces_placed_since_the_players_own_are_marked() -> None:
     """For a spectator, the last one; for who has just moved, too."""
     game = played(GameOptions(3, random_layout=True), 1, 8)
