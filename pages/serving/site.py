@@ -8,7 +8,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -45,12 +45,6 @@ _HTML: Final = "text/html; charset=utf-8"
 _PLAIN: Final = "text/plain; charset=utf-8"
 _METHODS: Final = ("GET", "HEAD")
 _SLOW_DOWN: Final = "Too many pages from this address within a minute. Try again later.\n"
-
-
-@lru_cache(maxsize=32)  # phones that come together get the same page
-def _compressed(page: str) -> bytes:
-    """Return a page for readers of gzip; it holds no secret that its length could betray."""
-    return gzip.compress(page.encode(), mtime=0)
 
 
 @dataclass(eq=False, repr=False)
@@ -96,8 +90,10 @@ class Site:
 
         async def show(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
             def compressed() -> tuple[str, bytes | None]:
-                text = draw()
-                return text, _compressed(text) if routes.reads_gzip(asked.headers) else None
+                text = draw()  # which holds no secret that its length could betray
+                return text, gzip.compress(text.encode(), mtime=0) if routes.reads_gzip(
+                    asked.headers
+                ) else None
 
             text, short = await self._draw(compressed, asked.counted_as)
             return Page(status, _HTML, text, self._headers, short)
