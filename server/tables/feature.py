@@ -125,7 +125,7 @@ class Facts(Protocol):
         """Raise Refusal if the table has no such seat."""
 
     def played_until(self, step: int) -> Sequence[Entry]:
-        """Return the moves of the finished game until this step; raises Refusal if nobody is on turn then."""
+        """Return the moves of the finished game until this step; raises Refusal if nobody moves then."""
 
     def check_turn(self, seat: Seat) -> None:
         """Raise IllegalCommand unless it is the seat's turn in the running game."""

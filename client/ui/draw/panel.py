@@ -33,7 +33,7 @@ def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
     return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
-_LOG_LINES_OF_A_SEAT: Final = 2  # what the others have done since one's own turn stays in view
+_TALL: Final = 30  # lines in which the hills always fit: they must not come and go with the cursor
 _LEADER: Final = 11  # columns for who leads, and by how much
 _MINE: Final = 6
 _ROOM_FOR_NAMES: Final = 36
@@ -60,7 +60,7 @@ class Panel(Struct, frozen=True):
             rows += [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
             rows += self.field()
             hills = [EMPTY, *self.hills()]
-            if len(rows) + len(hills) + _LOG_LINES_OF_A_SEAT * self.pane.view.seats < height:
+            if height >= _TALL and len(rows) + len(hills) <= height:
                 return [*rows, *hills]
         if len(rows) > height:
             rows = [row for row in rows if row]

@@ -199,7 +199,7 @@ class PersistentState:
         return "" if player is None else player.token_hash
 
     def played_until(self, step: int) -> list[Entry]:
-        """Return the moves of the finished game until this step; raises Refusal if nobody is on turn then."""
+        """Return the moves of the finished game until this step; raises Refusal if nobody moves then."""
         assert self.game is not None  # noqa: S101 - a game that is finished was begun
         events = lasting(self.game.events)
         counts = stops(events)
