@@ -37,17 +37,14 @@ from server.version import VERSION
 _COMMANDS = (
     ("learn", "playing.learn", N_("learn the game in a few minutes, by playing")),
     ("play", "playing.play", N_("play against bots on this computer")),
-    ("serve", "serving.serve", N_("host games on the local network")),
+    ("join", "playing.join", N_("play on a server, or watch")),
+    ("games", "playing.games", N_("list your games on servers, and whose turn it is")),
+    ("problems", "playing.play", N_("find the best move, in your games and in others")),
+    ("serve", "serving.serve", N_("host games, on this network or on the internet")),
     ("guests", "serving.guests", N_("let people play over ssh, with nothing installed")),
     ("tables", "serving.tables", N_("list, show, check, export or remove the games a server keeps")),
     ("admin", "serving.admin", N_("inspect and control a running server")),
     ("history", "finished_games.history", N_("list or remove finished games, and print standings")),
-    ("join", "playing.join", N_("play on a server, or watch")),
-    ("games", "playing.games", N_("list your games on servers, and whose turn it is")),
-    ("bot", "playing.bot", N_("run bots on a server")),
-    ("problems", "playing.play", N_("find the best move, in your games and in others")),
-    ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
-    ("league", "playing.league", N_("have bots in any language play each other on a server")),
     ("show", "finished_games.boards", N_("print a game's result and final board")),
     ("replay", "finished_games.boards", N_("step through a game")),
     ("export", "finished_games.boards", N_("write a game's board as a picture, text or JSON")),
@@ -58,8 +55,18 @@ _COMMANDS = (
     ),
     ("score", "finished_games.score", N_("score final positions, one JSON object per line")),
     ("check", "finished_games.records", N_("replay a game's record, and check its draws")),
+    ("bot", "playing.bot", N_("run bots on a server")),
+    ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
+    ("league", "playing.league", N_("have bots in any language play each other on a server")),
     ("doctor", "doctor", N_("print what a bug report needs: versions, terminal, folders")),
 )
+_HEADINGS = {  # above the command and those that follow
+    "learn": N_("Play"),
+    "serve": N_("Host"),
+    "history": N_("Records"),
+    "bot": N_("Bots"),
+    "doctor": N_("Help"),
+}
 
 # The module that declares the options of these: their help needs no game.
 _OPTIONS = dict.fromkeys(("learn", "play", "join", "problems"), "playing.options")
@@ -175,12 +182,8 @@ def build_parser() -> Parser:
     shells = ("bash", "zsh", "fish")
     parser.add_argument("--print-completion", action=PrintCompletion, choices=shells, help=meaning)
     parser.set_defaults(run=_open_start_screen)
-    commands = parser.add_subparsers(
-        title=_("commands"),
-        metavar=_("COMMAND"),
-        description=_("without a command, the start screen opens"),
-        parser_class=Command,
-    )
+    commands = parser.add_subparsers(title=_("commands"), metavar=_("COMMAND"), parser_class=Command)
+    vars(commands)["headings"] = _HEADINGS
     for name, module, meaning in _COMMANDS:
         command = add_command(commands, name, _(meaning))
         command.declared_in, command.carried_out_in = _OPTIONS.get(name, module), module

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 from client.language import CANNOT_WRITE, LANGUAGES, WrongUse, _, using_file, yes_letters
 from client.player.terminal import WITHOUT_SCREEN, Colours, DesktopNotices, Theme, plain_chosen
 from client.ui.texts.glyphs import speaks_unicode
+from commands.help import HELP, RARE, CommandHelp
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: Any, *_rest: object) -> None:
+        print(parser.format_help(full=True), end="")
+        parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,6 +28,66 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **settings})
+        if self.add_help:
+            meaning = _("show all options and exit")
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, help=meaning, default=argparse.SUPPRESS)
+
+    def format_help(self, *, full: bool = False) -> str:
+        """Return what the command does, its everyday options or all of them, and examples."""
+        help_shown = HELP.get(self.prog.partition(" ")[2], CommandHelp())
+        any_options = _("OPTIONS")
+        formatter = self.formatter_class(prog=f"{self.prog} [{any_options}]")
+        choices = [group for group in self._mutually_exclusive_groups if group.required]
+        needed = {id(action) for group in choices for action in group._group_actions}  # noqa: SLF001
+        needed |= {id(action) for action in self._actions if action.required or not action.option_strings}
+        formatter.add_usage(None, [action for action in self._actions if id(action) in needed], choices)
+        formatter.add_text(self.description)
+        for title, about, arguments in self._sections(None if full else help_shown.everyday, full=full):
+            formatter.start_section(title)
+            formatter.add_text(about)
+            formatter.add_arguments(arguments)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        formatter.start_section(_("examples"))
+        formatter.add_arguments(
+            [argparse.Action([], "", metavar=words, help=_(text)) for words, text in help_shown.examples]
+        )
+        formatter.end_section()
+        return formatter.format_help()
+
+    def _sections(
+        self, everyday: frozenset[str] | None, *, full: bool
+    ) -> Iterator[tuple[str | None, str | None, list[argparse.Action]]]:
+        """Yield headings, each with a description and what is below it: commands first."""
+        groups = [
+            (group.title, group.description, group._group_actions)  # noqa: SLF001 - nothing else lists them
+            for group in self._action_groups
+        ]
+        for title, about, actions in groups:
+            for action in actions:
+                if isinstance(action.choices, dict):
+                    yield from _commands_by_heading(title, about, action)
+        named = [action for action in self._actions if not action.option_strings]
+        yield _("positional arguments"), None, [each for each in named if not isinstance(each.choices, dict)]
+        options = [
+            (title, about, [action for action in actions if action.option_strings])
+            for title, about, actions in groups
+        ]
+        if full:
+            yield from options
+            return
+        usual = {"--help", "--help-all"}
+        yield (
+            _("options"),
+            None,
+            [
+                action
+                for _title, _about, actions in options
+                for action in actions
+                if not RARE.issuperset(action.option_strings)
+                if everyday is None or (everyday | usual).intersection(action.option_strings)
+            ],
+        )
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse an unknown command with what may be meant instead of all that there are."""
@@ -53,6 +120,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
         self.exit(2, f"{self.prog}: {message} {hint}\n")
+
+
+def _commands_by_heading(
+    title: str | None, about: str | None, commands: Any
+) -> Iterator[tuple[str | None, str | None, list[argparse.Action]]]:
+    """Yield the commands below the headings that they have been given, otherwise below the title."""
+    headings, found = vars(commands).get("headings", {}), commands._get_subactions()  # noqa: SLF001
+    starts = [at for at, action in enumerate(found) if action.dest in headings] or [0]
+    for start, end in zip(starts, [*starts[1:], len(found)], strict=True):
+        heading = headings.get(found[start].dest)
+        yield _(heading) if heading else title, about, found[start:end]
 
 
 class Command(Parser):

@@ -282,7 +282,7 @@ def test_lang_is_heard_before_anything_is_said(
 ) -> None:
     """Help, complaints and argparse's own words are in the language asked for, wherever it stands."""
     said = {text: form[0] for _, (text, *_), form in messages(language)}
-    told = " ".join(run("play", "--help", "--lang", language)[0].split())
+    told = " ".join(run("play", "--help-all", "--lang", language)[0].split())
     for text in (
         "seed of the draws and the bots, to repeat a game",
         "show this help message and exit",

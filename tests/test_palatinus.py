@@ -22,6 +22,7 @@ from client.network.transport import FREE_ACCESS
 from client.player.seats import Seats, seats_folder
 from client.typed_text import BadText
 from client.ui.draw.page import qr_rows
+from commands.help import HELP
 from commands.playing.join import goal_of
 from commands.serving.options import ServeOptions
 from commands.serving.serve import describe_evening, print_start, server_config
@@ -247,7 +248,7 @@ except SystemExit:
     told = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
     )
-    assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing"}
+    assert set(told.stdout.splitlines()[-1].split()) == {"commands.help", "commands.parsing"}
 
 
 @pytest.mark.parametrize("command", ["play", "join", "learn", "problems"])
@@ -264,9 +265,39 @@ except SystemExit:
     assert {"prompt_toolkit", "websockets", "engine.game"}.isdisjoint(told.stdout.splitlines()[-1].split())
 
 
-def test_every_argument_says_what_it_is_for() -> None:
+def every_command() -> dict[str, Any]:
     (commands,) = (each for each in build_parser()._actions if isinstance(each.choices, dict))
-    for name, command in dict(commands.choices or {}).items():
+    return dict(commands.choices or {})
+
+
+def test_every_command_ends_its_help_with_examples_that_work(run: Run) -> None:
+    """`--help` has everyday options, which exist, and `--help-all` every option."""
+    commands = every_command()
+    assert set(HELP) == {"", *commands} - {"doctor", "help"}
+    for name, shown in HELP.items():
+        assert 2 <= len(shown.examples) <= 3
+        for words, _meaning in shown.examples:
+            program, *given = shlex.split(words)
+            assert program == "palatinus"
+            if not {"help"} & {*given}:
+                build_parser().parse_args(given)
+        known = {
+            option
+            for argument in (build_parser() if not name else commands[name]).all_arguments()
+            for option in argument.option_strings
+        }
+        assert shown.everyday is None or shown.everyday <= known, name
+        told, told_in_full = (run(*name.split(), option)[0] for option in ("--help", "--help-all"))
+        assert told.startswith(f"usage: palatinus {name} [OPTIONS]".replace("  ", " "))
+        assert shown.examples[-1][0] in told
+        for option in (*(shown.everyday or ()), "--help-all"):
+            assert f" {option}" in told
+        assert not name or "--lang" not in told
+        assert "--lang" in told_in_full
+
+
+def test_every_argument_says_what_it_is_for() -> None:
+    for name, command in every_command().items():
         for argument in command.all_arguments():
             assert argument.help or isinstance(argument.choices, dict), (name, argument)
 

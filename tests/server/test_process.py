@@ -117,7 +117,7 @@ async def test_a_server_on_all_ipv6_addresses_accepts_ipv4() -> None:
 
 def test_the_help_shows_the_defaults(run: Run) -> None:
     """The help text repeats them, so that it need not import the server."""
-    limits, text = Limits(), " ".join(run("serve", "--help", "--lang", "en")[0].split())
+    limits, text = Limits(), " ".join(run("serve", "--help-all", "--lang", "en")[0].split())
     opened = f"{limits.tables_per_address}, and {limits.tables_per_connection} from one connection"
     for option, default in {
         "--max-tables": limits.tables,

@@ -25,7 +25,7 @@ from tests.conftest import Complain, Run
 from tests.games import examples
 from tests.server.process import serving
 
-COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
+COMMAND_LINE_ALONE = {"help", "help_all", "config", "no_config", "print_config"}
 
 
 def serve_command() -> argparse.ArgumentParser:
