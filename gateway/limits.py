@@ -13,7 +13,7 @@ LARGEST_SCREEN: Final = (300, 100)  # columns and rows; what a terminal has beyo
 
 @dataclass(frozen=True, slots=True)
 class GuestLimits:
-    """In counts, bytes and seconds; docs/operator-reference.md lists them."""
+    """In counts, bytes and seconds; docs/reference/limits.md explains them."""
 
     guests: int = 200
     guests_per_address: int = 50

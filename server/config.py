@@ -99,7 +99,7 @@ class Postman(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of the server clients may use, in counts, bytes and seconds (docs/operator-reference.md)."""
+    """How much of the server clients may use, in counts, bytes and seconds (docs/reference/limits.md)."""
 
     connections: int = 1000
     connections_per_address: int = 250

@@ -1,8 +1,5 @@
 """The documents say what the code does."""
 
-import argparse
-import ast
-import dataclasses
 import re
 import typing
 from collections.abc import Iterator
@@ -14,17 +11,14 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from commands.serving.options import serve_options
+from build_reference import FOLDER, PAGES, page_text
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
-from engine.errors import Fault
 from engine.final import scored_line
 from engine.pieces import FACES
-from gateway.limits import GuestLimits
-from protocol import absence, limits, messages, settings
-from protocol.codes import CloseCode, CloseReason, Code
+from protocol import absence, messages, settings
+from protocol.codes import CloseCode, CloseReason
 from protocol.events import EVENT_TAGS
 from server.admin.metrics import node_metrics
-from server.config import Limits
 from server.storage.journal import NodeState
 from simulation.broken import MISTAKES
 from tests.test_hosting import shown_metrics
@@ -36,7 +30,7 @@ REFERENCE = (ROOT / "docs" / "operator-reference.md").read_text(encoding="utf-8"
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [
-    path.relative_to(ROOT).as_posix() for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+    path.relative_to(ROOT).as_posix() for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 ]
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
@@ -56,7 +50,6 @@ CODE = (
     *("server", "tests"),
 )
 RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules
-ROW = r"^\| `(\w+)` \| ([\d.]+) \|"  # of a table of numbers
 
 FROM_CLIENT = typing.get_args(messages.ClientMessage)
 FROM_SERVER = typing.get_args(messages.ServerMessage)
@@ -125,10 +118,18 @@ def test_every_event_is_documented_with_its_fields() -> None:
             assert f"`{field}`" in text, f"{field} of {name} is not documented"
 
 
-def test_every_code_is_documented() -> None:
-    """The tables of refusal codes are the codes' enums; each close code that the server uses is explained."""
-    assert first_column(part(8), 0) == [code.value for code in Code]
-    assert first_column(part(8), 1) == [fault.value for fault in Fault]
+@pytest.mark.parametrize("name", PAGES)
+def test_the_reference_is_what_the_code_makes(name: str) -> None:
+    """And whatever is only known by its name is explained."""
+    text = page_text(name)
+    assert (FOLDER / name).read_text(encoding="utf-8") == text, "run python build_reference.py"
+    for row in text.splitlines():
+        cells = row.split(" | ")
+        assert not row.endswith("|  |") or cells[1] == "info", f"nothing explains {cells[0]} in {name}"
+
+
+def test_every_close_code_is_documented() -> None:
+    """Each that the server uses is explained, with its reasons."""
     documented = set(first_column(section("Close codes", PROTOCOL)))
     assert {str(code.value) for code in CloseCode} <= documented
     reasons = re.search(r"one of ((?:`[-a-z]+`(?:,\s| and )?)+)", section("Close codes", PROTOCOL))
@@ -171,86 +172,6 @@ def test_links_lead_somewhere(document: str) -> None:
         linked = path.parent / file if file else path
         assert linked.exists(), f"{document} links to {file}"
         assert not anchor or anchor in anchors(linked), f"{document} links to {target}"
-
-
-def test_every_limit_is_documented_with_its_default() -> None:
-    documented = section("Limits", REFERENCE)
-    assert first_column(documented, 0) == list(Limits.__dataclass_fields__)
-    assert first_column(documented, 1) == [name for name in vars(limits) if name.isupper()]
-    values = {name: getattr(limits, name) for name in first_column(documented, 1)}
-    values |= {"VERSIONS": limits.VERSIONS[-1]}
-    values |= {name: getattr(Limits(), name) for name in first_column(documented, 0)}
-    assert {name: float(value) for name, value in re.findall(ROW, documented, re.MULTILINE)} == values
-
-
-def test_every_limit_of_guests_is_documented_with_its_default() -> None:
-    rows = re.findall(r"^\| (`.*)$", section("Guests over ssh", REFERENCE), re.MULTILINE)
-    for field in dataclasses.fields(GuestLimits):
-        row = next(row for row in rows if f"`{field.name}`" in row)
-        assert str(field.default).removesuffix(".0") in row, field.name
-
-
-def option_tables() -> list[str]:
-    """Return the tables of the options of `palatinus serve`, each with its heading, as the help has them."""
-    tables: list[str] = []
-    group = argparse.ArgumentParser()
-    for option in serve_options():
-        if option.heading:
-            tables.append(f"**{option.heading.capitalize()}**\n\n| option | |\n|---|---|\n")
-        action = option.add_to(group)
-        names = [f"`{name}`" for name in action.option_strings]
-        if option.kind is not bool:
-            value = "\\|".join(option.choices) or action.metavar
-            names[-1] = f"`{action.option_strings[-1]} {value if action.nargs is None else f'[{value}]'}`"
-        default = "the user's data folder" if option.key == "data" else option.default
-        meaning = option.describe().replace("%(default)s", str(default))
-        tables[-1] += f"| {', '.join(names)} | {meaning} |\n"
-    return tables
-
-
-def test_the_options_of_serve_are_documented_as_in_its_help() -> None:
-    """Copy the tables from here into docs/operator-reference.md when an option changes."""
-    for table in option_tables():
-        assert table in REFERENCE, table
-
-
-def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
-    """Wherever the server and the ssh gateway log."""
-    known: dict[tuple[str, str], set[str]] = {}
-    texts: dict[str, str] = {}
-    for file in (
-        *(ROOT / "server").rglob("*.py"),
-        *(ROOT / "pages").rglob("*.py"),
-        *(ROOT / "gateway").rglob("*.py"),
-    ):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            match node:
-                case ast.Call(
-                    ast.Attribute(ast.Name("log"), level),
-                    [ast.Constant(str(event))],
-                    [ast.keyword("extra", ast.Call(keywords=fields)), *_],
-                ):
-                    level = "error" if level == "exception" else level
-                    known.setdefault((event, level), set()).update(str(field.arg) for field in fields)
-                case ast.Call(
-                    ast.Attribute(attr="log" | "log_end"),
-                    [ast.Attribute(ast.Name("log"), level), text, *_],
-                    fields,
-                ):  # of a failure that may come again
-                    known_text = text.value if isinstance(text, ast.Constant) else texts[ast.unparse(text)]
-                    level = "error" if level == "exception" else level
-                    known[str(known_text), level] = {"failures", *(str(field.arg) for field in fields)}
-                case ast.Assign([ast.Name(name)], ast.Constant(str(value))):
-                    texts[name] = value
-                case ast.Call(ast.Attribute(ast.Name("log")), [_, *_]):
-                    pytest.fail(f"{file}:{node.lineno}: an event is a text, and its fields are `about`")
-    documented = {
-        (event, level): set(re.findall(r"`(\w+)`", fields))
-        for event, level, fields in re.findall(
-            r"^\| `(.*)` \| (\w+) \| (.*) \|$", section("Logs", REFERENCE), re.MULTILINE
-        )
-    }
-    assert documented == known
 
 
 class OfANode(Collector):

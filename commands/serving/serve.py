@@ -268,9 +268,7 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
     options.add_serve_options(serve)
     file = serve.add_mutually_exclusive_group()
     meaning = _("read options from this TOML file (default: %(default)s, if it exists)")
-    options.show_default(
-        file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file()
-    )
+    options.show_default(file.add_argument("--config", type=Path, metavar="FILE", help=meaning), usual_file())
     file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
     serve.add_argument(
         "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")
@@ -334,14 +332,14 @@ def _file(arguments: argparse.Namespace) -> Path | None:
         return None
     if arguments.config is not None:
         return Path(arguments.config)
-    usual = _usual_file()
+    usual = usual_file()
     try:
         return usual if usual.exists() else None
     except OSError:  # a home that a service may not look into
         return None
 
 
-def _usual_file() -> Path:
+def usual_file() -> Path:
     return platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml"
 
 

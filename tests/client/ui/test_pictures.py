@@ -1,4 +1,4 @@
-"""The screens and pictures in the documents are as they are drawn; with SCREENS=new they are made again."""
+"""The pictures in the documents are as they are drawn; with SCREENS=new they are made again."""
 
 import os
 import re
@@ -20,7 +20,6 @@ from client.ui.texts.glyphs import UNICODE
 from tests.client.ui.analysed import recording_of
 from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.pty_terminal import ROOT
-from tests.client.ui.seen import SCREENS
 
 FOLDER = ROOT / "docs/pictures"
 MOST_BYTES = 120_000
@@ -47,38 +46,8 @@ def test_a_picture_is_up_to_date(name: str, draw: Callable[[], str]) -> None:
     assert len(picture.encode()) < MOST_BYTES
     assert not re.search(r"<script|@import|@font-face|href|url\(", picture)
     assert ET.fromstring(picture).get("viewBox")  # noqa: S314 - it is ours
-    guides = (path.read_text(encoding="utf-8") for path in (ROOT / "README.md", DOCUMENT))
+    guides = (path.read_text(encoding="utf-8") for path in (ROOT / "README.md", ROOT / "docs/client.md"))
     assert any(f"pictures/{name}.svg)" in text for text in guides)
-
-
-DOCUMENT = ROOT / "docs" / "client.md"
-SHOWN = {
-    "start": "The start screen",
-    "lobby-talk": "The lobby",
-    "scoring-piece": "The scoring",
-    "replay-placing": "A record",
-}
-
-
-def screens() -> str:
-    parts = []
-    for name, title in SHOWN.items():
-        text = (SCREENS / f"{name}-80x24.txt").read_text(encoding="utf-8")
-        text = re.sub(r" *\|$", "", text, flags=re.MULTILINE)
-        parts.append(f"### {title}\n\n```text\n{text.rstrip()}\n```")
-    return "\n\n".join(parts)
-
-
-def test_the_document_is_up_to_date() -> None:
-    """It has these screens; with SCREENS=new in the environment, they are written again."""
-    text = DOCUMENT.read_text(encoding="utf-8")
-    before, begin, rest = text.partition("<!-- screens: ")
-    source, end, after = rest.partition(" -->\n")
-    made = f"{before}{begin}{source}{end}\n{screens()}\n\n<!-- end -->{after.partition('<!-- end -->')[2]}"
-    if os.environ.get("SCREENS") == "new":
-        DOCUMENT.write_text(made, encoding="utf-8")
-        text = made
-    assert text == made
 
 
 def test_the_lines_of_the_board_are_unicode_s_box_characters() -> None:
