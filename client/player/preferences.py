@@ -81,6 +81,12 @@ class Clusters(Struct, frozen=True):
         return Clusters((cluster, *rest)[:_SERVERS_KEPT])
 
 
+class Explanations(Struct, frozen=True):
+    """Whether a game says what is new in it: the first one does, until it is over or the player stops it."""
+
+    wanted: bool = True
+
+
 def preferences_file() -> Path:
     return user_state_path("palatinus", appauthor=False) / "preferences.json"
 
@@ -88,6 +94,10 @@ def preferences_file() -> Path:
 def clusters_file() -> Path:
     """Return where the hosts are kept that this user has confirmed."""
     return preferences_file().with_name("clusters.json")
+
+
+def explanations_file() -> Path:
+    return preferences_file().with_name("explanations.json")
 
 
 def kept_in(path: Path, kind: type[Kept], most_bytes: int = 16 * 1024) -> Kept | None:

@@ -109,6 +109,7 @@ class Client(Service):
             now=time.monotonic(),
             new_table=first if isinstance(first, requests.Open) else requests.Open(3),
             confirms=player.confirms,
+            explains=player.explaining is not None and player.explaining.wanted,
             log=stay.news,
             notice=Notice(" ".join(stay.news)) if stay.news else None,
         )
@@ -158,6 +159,8 @@ class Client(Service):
                 super().carry_out(request)
             case requests.TakeBack() | requests.PlayOn():
                 super().carry_out(request)
+            case requests.Explain(on):
+                self._remember_to_explain(on=on)
             case requests.Errand.HINT:
                 self._hint = self.interaction.begin(self.hint())
             case _:
@@ -169,6 +172,8 @@ class Client(Service):
             if self.model.view is not None and self.model.view.phase is Phase.OVER:
                 self._keeper.forget()
                 self._keep_record(self.model)
+                if self.ui.explains and self.model.seat is not None:
+                    self._remember_to_explain(on=False)
             self._keeper.keep_call(self.model.draws.call)
             match update:
                 case TableClosed(messages.Refused(code)) if code in SEAT_LOST:
@@ -205,6 +210,10 @@ class Client(Service):
             return
         self._recorded = model.table
         self.interaction.begin(self.keep_record(model.table, keep))
+
+    def _remember_to_explain(self, *, on: bool) -> None:
+        if self._player.explaining is not None:
+            self._player.explaining.remember(on)
 
     async def _tell(self, failures: asyncio.Queue[str]) -> None:
         """Show why bots of this program have failed, until the next key, and in the log."""
@@ -591,6 +600,7 @@ def _can(player: Player, bots: SeatedBots | None) -> Can:
         Can() if player.looking_back is None else player.looking_back.can,
         private=bots is not None,
         hints=player.suggest is not None,
+        explains=player.explaining is not None,
         takes_back=bots is not None and bots.takes_back,
     )
 

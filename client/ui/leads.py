@@ -10,8 +10,8 @@ from client.ui.texts.games import bounds_text, describe_forecast
 from client.ui.texts.tables import names_at
 from engine.board import TILES, Field, Tile, tile_of
 from engine.components import LAUREL_WORTH, Laurel
-from engine.knowledge import Bounds, hill_influences
-from engine.pieces import Piece, Seat, Wolf
+from engine.knowledge import Bounds, beside, hill_influences
+from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.view import View
 
 
@@ -128,3 +128,24 @@ def who_has_no_wolf_left(view: View) -> Seat | None:
     wolves = [field for field, piece in view.placed.items() if isinstance(piece, Wolf) or piece.wolf]
     dealt = sum(count for piece, count in view.start.hands[seat].items() if piece.wolf)
     return seat if last in wolves and sum(view.owners[field] == seat for field in wolves) == dealt else None
+
+
+def sure_prey(view: View, soldier: Field) -> int:
+    """Return how many pieces a soldier is certain to capture as the board is now, whatever the wolves are."""
+    found = beside(view, soldier)
+    more, fewer = max(found.merchants, found.farmers), min(found.merchants, found.farmers)
+    return more if more - fewer > found.wolves else 0
+
+
+def preying(view: View) -> list[tuple[Field, int]]:
+    """Return the soldiers whose certain prey the last piece placed has at least doubled, and the prey now."""
+    *others, last = view.placed
+    before = replace(view, placed={field: view.placed[field] for field in others})
+    found = []
+    for field in view.layout.adjacent(last):
+        piece = before.placed.get(field)
+        if isinstance(piece, Piece) and piece.kind is Kind.SOLDIER:
+            prey = sure_prey(view, field)
+            if prey >= 2 * max(sure_prey(before, field), 1):
+                found.append((field, prey))
+    return found

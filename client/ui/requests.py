@@ -89,6 +89,12 @@ class Rename(_Request, frozen=True):
     then: "Open | Join | WatchTable | None" = None
 
 
+class Explain(_Request, frozen=True):
+    """Explain what is new in a first game, or no more, also from the next start on."""
+
+    on: bool
+
+
 class GoTo(_Request, frozen=True):
     """Join the server at this address; with `table`, sit down at that table, or watch it."""
 

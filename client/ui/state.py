@@ -326,6 +326,7 @@ class Can(Struct, frozen=True):
 
     private: bool = False  # nobody else plays there, so there is no lobby to go back to
     hints: bool = False  # suggest moves
+    explains: bool = False  # explain a first game, and remember whether to do so
     takes_back: bool = False  # take back the player's moves
     looks_back: bool = False  # show finished games
     lists_games: bool = False  # show a list of these, to which the lobby leads
@@ -354,12 +355,12 @@ class Ui:
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
     before. `busy` if a request waits for its answer, `ponders` while a hint is worked out. `scroll` is how
     many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is the
-    one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step, `speed`
-    how fast it goes, from 0. `today` is the local time of the last key or click. `now` is the time of a
-    monotonic clock; `told_at` is when the last state of the table came, `clock_at` when the clock of the seat
-    to move did, `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on the
-    screen could be scrolled at the last key or click. `since_end` is how many lines the log has got since all
-    pieces are placed.
+    one that waits for that. While it `explains`, a first game says what is new in it. `ticks_left` is how
+    long a walk that goes on by itself stays at its step, `speed` how fast it goes, from 0. `today` is the
+    local time of the last key or click. `now` is the time of a monotonic clock; `told_at` is when the last
+    state of the table came, `clock_at` when the clock of the seat to move did, `stops_at` when the server is
+    going to stop, if it is. `last_top` is how far the text on the screen could be scrolled at the last key or
+    click. `since_end` is how many lines the log has got since all pieces are placed.
     """
 
     name: str
@@ -384,6 +385,7 @@ class Ui:
     evening: Evening | None = None
     person: int | None = None
     confirms: bool = False
+    explains: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False
     ponders: bool = False

@@ -58,6 +58,13 @@ class SeatedBots(NamedTuple):
     takes_back: bool = False
 
 
+class Explaining(NamedTuple):
+    """Whether a game is explained as it goes, and what remembers whether the next one is."""
+
+    wanted: bool
+    remember: Callable[[bool], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Player:
     """Who visits servers, and what their computer does for them wherever they go."""
@@ -66,6 +73,7 @@ class Player:
     suggest: Suggest | None = None  # hints, where the table allows them
     looking_back: LookingBack | None = None  # for finished games
     confirms: bool = False  # every move has to be confirmed
+    explaining: Explaining | None = None  # without it, no game is
     device: Device | None = None  # the player's terminal, if it is not this program's
 
 

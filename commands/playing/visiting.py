@@ -13,7 +13,15 @@ from client.bots.analysis import analyse
 from client.bots.hints import suggest_move
 from client.language import _, yes_letters
 from client.network.transport import password_wanted
-from client.player.preferences import Clusters, Preferences, clusters_file, kept_in, remember
+from client.player.preferences import (
+    Clusters,
+    Explanations,
+    Preferences,
+    clusters_file,
+    explanations_file,
+    kept_in,
+    remember,
+)
 from client.player.seats import Seats, seats_folder
 from client.player.terminal import plain_chosen
 from client.typed_text import login_name
@@ -23,7 +31,7 @@ from client.ui.game import visit
 from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from client.ui.terminal.device import own_lines
-from client.ui.visit import Destination, LookingBack, Player, Stay, Visit, at_table
+from client.ui.visit import Destination, Explaining, LookingBack, Player, Stay, Visit, at_table
 from commands.finished_games.records import kept_here
 from commands.parsing import confirm
 from hosting.against_bots import against_bots, going_on, playing_on
@@ -39,7 +47,9 @@ def player_of(
     name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
 ) -> Player:
     """Return who visits: files are saved in the current folder, and `keep` keeps records."""
-    return Player(name, suggest_move, _looking_back(keep), arguments.confirm)
+    known = kept_in(explanations_file(), Explanations) or Explanations()
+    explaining = Explaining(known.wanted, lambda on: remember(explanations_file(), Explanations(on)))
+    return Player(name, suggest_move, _looking_back(keep), arguments.confirm, explaining)
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:

@@ -6,6 +6,7 @@ buttons of a browser's page.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final, get_args
 
@@ -26,7 +27,7 @@ from client.typed_text import (
 from client.ui import requests
 from client.ui.at_table import holiday_request, next_vote, request_for, request_to_answer
 from client.ui.draw.page import is_paused
-from client.ui.keys import Act, Key
+from client.ui.keys import Act, Handler, Key
 from client.ui.requests import Request
 from client.ui.screens.action import (
     ANYWHERE,
@@ -336,6 +337,17 @@ def _undo(at: At) -> Outcome:
     if (asked := request_for(model, "take-back")) is None:
         return at.ui.with_notice(_("There is no move to take back.")), None
     return at.ui, asked
+
+
+def _explain(text: str, _at: At) -> Handler | None:
+    if (on := ON_OR_OFF.get(text)) is None:
+        return None
+    told = _("What is new is explained from now on.") if on else _("Nothing is explained any more.")
+
+    def explain(_screen: object, ui: Ui, _model: TableModel) -> Outcome:
+        return replace(ui, explains=on).with_notice(told), requests.Explain(on)
+
+    return explain
 
 
 # What can be asked for: to ask for it, to agree, to take either back.
@@ -1025,6 +1037,14 @@ ACTIONS: Final[tuple[Action, ...]] = (
         possible=lambda at: at.ui.can.takes_back or _can_ask("take-back")(at),
         menu=_line_of_wish("take-back"),
         keys=(Key(("z",), pressing(_undo), "", N_("take back"), for_players=True, with_others=True),),
+    ),
+    Action(
+        "explain on, off",
+        N_("whether what is new is explained, as in your first game"),
+        _explain,
+        texts=either(*ON_OR_OFF),
+        stages=PLAYING,
+        possible=lambda at: at.ui.can.explains,
     ),
     Action(
         "vote yes, vote no Bob",

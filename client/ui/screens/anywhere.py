@@ -7,6 +7,7 @@ from typing import Final
 from client.language import _
 from client.tables.table import TableModel
 from client.ui import requests
+from client.ui.first_game import explain
 from client.ui.keys import Act, Action
 from client.ui.screens.actions import MENU
 from client.ui.screens.evening import EveningPage
@@ -32,8 +33,9 @@ def _reading(topic: Act) -> Callable[[Ui, TableModel], Outcome]:
     return read
 
 
-def _read_whole(ui: Ui, _model: TableModel) -> Outcome:
+def _read_whole(ui: Ui, model: TableModel) -> Outcome:
     hint = ui.page.game.hint if isinstance(ui.page.game, Playing) else ""
+    hint = hint or (explain(model) if ui.explains else "")
     told = hint if ui.notice is None else ui.notice.text
     return replace(ui.opened(Reading(Act.WHOLE, told=told)), notice=None), None
 

@@ -20,7 +20,7 @@ from client.ui.keys import (
     PointAt,
     action_of,
 )
-from client.ui.requests import Errand, Request, TakeBack
+from client.ui.requests import Errand, Explain, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.anywhere import done_anywhere
 from client.ui.screens.menu import At, with_mute
@@ -248,7 +248,12 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
-    if request is None or not ui.page.at_server or request in _OURS or isinstance(request, TakeBack):
+    if (
+        request is None
+        or not ui.page.at_server
+        or request in _OURS
+        or isinstance(request, TakeBack | Explain)
+    ):
         return after, request
     if request is Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too

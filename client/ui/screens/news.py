@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
-from client.language import _
+from client.language import _, counted
 from client.network.refusals import describe_refusal
 from client.records import Suggestion
 from client.tables.table import (
@@ -27,7 +27,7 @@ from client.tables.table import (
 )
 from client.ui.at_table import next_vote, ready_to_place
 from client.ui.draw.page import is_called, on_turn
-from client.ui.leads import changed_hands, who_has_no_wolf_left
+from client.ui.leads import changed_hands, preying, who_has_no_wolf_left
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
@@ -97,7 +97,13 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
         here = page if isinstance(page, Playing) else Playing()
     if here is page:
         return ui
+    ui = replace(ui, explains=_explains_next(ui))
     return ui.without(Quitting, TakingOver).with_page(here)
+
+
+def _explains_next(ui: Ui) -> bool:
+    """Return whether what follows this page is explained: the game after a finished one is not."""
+    return ui.explains and not isinstance(ui.page, Scoring | Result)
 
 
 def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -242,6 +248,7 @@ def at_other_table(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
     if ui.talk.table is None or model.table is None:
         ui = at_table_page(ui, model)
+    ui = replace(ui, explains=_explains_next(ui))
     ui = replace(ui.with_page(Nowhere()), entry=None, sent=None, retry=None, notice=None)
     ui = replace(ui, asked=None, busy=False)
     talk = replace(ui.talk, table=model.table)
@@ -379,6 +386,13 @@ def _consequences(view: View, names: Sequence[str]) -> Iterator[str]:
         if each.leader is not None:
             form = _("{name} takes the lead on hill {hill}, worth {worth}.")
             yield form.format(name=names[each.leader], hill=each.hill, worth=each.worth)
+    for field, prey in preying(view):
+        form = counted(
+            "{name}'s soldier on {field} now has {n} piece to capture.",
+            "{name}'s soldier on {field} now has {n} pieces to capture.",
+            prey,
+        )
+        yield form.format(name=names[view.owners[field]], field=field, n=prey)
     if (seat := who_has_no_wolf_left(view)) is not None:
         yield _("{name} has no more wolves to place.").format(name=names[seat])
 

@@ -18,6 +18,7 @@ from client.ui.draw.page import (
     vote_question,
 )
 from client.ui.draw.panel import Panel
+from client.ui.first_game import explain
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.actions import AGAIN, LEAVE, keys_at
@@ -152,7 +153,8 @@ class Playing(_GameScreen):
         return LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS
 
     def sentence(self, pane: Pane) -> str:
-        return _GameScreen.sentence(self, pane) or self.hint
+        explained = explain(pane.model) if pane.ui.explains else ""
+        return _GameScreen.sentence(self, pane) or self.hint or explained
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
@@ -168,7 +170,8 @@ class Playing(_GameScreen):
         turn, asked = f"{describe_turn(model, names_at(model))}.", request_question(model)
         logged = next((told for told in ui.log if told and asked.startswith(told)), "")  # and told with it
         answers = asked.removeprefix(logged).strip()
-        return tuple(filter(None, (turn, answers, vote_question(model), describe_plan(model))))
+        explained = explain(model) if ui.explains else ""
+        return tuple(filter(None, (turn, answers, vote_question(model), describe_plan(model), explained)))
 
     @property
     def game(self) -> Screen:

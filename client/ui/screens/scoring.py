@@ -128,7 +128,10 @@ class _Walk(ServerScreen):
 
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         scene = self.scene(pane)
-        return Board(scene.board, scene.marks, self.panel_block, scene.sentence).laid_out(pane), 0
+        told = scene.sentence
+        if pane.ui.explains and step_of(self, pane.view) == 0:
+            told = f"{told} {_explained()}"
+        return Board(scene.board, scene.marks, self.panel_block, told).laid_out(pane), 0
 
     def panel_block(self, pane: Pane) -> list[Line]:
         step, last = step_of(self, pane.view), last_step(pane.view)
@@ -156,6 +159,13 @@ class _Walk(ServerScreen):
     @property
     def game(self) -> Screen:
         return self
+
+
+def _explained() -> str:
+    """Return what the scoring of a first game is."""
+    return _(
+        "On each hill soldiers act first, then influence is counted. Enter: next, Tab: next hill, s: result."
+    )
 
 
 @dataclass(frozen=True, slots=True)

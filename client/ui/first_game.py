@@ -1,0 +1,115 @@
+"""What a first game explains as it happens: the goal at the beginning, and each new thing once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from client.language import _, counted
+from client.tables.table import TableModel
+from client.ui.leads import sure_prey
+from client.ui.texts.tables import names_at
+from engine.board import Field
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.view import View
+
+_MOST: Final = 2  # sentences: with more, the smallest screens would have no room for the board
+
+
+def explain(model: TableModel) -> str:
+    """Return what is new to a beginner whose turn it is; "" if nothing is, or it is not their turn."""
+    match model.legal, model.view:
+        case LegalLays(), View():
+            return _(
+                "Lay the tile beside the others: arrows choose the place, r turns it, Enter lays it. Pieces "
+                "on fields that touch will count for each other."
+            )
+        case LegalPlaces(seat=me), View() as view:
+            news = list(islice(_news(view, me, names_at(model)), _MOST))
+            return " ".join(news) or _usual(view, me)
+    return ""
+
+
+def _news(view: View, me: Seat, names: Sequence[str]) -> Iterator[str]:
+    """Yield what there is to explain, the most important first."""
+    mine = _placed_by(view, me)
+    if not mine:
+        yield _(
+            "Win hills: whoever has the most influence on one at the end takes its laurel. Merchants like "
+            "company, farmers springs and room, soldiers take captives. Enter places the piece."
+        )
+        return
+    yield from _deadlines(view, me)
+    theirs = [field for field in view.placed if view.owners[field] != me]
+    since = theirs if mine == 1 else view.since(me)[:-1]
+    yield from _first_of_others(view, theirs, since, names)
+    yield from _prey(view, me, since)
+
+
+def _placed_by(view: View, seat: Seat) -> int:
+    return sum(owner == seat for owner in view.owners.values())
+
+
+def _deadlines(view: View, me: Seat) -> Iterator[str]:
+    """Yield that soldiers are due, or soon (R4.3), and that the hand is almost empty."""
+    limit, left = view.start.soldierless_at, view.remaining[me]
+    soldiers = sum(count for piece, count in view.hands[me].items() if piece.kind is Kind.SOLDIER)
+    if soldiers and left - soldiers <= limit:
+        yield _("Now a soldier has to be placed: soldiers may not be kept to the end.")
+    elif soldiers and left - soldiers == limit + 1:
+        yield _("After one more piece your soldiers are due: they may not be kept to the end.")
+    if left == 1:
+        yield _("Your last piece. Then all wolves turn up, and the hills are scored one by one.")
+
+
+def _usual(view: View, me: Seat) -> str:
+    """Return what is worth knowing on the first turns on which nothing new has happened."""
+    match _placed_by(view, me):
+        case 1:
+            return _(
+                "The panel says what your piece would do on the field under the cursor. Tab: another piece. "
+                "Type :explain off to be told no more."
+            )
+        case 2:
+            return _("Your wolves (*) lie face down: only you know whether they are merchants or farmers.")
+    return ""
+
+
+def _first_of_others(
+    view: View, theirs: Sequence[Field], since: Sequence[Field], names: Sequence[str]
+) -> Iterator[str]:
+    """Yield what the first wolf and the first soldier of the others are, if they are among the new pieces."""
+    wolf = next((field for field in theirs if isinstance(view.placed[field], Wolf)), None)
+    if wolf is not None and wolf in since:
+        form = _("{name}'s wolf on {field} is a merchant or a farmer: which, only {name} knows.")
+        yield form.format(name=names[view.owners[wolf]], field=wolf)
+    soldier = next((field for field in theirs if _is_soldier(view, field)), None)
+    if soldier is not None and soldier in since:
+        form = _(
+            "{name}'s soldier on {field} will capture the merchants or the farmers beside it, whichever are "
+            "more; with as many of both it flees."
+        )
+        yield form.format(name=names[view.owners[soldier]], field=soldier)
+
+
+def _is_soldier(view: View, field: Field) -> bool:
+    piece = view.placed[field]
+    return isinstance(piece, Piece) and piece.kind is Kind.SOLDIER
+
+
+def _prey(view: View, me: Seat, since: Sequence[Field]) -> Iterator[str]:
+    """Yield which of the player's soldiers has more to capture than before."""
+    before = replace(
+        view, placed={field: piece for field, piece in view.placed.items() if field not in since}
+    )
+    for field in before.placed:
+        if view.owners[field] == me and _is_soldier(view, field):
+            prey = sure_prey(view, field)
+            if prey > sure_prey(before, field):
+                form = counted(
+                    "Your soldier on {field} has prey: as the board is now, it captures {n} piece.",
+                    "Your soldier on {field} has prey: as the board is now, it captures {n} pieces.",
+                    prey,
+                )
+                yield form.format(field=field, n=prey)

@@ -1,0 +1,75 @@
+"""A first game explains each new thing once, at the moment it happens, and what it says is true."""
+
+import random
+import re
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.ui.first_game import explain
+from client.ui.requests import Explain
+from client.ui.screens.dispatch import after_key
+from client.ui.screens.reading import Reading
+from client.ui.state import Can
+from engine.board import Field
+from engine.game import Game, GameOptions
+from engine.legal import LegalPlaces
+from engine.pieces import Kind, Piece, Seat
+from engine.view import Phase
+from tests.client.ui import seen
+from tests.games import begun, played, some_command
+
+ME = Seat(0)
+
+
+def surely_taken(game: Game, soldier: Field) -> int:
+    """Return how many pieces the soldier captures as the board is, with all wolves known (R5)."""
+    placed = game.view.placed
+    kinds = [placed[each] for each in game.view.layout.adjacent(soldier) if each in placed]
+    merchants, farmers = (
+        sum(isinstance(piece, Piece) and piece.kind is kind for piece in kinds)
+        for kind in (Kind.MERCHANT, Kind.FARMER)
+    )
+    return 0 if merchants == farmers else max(merchants, farmers)
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000))
+def test_each_new_thing_is_explained_once(players: int, seed: int) -> None:
+    game, chooser = begun(GameOptions(players, random_layout=True), seed), random.Random(seed)
+    told = []
+    while not game.over:
+        legal = game.legal()
+        model = seen.model_of(game, ME)
+        text = explain(model)
+        if not isinstance(legal, LegalPlaces) or legal.seat != ME:
+            assert text == ""
+        else:
+            told.append(text)
+            for field, amount in re.findall(r"Your soldier on (\w\d) .* captures (\d+) piece", text):
+                assert surely_taken(game, Field(field)) >= int(amount) > 0
+            soldiers = {piece.kind for piece in legal.pieces} == {Kind.SOLDIER}
+            assert soldiers == ("Now a soldier has to be placed" in text)
+        game.apply(some_command(game, chooser))
+    assert told[0].startswith("Win hills")
+    assert [text.startswith("Win hills") for text in told].count(True) == 1
+    assert "Your last piece" in told[-1]
+    for once in ("wolf on", "beside it, whichever are"):
+        assert sum(once in text for text in told) <= 1
+
+
+def test_who_stops_the_explanations_is_told_no_more() -> None:
+    """They are on the board's screen, in full with `m`, and gone when switched off, for good."""
+    game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 3, 0), 0)
+    ui, model = seen.client_of(game, 0)
+    assert game.view.phase is Phase.PLACING
+    assert "Win hills" not in seen.screen_of(ui, model)
+    ui = replace(ui, explains=True, can=Can(explains=True))
+    assert "Win hills" in seen.screen_of(ui, model)
+    overlay = seen.after(ui, model, "m").overlay
+    assert isinstance(overlay, Reading)
+    assert overlay.told.startswith("Win hills")
+    *keys, enter = seen.typed("explain off")
+    quiet, request = after_key(seen.after(ui, model, *keys), enter, model)
+    assert request == Explain(on=False)
+    assert "Win hills" not in seen.screen_of(seen.after(quiet, model, "l"), model)
