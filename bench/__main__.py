@@ -71,7 +71,7 @@ def measured(section: str, tree: Path, *options: str) -> Samples:
 
 
 def table(found: Samples) -> str:
-    """Return the figures as the table of docs/performance.md: median, range, and target."""
+    """Return the figures as a table: median, range, and target."""
     lines = ["| | median | range | target |", "|---|---:|---:|---|"]
     for name, values in found.items():
         lines.append(

@@ -1,6 +1,8 @@
 """The documents say what the code does."""
 
+import json
 import re
+import statistics
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from bench.__main__ import TARGETS, aim, shown
 from build_reference import FOLDER, PAGES, page_text
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.final import scored_line
@@ -252,6 +255,18 @@ def test_each_promise_names_what_would_break_it() -> None:
 def test_every_broken_server_can_still_be_made() -> None:
     for each in MISTAKES.values():
         each.mutation.applied((ROOT / each.mutation.path).read_text(encoding="utf-8"))
+
+
+def test_the_figures_of_performance_are_those_measured() -> None:
+    """The first line counts the goals, and the table has all of them."""
+    text = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    measured = json.loads((ROOT / "bench/results/figures.json").read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| (.+) \| (\S+) \| (.*?) ?\|$", section("The figures", text), re.MULTILINE)
+    for name, median, goal in rows:
+        assert (median, goal) == (shown(statistics.median(measured[name])), aim(name, measured[name])), name
+    assert {name for name, _median, goal in rows if goal} == set(TARGETS)
+    met, missed = (sum(goal.endswith(end) for *_, goal in rows) for end in (": met", ": missed"))
+    assert f"Of {len(TARGETS)} goals, {met} are met and {missed} are missed" in text
 
 
 def test_the_mutations_are_counted() -> None:

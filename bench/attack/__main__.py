@@ -5,7 +5,7 @@
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
-server is stopped in the middle of another attack. docs/performance.md has the figures.
+server is stopped in the middle of another attack. bench/results/attack.json has the figures.
 """
 
 import argparse
@@ -124,7 +124,7 @@ def _described(waits: list[float], what: str) -> dict[str, float]:
 
 
 def _markdown(found: dict[str, dict[str, float]]) -> str:
-    """Return the figures of all attacks as the table of docs/performance.md."""
+    """Return the figures of all attacks as a table."""
     lines = [f"| mode | attack | {' | '.join(_COLUMNS.values())} |", "|---|---|" + "---:|" * len(_COLUMNS)]
     for name, figures in found.items():
         values = [figures[column] for column in _COLUMNS]
@@ -153,9 +153,7 @@ def main() -> int:
     )
     parser.add_argument("--same-address", action="store_true", help="attack from the game's own address")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
-    parser.add_argument(
-        "--markdown", action="store_true", help="print the table in the form of docs/performance.md"
-    )
+    parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
     found = {}
