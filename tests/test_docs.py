@@ -30,6 +30,7 @@ from trials.mutation_list import MUTATIONS, mutations
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "operator-reference.md").read_text(encoding="utf-8")
+PROMISES = (ROOT / "docs" / "reference" / "promises.md").read_text(encoding="utf-8")
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [
@@ -240,7 +241,9 @@ def test_the_rulebooks_example_is_reproduced_where_the_rules_say() -> None:
 
 
 def test_each_promise_names_what_would_break_it() -> None:
-    rows = re.findall(r"^\|(.*)\|(.*)\|(.*)\|$", section("Which test would break", TESTING), re.MULTILINE)[2:]
+    rows = re.findall(r"^\|(.*)\|(.*)\|(.*)\|$", section("Which test would break", PROMISES), re.MULTILINE)[
+        2:
+    ]
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     written = set(re.findall(r"^(?:async )?def (test_\w+)\(", sources, re.MULTILINE))
     broken: list[str] = []
@@ -270,8 +273,5 @@ def test_the_figures_of_performance_are_those_measured() -> None:
 
 
 def test_the_mutations_are_counted() -> None:
-    """`trials.mutations` says whether they can still be made, and counts the others as not noticed."""
     found = list(mutations(MUTATIONS.read_text(encoding="utf-8")))
-    told = section("Mutations", TESTING)
-    for area in {mutation.area for mutation in found}:
-        assert f"| {area} | {sum(each.area == area for each in found)} |" in told
+    assert f"All {len(found)} are noticed" in TESTING

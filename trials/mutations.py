@@ -7,7 +7,7 @@
 
 Each mutation in mutations.txt replaces a text in a copy of the source tree, where the tests of its area run
 until one fails, the nearest to the file first. With --all-tests, what they miss is tried with all tests.
---table writes the result as docs/testing.md has it. It prints each result, and exits with 1 if a mutation
+--table writes the result as a table. It prints each result, and exits with 1 if a mutation
 goes unnoticed.
 
 With --new, N mistakes are made by rule (trials/mutation_rules.py) in files and folders, at random. The tests
