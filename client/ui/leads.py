@@ -114,9 +114,14 @@ def changed_hands(view: View) -> list[HillLead]:
     """Return the hills on which the last piece placed has certainly brought somebody else into the lead."""
     *others, _last = view.placed
     before = replace(view, placed={field: view.placed[field] for field in others})
+    return [now for _was, now in new_leaders(before, view)]
+
+
+def new_leaders(before: View, after: View) -> list[tuple[Seat, HillLead]]:
+    """Return the hills certain to be led by somebody other than the likeliest before, and who that was."""
     return [
-        now
-        for was, now in zip(hill_leads(before), hill_leads(view), strict=True)
+        (was.leaders[0], now)
+        for was, now in zip(hill_leads(before), hill_leads(after), strict=True)
         if now.leader is not None and was.leaders and was.leaders[0] != now.leader
     ]
 

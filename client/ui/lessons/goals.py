@@ -10,7 +10,16 @@ from client.ui.screens.scoring import Result, Scoring, step_of, steps
 from client.ui.state import Screen
 from engine.board import Field, Tile
 from engine.errors import Fault
-from engine.events import Captured, Command, HillScored, Influence, LayTile, Place, SoldierFled
+from engine.events import (
+    Captured,
+    Command,
+    HillScored,
+    Influence,
+    LayTile,
+    Place,
+    SoldierFled,
+    WolvesRevealed,
+)
 from engine.pieces import Kind, Piece
 from engine.scoring import Board, influences, soldier_acts
 from engine.view import View
@@ -119,4 +128,5 @@ def steps_of(walk: Walk, view: View) -> tuple[int, int]:
         if step.hill == walk.hill
         and (walk.influence if isinstance(step.event, HillScored) else walk.soldiers)
     ]
-    return (0 if part[0] == 1 else part[0]), part[-1]
+    before = sum(isinstance(step.event, WolvesRevealed) for step in steps(view))
+    return (0 if part[0] == before else part[0]), part[-1]

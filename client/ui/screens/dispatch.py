@@ -27,7 +27,15 @@ from client.ui.screens.menu import At, with_mute
 from client.ui.screens.news import at_table_page
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.replay import Replay
-from client.ui.screens.scoring import Result, Scoring, at_step, sentence_with_meaning, step_of
+from client.ui.screens.scoring import (
+    Result,
+    Scoring,
+    at_step,
+    decides,
+    sentence_with_meaning,
+    step_of,
+    step_shown_after,
+)
 from client.ui.screens.typed_commands import completions, meaning, shared_start
 from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
 from client.ui.texts.games import confirmation
@@ -158,7 +166,7 @@ def after_tick(ui: Ui, model: TableModel) -> Ui:
             ui, _request = page.act(ui, Act.NEXT, model)
             model = replay.seen_in(ui)
         case Scoring(step):
-            ui = ui.with_page(at_step(view, step + 1))
+            ui = ui.with_page(at_step(view, step_shown_after(view, step)))
         case _:
             pass
     return replace(ui, ticks_left=None if _walk_ends(ui) else _ticks_for(ui, model))
@@ -193,6 +201,8 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     page = ui.page.game
     if model.view is not None and isinstance(page, Scoring | Result):
         told = sentence_with_meaning(model.view, step_of(page, model.view), names_at(model))
+        if decides(model.view, step_of(page, model.view)):
+            told += told  # the moment stays as long again
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))
 
 

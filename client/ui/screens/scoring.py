@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.language import N_, _, labelled, listed
 from client.levels import describe_level, stronger_than
@@ -36,18 +36,20 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
+from client.ui.leads import new_leaders
 from client.ui.screens.actions import LEAVE, STUDY, TOGETHER, keys_at
 from client.ui.spots import NOBODY, Marks
 from client.ui.state import Outcome, Pane, Screen, Sign, Ui
 from client.ui.texts import games
+from client.ui.texts.bluffs import Unmasked, describe_bluff, unmasked
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, piece_sign
+from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, kind_words, piece_sign
 from client.ui.texts.story import captives_of, story, what_it_means
 from client.ui.texts.tables import names_at
 from engine import events
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
-from engine.pieces import Seat
+from engine.pieces import Piece, Seat, Wolf
 from engine.scoring import points_won
 from engine.view import View
 from protocol.messages import NEW, Leave
@@ -122,6 +124,8 @@ class _Walk(ServerScreen):
         if (view := model.view) is None:
             return ""
         step = step_of(self, view)
+        if steps(view)[step].turned:
+            return _("the wolves turn up")
         if (hill := steps(view)[step].hill) is not None:
             return _("scoring hill {hill}").format(hill=hill)
         return _("the result") if step else _("the scoring")
@@ -131,7 +135,20 @@ class _Walk(ServerScreen):
         told = scene.sentence
         if pane.ui.explains and step_of(self, pane.view) == 0:
             told = f"{told} {_explained()}"
-        return Board(scene.board, scene.marks, self.panel_block, told).laid_out(pane), 0
+        told_before = structs.replace(pane, ui=self._with_hills(pane))
+        return Board(scene.board, scene.marks, self.panel_block, told).laid_out(told_before), 0
+
+    def _with_hills(self, pane: Pane) -> Ui:
+        """Return the state with the hills scored so far in the log, and what else has come since the end."""
+        view, names, ui = pane.view, names_at(pane.model), pane.ui
+        hills = tuple(
+            sentence_with_meaning(view, number, names)
+            for number, step in enumerate(steps(view)[: step_of(self, view)])
+            if isinstance(step.event, events.HillScored) and step.counting is None
+        )
+        since = ui.log[len(ui.log) - ui.since_end :] if ui.page is self else ()
+        log = (*hills, *since)
+        return replace(ui.with_page(self), log=log, since_end=len(log), scroll=0)
 
     def panel_block(self, pane: Pane) -> list[Line]:
         step, last = step_of(self, pane.view), last_step(pane.view)
@@ -148,11 +165,12 @@ class _Walk(ServerScreen):
         told = sentence_with_meaning(view, step_of(self, view), names)
         if not isinstance(step.event, events.WolvesRevealed):
             return (told,)
+        turned = [each for seat in step.turned[-1:] for each in _wolves_of(view, seat)]
         wolves = (
             _("{name}'s wolf on {field}: {kind}").format(
-                name=names[view.owners[field]], field=field, kind=kind_sentence(piece)
+                name=names[view.owners[each.field]], field=each.field, kind=kind_sentence(each.piece)
             )
-            for field, piece in step.event.pieces.items()
+            for each in turned
         )
         return (told, *wolves, _("An empty line shows what is scored next; result leads to the end."))
 
@@ -184,6 +202,8 @@ class Scoring(_Walk):
         return _BEGUN_KEYS if self.begun else self.own_keys
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if action is Act.NEXT and model.view is not None:
+            return ui.with_page(at_step(model.view, step_shown_after(model.view, self.step))), None
         if action is Act.SKIP_UNSEEN:
             text = _("The game is over, and the wolves turn up. Press s again to skip the scoring.")
             return ui.with_page(replace(self, begun=False)).with_notice(text), None
@@ -263,6 +283,31 @@ def step_after(page: Screen, action: Action, view: View) -> int | None:
             return None
 
 
+def step_shown_after(view: View, step: int) -> int:
+    """Return the step after this one, without the pieces of a hill about which there is no doubt."""
+    found = steps(view)
+    after = min(step + 1, len(found) - 1)
+    while found[after].counting is not None and _is_clear(view, found[after].event):
+        after += 1
+    return after
+
+
+def _is_clear(view: View, event: events.ScoringEvent) -> bool:
+    """Return whether a hill goes to somebody with twice as much as anybody else, and decides nothing."""
+    if not isinstance(event, events.HillScored):
+        return False
+    best, second = sorted(event.influence, reverse=True)[:2]
+    return best >= 2 * second and not what_it_means(view, event, [""] * view.seats)
+
+
+def decides(view: View, step: int) -> bool:
+    """Return whether the lead changes, or becomes out of reach, with this step."""
+    shown = steps(view)[step]
+    if not isinstance(shown.event, events.HillScored) or shown.counting is not None:
+        return False
+    return bool(what_it_means(view, shown.event, [""] * view.seats))
+
+
 def last_step(view: View) -> int:
     return len(steps(view)) - 1
 
@@ -270,11 +315,13 @@ def last_step(view: View) -> int:
 class WalkStep(Struct, frozen=True):
     """A step of the walk-through: a scoring event, after `earlier` ones, or one piece's part in it.
 
-    `counted` are the pieces whose influence has been counted, the last one being `counting`.
+    `counted` are the pieces whose influence has been counted, the last one being `counting`. Wolves turn up
+    one player after the other: `turned` are those whose wolves have, the last one just now.
     """
 
     event: events.ScoringEvent
     earlier: tuple[events.ScoringEvent, ...]
+    turned: tuple[Seat, ...] = ()
     counted: tuple[events.Influence, ...] = ()
     counting: events.Influence | None = None
 
@@ -289,10 +336,45 @@ def steps(view: View) -> list[WalkStep]:
     found: list[WalkStep] = []
     for index, event in enumerate(view.scoring):
         earlier = view.scoring[:index]
+        if isinstance(event, events.WolvesRevealed) and (owners := _wolf_owners(view, event)):
+            found += (WalkStep(event, earlier, owners[: at + 1]) for at in range(len(owners)))
+            continue
         pieces = event.pieces if isinstance(event, events.HillScored) else ()
-        found += (WalkStep(event, earlier, pieces[: at + 1], each) for at, each in enumerate(pieces))
-        found.append(WalkStep(event, earlier, pieces))
+        found += (WalkStep(event, earlier, (), pieces[: at + 1], each) for at, each in enumerate(pieces))
+        found.append(WalkStep(event, earlier, (), pieces))
     return found
+
+
+def _wolf_owners(view: View, event: events.WolvesRevealed) -> tuple[Seat, ...]:
+    return tuple(Seat(seat) for seat in sorted({view.owners[field] for field in event.pieces}))
+
+
+def _wolves_of(view: View, seat: Seat) -> list[Unmasked]:
+    return [each for each in unmasked(view).values() if view.owners[each.field] == seat]
+
+
+def _before_scoring(view: View, turned: Iterable[Seat]) -> View:
+    """Return the board before the scoring, with the wolves up that these seats have turned, and one's own."""
+    up = {*view.eyes, *turned}
+    down = {
+        field: Wolf.of(piece.people)
+        for event in view.scoring
+        if isinstance(event, events.WolvesRevealed)
+        for field, piece in event.pieces.items()
+        if view.owners[field] not in up
+    }
+    return replace(view, placed={**view.placed, **down}, gone=set(), scoring=(), result=None)
+
+
+def _describe_turned(view: View, turned: Sequence[Seat], names: Sequence[str]) -> str:
+    """Return whose wolves turn up, which of them is a surprise, and on which hills that changes the lead."""
+    told = [_("{name}'s wolves turn up.").format(name=names[turned[-1]])]
+    told.append(describe_bluff(_wolves_of(view, turned[-1])))
+    for was, now in new_leaders(_before_scoring(view, turned[:-1]), _before_scoring(view, turned)):
+        if now.leader is not None:
+            form = _("{name} leads on hill {hill}, not {other}.")
+            told.append(form.format(name=names[now.leader], hill=now.hill, other=names[was]))
+    return " ".join(filter(None, told))
 
 
 def steps_in_brief(view: View) -> list[int]:
@@ -310,6 +392,8 @@ def sentence(view: View, number: int, names: Sequence[str]) -> str:
 def sentence_with_meaning(view: View, number: int, names: Sequence[str]) -> str:
     """Return what happens in a step, and what a hill means for the game."""
     step, told = steps(view)[number], sentence(view, number, names)
+    if step.turned:
+        return _describe_turned(view, step.turned, names)
     if step.counting is None and isinstance(step.event, events.HillScored):
         return f"{told} {what_it_means(view, step.event, names)}".rstrip()
     return told
@@ -340,7 +424,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     # A hill's soldiers act at once: each of them sees the board as it was before all of them (R5.4).
     acting = isinstance(event, events.SoldierFled | events.Captured)
     finished = (*earlier, event) if step.counting is None else earlier
-    board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
+    board = _before_scoring(view, step.turned or map(Seat, range(view.seats)))
     for each in earlier[: len(earlier) - len(acts) + 1] if acting else earlier:
         board.fold(each)
     told, points = sentence_with_meaning(view, number, names), points_won(finished, view.seats)
@@ -356,6 +440,8 @@ def _marks(view: View, step: WalkStep, finished: Sequence[events.ScoringEvent]) 
         }
     )
     hexes = view.layout.hexes
+    if step.turned:
+        return replace(marks, recent=[each.field for each in _wolves_of(view, step.turned[-1])])
     match event := step.event:
         case events.SoldierFled():
             return replace(marks, cursor=hexes[event.field])
@@ -386,6 +472,8 @@ class ScoringPanel(Struct, frozen=True):
                 rows += self._act(act, current=act is step.event)
             rows += [self._influence(each, current=each is step.counting) for each in step.counted]
             rows.append(EMPTY)
+        if step.turned:
+            rows += [*self._wolves(step.turned[-1]), EMPTY]
         rows.append(heading(_("SO FAR"), self.pane.width, _("influence").rjust(9) + _("points").rjust(8)))
         rows += [self._points(Seat(seat)) for seat in range(self.pane.view.seats)]
         return [*rows, EMPTY, line(number, "class:faint")]
@@ -402,6 +490,20 @@ class ScoringPanel(Struct, frozen=True):
         indent = line(" " * width_of(who))
         style, rows = "class:mine" if current else "", wrapped(words, self.pane.width - width_of(who))
         return ((indent if at else who) + line(row, style) for at, row in enumerate(rows))
+
+    def _wolves(self, seat: Seat) -> Iterable[Line]:
+        """Return the wolves of a seat that turn up, and what they had looked like."""
+        yield heading(_("THE WOLVES TURN UP"), self.pane.width, _("looked like"))
+        yield (
+            line("  ")
+            + chips(self.pane.view.start.peoples[seat])
+            + line(f" {names_at(self.pane.model)[seat]}")
+        )
+        for each in _wolves_of(self.pane.view, seat):
+            people, kind = each.piece.people, kind_words(Piece.of(each.piece.people, each.piece.kind))
+            left = line(f"  {each.field} ") + self._piece_on(each.field) + line(f" {kind}")
+            right = f" {kind_words(Piece.of(people, each.guess))} {each.chance:.0%}"
+            yield ends(left, line(right, "class:mine" if each.surprising else "class:faint"), self.pane.width)
 
     def _influence(self, piece: events.Influence, *, current: bool) -> Line:
         sign = pointer(self.pane.glyphs, shown=current)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from client.language import _, counted
+from client.ui.texts.bluffs import best_bluff
 from engine import events
 from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Seat
@@ -12,7 +13,7 @@ from engine.view import View
 
 
 def story(view: View, names: Sequence[str], me: Seat | None = None) -> list[str]:
-    """Return how the lead changed, the largest capture, the closest hill, and what `me` lacked to win.
+    """Return how the lead changed, the largest capture, the closest hill, the best bluff, what `me` lacked.
 
     Nothing before the result.
     """
@@ -23,6 +24,7 @@ def story(view: View, names: Sequence[str], me: Seat | None = None) -> list[str]
         _lead(view, view.result, hills, names),
         _largest_capture(view, names),
         _closest_hill(hills, names),
+        best_bluff(view, names),
         "" if me is None else _missed(view.result, hills, me),
     )
     return [sentence for sentence in told if sentence]
