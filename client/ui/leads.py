@@ -60,6 +60,23 @@ def _lead(hill: Tile, laurel: Laurel, influence: tuple[Bounds, ...]) -> HillLead
     return HillLead(hill, laurel, influence, tuple(map(Seat, order)))
 
 
+def describe_needed(view: View, hill: Tile, me: Seat) -> list[str]:
+    """Return by how much a player leads on a hill, or how much they need to, as far as it is known."""
+    found = next((each.influence for each in hill_leads(view) if each.hill == hill), ())
+    others = [bounds for seat, bounds in enumerate(found) if seat != me]
+    if not others:
+        return []
+    mine = found[me]
+    least, most = (
+        max(amounts) for amounts in zip(*((each.least, each.most) for each in others), strict=True)
+    )
+    if mine.least > most:
+        ahead = Bounds(mine.least - most, mine.most - least)
+        return [_("You lead by {n}.").format(n=bounds_text(ahead))]
+    needed = Bounds(max(least + 1 - mine.most, 0), most + 1 - mine.least)
+    return [_("To lead you need {n} more.").format(n=bounds_text(needed))]
+
+
 def describe_foreseen(chosen: Selection, model: TableModel) -> list[str]:
     """Return what the chosen piece would do on the hex pointed at, the lead first; [] if it cannot lie."""
     found = foreseen(chosen, model)

@@ -10,7 +10,7 @@ from client.ui import at_table
 from client.ui.draw.page import name_or_sign, seat_note
 from client.ui.frame import EMPTY, Line, chips, clickable, ends, fitted, line, people_style, width_of, wrapped
 from client.ui.keys import Act, Hold, Pick
-from client.ui.leads import describe_foreseen, hill_leads
+from client.ui.leads import describe_foreseen, describe_needed, hill_leads
 from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, turned
@@ -57,17 +57,25 @@ class Panel(Struct, frozen=True):
         if isinstance(self.pane.model.legal, LegalLays):
             rows += self._laying(self.pane.model.legal)
         else:
-            rows += [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
-            rows += self.field()
-            hills = [EMPTY, *self.hills()]
-            if height >= _TALL and len(rows) + len(hills) <= height:
-                return [*rows, *hills]
+            hand = [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
+            hills, here = self.hills(), self.field()
+            if height >= _TALL and len(rows) + len(hand) + len(here) + len(hills) < height:
+                return [*rows, *hand, *here, EMPTY, *hills]
+            if self._points_at_hill:  # where there is no hand to choose from
+                whole = [*rows, *hills, EMPTY, *here]
+                return whole if len(whole) <= height else [row for row in whole if row][:height]
+            rows += [*hand, *here]
         if len(rows) > height:
             rows = [row for row in rows if row]
         if len(rows) > height and not isinstance(self.pane.model.legal, LegalLays):
             brief = self.field(brief=True)
             rows = [*rows[: len(rows) - len(self.field())], *brief]
         return rows
+
+    @property
+    def _points_at_hill(self) -> bool:
+        cell = self.chosen.hovered or self.chosen.cursor
+        return bool(self.pane.view.laurels) and isinstance(spots(self.pane.view)[cell], HillSpot)
 
     def of_hand(self, height: int, *, field_wanted: bool) -> list[Line]:
         """Return the hand, and the hex under the cursor if there is room for both.
@@ -214,7 +222,12 @@ class Panel(Struct, frozen=True):
             if bounds.most:
                 who = chips(self.pane.view.start.peoples[seat]) + line(f" {names_at(self.pane.model)[seat]}")
                 rows.append(ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width))
-        return rows if len(rows) > 1 else []
+        needed = (
+            []
+            if self.pane.model.seat is None
+            else describe_needed(self.pane.view, hill, self.pane.model.seat)
+        )
+        return [*(rows if len(rows) > 1 else []), *self._paragraphs(*needed)]
 
     def _gives(self, field: Field) -> str:
         """Return what the piece on a field would do if its hill were scored now."""

@@ -1,11 +1,18 @@
 """Who is said to lead on a hill does, whatever the wolves are."""
 
 import random
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.ui.leads import changed_hands, describe_foreseen, hill_leads, who_has_no_wolf_left
+from client.ui.leads import (
+    changed_hands,
+    describe_foreseen,
+    describe_needed,
+    hill_leads,
+    who_has_no_wolf_left,
+)
 from client.ui.screens.playing import Playing
 from engine.board import Tile
 from engine.components import LAUREL_WORTH
@@ -86,3 +93,18 @@ def test_what_is_promised_of_a_placement_comes_true(
         was, mine = before[each.hill], each.influence[place.seat]
         takes = f"Takes the lead on {each.hill}, {mine.least} to " in told
         assert takes == (each.leader == place.seat != was.leader) or not mine.known
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000), st.integers(0, 80), st.data())
+def test_what_a_player_needs_to_lead(players: int, seed: int, commands: int, data: st.DataObject) -> None:
+    """Whatever the wolves are: a player leads by as much as is said, or with as much more would lead."""
+    game = played(GameOptions(players, random_layout=True), seed, commands)
+    me = Seat(data.draw(st.integers(0, players - 1)))
+    view = snapshot(game.view, eyes_of(me))
+    for each in hill_leads(view):
+        truth = [bounds.least for bounds in hill_influence(game.view, each.hill).seats]
+        gap = truth[me] - max(amount for seat, amount in enumerate(truth) if seat != me)
+        (told,) = describe_needed(view, each.hill, me)
+        least, most = re.findall(r"(\d+)-?(\d*)", told)[0]
+        assert int(least) <= (gap if "lead by" in told else max(1 - gap, 0)) <= int(most or least)
+        assert gap > 0 or "need" in told
