@@ -30,6 +30,9 @@ class Counts:
     refusals: Counter[str] = field(default_factory=Counter)
     unreadable: RepeatedFailure = field(default_factory=RepeatedFailure)
 
+    def resumed(self) -> None:
+        self.resumes += 1
+
     def count_refusal(self, code: str) -> None:
         """Count a refusal; not which rule a move broke, which may depend on a hidden hand."""
         self.refusals[code if code in _CODES else ILLEGAL_MOVE] += 1

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from server.errors import JournalError
 from server.monitoring.logs import about
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _NAME: Final = "palatinus"
 _NO_SPAN: Final = contextlib.nullcontext()
@@ -61,14 +63,14 @@ def move_span(kind: str, code: str | None) -> AbstractContextManager[object]:
     return _step(_tracer, "move", facts, Context())
 
 
-def traced_move(move: Coroutine[Any, Any, None], kind: str, code: str | None) -> Coroutine[Any, Any, None]:
+def traced_move(move: Coroutine[Any, Any, T], kind: str, code: str | None) -> Coroutine[Any, Any, T]:
     """Return `move` as it is, or in its span: see `move_span`."""
     return move if _tracer is None else _in_span(move, kind, code)
 
 
-async def _in_span(move: Coroutine[Any, Any, None], kind: str, code: str | None) -> None:
+async def _in_span(move: Coroutine[Any, Any, T], kind: str, code: str | None) -> T:
     with move_span(kind, code):
-        await move
+        return await move
 
 
 @contextlib.contextmanager

@@ -1,42 +1,34 @@
 """The state that a table's functions share: what is stored, who is here, and what is kept in memory."""
 
-import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
 from engine.draws import Bytes32, Share, commitment_to
-from engine.events import Event, Place
+from engine.events import Event
 from engine.pieces import Seat
-from protocol.absence import Absence, letter_seconds
-from protocol.codes import Code
+from protocol.absence import letter_seconds
 from protocol.messages import (
     SeatSummary,
     ServerMessage,
-    Stage,
     StartGame,
     TableState,
 )
-from protocol.settings import Switches
 from server.config import Limits
 from server.errors import JournalError, NotStoredNow
 from server.limits.networks import Networks, networks_in
 from server.limits.rate_limits import RateLimiter
-from server.monitoring.logs import about
 from server.net.session import AttendedTable, Session
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import (
-    Answered,
     Clocked,
-    EndedByHost,
     Entry,
     Played,
     StoodIn,
@@ -47,22 +39,17 @@ from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, catch_up
 from server.tables.exclusions import Exclusions
 from server.tables.feature import (
-    Aloud,
-    Delivered,
     Feature,
     Fleeting,
-    Happening,
     Letter,
     Moment,
     Occasion,
-    Opening,
-    Shortened,
 )
 from server.tables.owner import TableOwner
 from server.tables.post import Post
-from server.tables.rooms import AWAITING, FOLDING, TELLING
+from server.tables.rooms import AWAITING, TELLING
 from server.tables.state.live_entries import live_entries
-from server.tables.state.persistent_state import PersistentState, Rearranged
+from server.tables.state.persistent_state import PersistentState
 
 log = logging.getLogger(__name__)
 
@@ -95,34 +82,24 @@ class Draw:
         return commitment_to(self.seed)
 
 
-class Course(NamedTuple):
-    """What a turn depends on beside the game's events: whether, under which clock and until when it runs."""
+@dataclass(frozen=True, slots=True)
+class Moved(Fleeting):
+    """The events of the move that is stored before this, which everybody is told.
 
-    stage: Stage
-    paused: Seat | None
-    paused_until: int | None
-    stopped: tuple[Seat, ...]
-    absence: Absence
+    The session of the `mover` is answered in that way. The game has `ended`, in seconds since 1970.
+    """
 
-
-ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]]
-
-
-class Shown(NamedTuple):
-    """What a move can change of the table's state unseen by rooms: else it changes with other entries."""
-
-    clock: Absence
-    used_up: tuple[Seat, ...]
+    entry: Played | StoodIn
+    happened: tuple[Event, ...]
+    mover: Session | None
+    ended: int | None
 
 
-class Outline(NamedTuple):
-    """What is compared before and after entries are folded, to see what follows; of moves, the first two."""
+@dataclass(frozen=True, slots=True)
+class Then(Fleeting):
+    """What becomes of sessions, and of what is in memory, once all before it is stored and has happened."""
 
-    course: Course
-    shown: Shown
-    planned: Place | None = None  # what is placed in this turn without its player, if that is legal
-    # What each player who is here is told alone of each room.
-    alone: ToldAlone = MappingProxyType({})
+    do: Callable[[], None]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -138,8 +115,6 @@ class TableContext:
     policy: AbsencePolicy = field(init=False)
     # Sets the deadline of an absent host, after a change and after a restart.
     watch_host: Callable[["TableContext"], None] = field(init=False)
-    # What becomes of sessions when something happens that is not stored.
-    effects: Mapping[type[Fleeting], Callable[["TableContext", Any], None]] = field(init=False)
     paused_at: float | None = None  # by the table's clock, if the game is paused
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, int] = field(default_factory=dict)  # events when players left
@@ -152,15 +127,14 @@ class TableContext:
     host_overdue: bool = False  # the host has been away for long enough, but nobody was here to follow
     draw: Draw | None = None
     called_for_shares: bool = False  # at least once
-    request: Answered | None = None  # that is being carried out, until it has stored something
     post: Post = field(init=False)
     room_due: dict[tuple[type[Feature], Seat], float] = field(default_factory=dict)  # by the table's clock
     record: list[str] | None = None  # of the finished game, once somebody has asked for it
     _shorten_at: int = field(default_factory=lambda: ENTRIES_BETWEEN_SHORTENINGS)
     _states: RateLimiter = field(init=False)
-    _clocks_read: Clocked | None = None  # as they stood when they were last to be stored
-    _news: int = 0  # events of the game that nobody was told yet
-    _turn_differs: bool = False  # from what everybody was told of it
+    clocks_read: Clocked | None = None  # as they stood when they were last to be stored
+    news: int = 0  # events of the game that nobody was told yet
+    turn_differs: bool = False  # from what everybody was told of it
     _untold: Literal["nothing", "state", "state at once"] = "nothing"
     _changed_by: Session | None = None
     is_settled: bool = True  # nothing has changed from which more may follow
@@ -183,114 +157,6 @@ class TableContext:
         if self.lobby.journal.lapsed:
             probe("the lease has run out when somebody at a table asks for something")
             raise NotStoredNow("the lease has run out")
-
-    @contextlib.contextmanager
-    def carrying_out(self, request: Answered | None) -> Iterator[None]:
-        """Have the request stored with the first entries that it stores, so that it is carried out once."""
-        self.request = request
-        try:
-            yield
-        finally:
-            self.request = None
-
-    async def store(self, *happens: Happening) -> None:
-        """Commit what is stored of this, and take it in; raises JournalError and changes nothing."""
-        if await self._take_in(happens, self._answered(happens)):
-            self.request = None
-
-    def _answered(self, happens: Sequence[Happening]) -> Sequence[Answered]:
-        """Return the entry for the request under way, at the seat that its player has then."""
-        if self.request is None:
-            return ()
-        seat = self.request.seat
-        for each in happens:
-            if isinstance(each, Rearranged):
-                seat = each.order.index(Seat(seat))
-        return [replace(self.request, seat=seat)]
-
-    async def _take_in(self, happens: Sequence[Happening], answered: Sequence[Answered] = ()) -> bool:
-        """Store what lasts, with what was `answered`, and fold everything; return whether anything lasts."""
-        lasting = [each for each in happens if isinstance(each, Entry)]
-        if lasting:
-            await self._store(*lasting, *answered)
-        for each in happens:
-            if isinstance(each, Fleeting):
-                self.happen(each)
-            if isinstance(each, Shortened) and not self.state.forgotten:
-                await self._shorten_or_log()
-        return bool(lasting)
-
-    def happen(self, what: Fleeting) -> None:
-        """Have the rooms take in what is not stored, and tell everybody who is to know at once."""
-        rooms = [room for room in FOLDING.get(type(what), ()) if room in TELLING]
-        before = self._told_alone(rooms)
-        if self.state.fold_in_rooms(what):
-            self.changed()
-        self._tell_what_differs(before, self._told_alone(rooms))
-        self.is_settled = False
-        if isinstance(what, Aloud):
-            self.audience.broadcast(what.message, to_players=what.to_players)
-        elif isinstance(what, Letter):
-            opener = networks_in(self.state.opened.origin or self.code)  # who is called may be anywhere
-            self.post.send(what, opener, self._pass_on_outcome)
-        elif (effect := self.effects.get(type(what))) is not None:
-            effect(self, what)
-
-    async def _pass_on_outcome(self, letter: Letter, fault: str | None) -> None:
-        await self.deadlines.carry_out(Due.DELIVERED, letter, fault)
-
-    async def note_outcome(self, letter: Letter, fault: str | None) -> None:
-        self.happen(Delivered(letter, fault, self.deadlines.time()))
-
-    async def store_move(
-        self, *entries: Entry, happened: Sequence[Event], recorded: int | None = None
-    ) -> None:
-        """Commit a move, with what else happened, as `store` does; a game that it ends is `recorded` then."""
-        await self._store(*entries, happened=happened, recorded=recorded)
-
-    async def _store(
-        self, *entries: Entry, happened: Sequence[Event] = (), recorded: int | None = None
-    ) -> None:
-        await self.shorten_if_long()
-        state = self.state
-        await self.lobby.journal.append(self.code, state.entry_count, entries, recorded)
-        before, seen = self._outline(kinds := set(map(type, entries))), False
-        switches = state.switches
-        for entry in entries:
-            if isinstance(entry, Played | StoodIn) and happened:
-                seen |= state.fold_move(entry, happened)
-            else:
-                seen |= state.fold(entry)
-            if isinstance(entry, Played | StoodIn | TookBack):
-                self._news += len(entry.events)
-        now = self._outline(kinds)
-        given = any(isinstance(each, Clocked) and each != self._clocks_read for each in entries)
-        self._follow_clocks(kinds, before, now, seen=seen, given=given)
-        if before.course != now.course:
-            self._turn_differs = True
-            self.changed(at_once=True)
-        elif not kinds.isdisjoint(_MOVES):
-            if seen or before.shown != now.shown:
-                self.changed(at_once=True)
-        elif seen:
-            self.changed()
-        else:
-            self.is_settled = False
-        if now.alone:
-            self._tell_what_differs(before.alone, now.alone)
-        if state.switches is not switches:
-            self._follow_switches(switches)
-        if EndedByHost in kinds:
-            log.info("game ended by its host", extra=about(table=self.code))
-
-    def _follow_switches(self, before: Switches) -> None:
-        """Have the lobby and the spectators follow what the host has switched on or off."""
-        now = self.state.switches
-        if now.private != before.private:
-            self.lobby.privacy_changed()
-        if not now.spectators:
-            for spectator in list(self.audience.spectators):
-                self.send_away(spectator, Refusal(Code.NO_SPECTATORS, table=self.code))
 
     def send_away(self, session: Session, why: Refusal) -> None:
         self.audience.remove(session)
@@ -348,67 +214,16 @@ class TableContext:
         """Return whether something is to be done that cannot be once the table is archived."""
         return self.post.is_busy or any(kind.holds_table for kind, _ in self.room_due)
 
-    def _told_alone(self, rooms: Sequence[type[Feature]] = TELLING) -> ToldAlone:
-        return {
-            (session, room): self.state.rooms[room].told(seat, "changed")
-            for room in rooms
-            for seat, session in self.audience.seated.items()
-        }
+    def send_letter(self, letter: Letter) -> None:
+        opener = networks_in(self.state.opened.origin or self.code)  # who is called may be anywhere
+        self.post.send(letter, opener, self._pass_on_outcome)
 
-    def _tell_what_differs(self, before: ToldAlone, now: ToldAlone) -> None:
-        for whom, told in now.items():
-            if told != before.get(whom):
-                self.tell_alone(whom[0], told)
+    async def _pass_on_outcome(self, letter: Letter, fault: str | None) -> None:
+        await self.deadlines.carry_out(Due.DELIVERED, letter, fault)
 
     def tell_alone(self, session: Session, told: Sequence[ServerMessage]) -> None:
         for message in told:
             session.send(message)
-
-    def _outline(self, kinds: Set[type[Entry]]) -> Outline:
-        """Return what entries of these kinds can change, and others are told or depend on."""
-        state, game = self.state, self.state.game
-        course = Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
-        shown = Shown(state.clocks.policy, state.clocks.all_used_up())
-        if not kinds.isdisjoint(_MADE):  # whoever moves knows what that does
-            return Outline(course, shown)
-        turn = None if game is None else game.view.turn
-        return Outline(
-            course,
-            shown,
-            None if turn is None else state.planned(turn),
-            self._told_alone(),
-        )
-
-    def _follow_clocks(
-        self, kinds: Set[type[Entry]], before: Outline, now: Outline, *, seen: bool, given: bool
-    ) -> None:
-        """Have the clocks and the stand-in follow what has been stored; somebody may have been given time."""
-        if before.course != now.course:
-            self.policy.begin()
-        elif given or not kinds.isdisjoint(_MOVES):
-            self._turn_differs |= given
-            self.policy.turn_began()
-        elif Clocked in kinds:
-            self.policy.clock_was_saved()
-        elif before.planned != now.planned:
-            self.policy.plan_changed()
-        elif seen:
-            self.policy.reconsider()
-
-    async def open_table(self, session: Session, opening: Opening) -> Fleeting:
-        """Open another table for a session, and return what happens here then.
-
-        With it, store the request that is being carried out. Raises Refusal or JournalError.
-        """
-        await self.shorten_if_long()
-        answered = [] if self.request is None else [self.request]
-        beside = self.code, self.state.entry_count, answered
-        code = await self.lobby.open_beside(session, opening, beside)
-        for entry in answered:
-            self.state.fold(entry)
-        self.request = None
-        self.changed(session)
-        return opening.then(code)
 
     async def shorten_if_long(self) -> None:
         """Drop obsolete entries from the journal, so that nobody can fill it."""
@@ -420,30 +235,13 @@ class TableContext:
         self.state.entry_count = await self.lobby.journal.shorten(self.code, live_entries)
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
-    async def _shorten_or_log(self) -> None:
+    async def shorten_or_log(self) -> None:
         self._shorten_at = 0  # if it fails, with the next entries
         try:
             await self.shorten()
         except JournalError as error:
             probe("an address that is no longer used cannot be dropped")
             self.lobby.counts.journal_failed(error)
-
-    async def store_or_log(self, *happens: Happening) -> bool:
-        """Do what no client asked for: there is no request to refuse, so a failure to store is logged.
-
-        Return whether it is done.
-        """
-        try:
-            await self._take_in(happens)
-        except JournalError as error:
-            probe("what no client asked for cannot be stored")
-            self.lobby.counts.journal_failed(error)
-            return False
-        return True
-
-    async def follow_again(self) -> None:
-        """Have what follows from an earlier change carried out, which could not be stored."""
-        self.is_settled = False
 
     def changed(self, by: Session | None = None, *, at_once: bool = False) -> None:
         """Have everybody told the table's state when all is done; what is stored is noticed without this.
@@ -458,7 +256,7 @@ class TableContext:
 
     def turn_told(self) -> None:
         """Remember that everybody was told all of the game's events, and whose turn it is for how long."""
-        self._news, self._turn_differs = 0, False
+        self.news, self.turn_differs = 0, False
 
     def tell(self) -> None:
         """Send everybody what differs from what they were told.
@@ -467,8 +265,8 @@ class TableContext:
         """
         if self._untold != "nothing":
             self.broadcast_state(self._changed_by, at_once=self._untold == "state at once")
-        if (game := self.state.game if self._news or self._turn_differs else None) is not None:
-            known = len(game.events) - self._news
+        if (game := self.state.game if self.news or self.turn_differs else None) is not None:
+            known = len(game.events) - self.news
             self.turn_told()
             for session in self.audience:
                 self.catch_up(session, known)
@@ -497,9 +295,6 @@ class TableContext:
         self.deadlines.cancel(Due.STATE)
         if self.audience and not self.lobby.journal.lapsed:
             self.audience.broadcast(self.table_state())
-
-    async def send_state_late(self) -> None:
-        self.send_state()
 
     def table_state(self) -> TableState:
         """Return the table's state as everybody there sees it."""
@@ -563,10 +358,5 @@ class TableContext:
         game = self.state.game
         if game is None or game.view.turn is None:
             return []
-        self._clocks_read = self.state.clocks.stopped(game.view.turn, self.policy.read_clock())
-        return [self._clocks_read]
-
-    async def stop_clock(self) -> None:
-        """Store how much of its clock, if any, the turn has used; it continues from there."""
-        if self.may_move and self.policy.time_taken():
-            await self.store_or_log(*self.clock_entries())
+        self.clocks_read = self.state.clocks.stopped(game.view.turn, self.policy.read_clock())
+        return [self.clocks_read]

@@ -1,8 +1,9 @@
-"""Requests from sessions at a table: who may make them, which function handles each, and the answers."""
+"""Requests from sessions at a table: who may make them, which function decides on each, and the answers."""
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from engine.errors import IllegalCommand
@@ -16,8 +17,9 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Answered, PeopleChosen, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
-from server.tables.context import TableContext
-from server.tables.feature import Access, Feature, GoesOn, Happening, Letter, Opening
+from server.tables.change import carry_out, happen
+from server.tables.context import TableContext, Then
+from server.tables.feature import Access, Feature, Fleeting, GoesOn, Happening, Letter, Opening
 from server.tables.game import game_start, moves
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
@@ -25,9 +27,9 @@ from server.tables.state.answers import Answer, digest
 
 
 class Handling(NamedTuple):
-    """Which function carries a request out, and who may make it when."""
+    """Which function decides on a request, and who may make it when."""
 
-    by: Callable[..., Awaitable[None]]
+    by: Callable[..., Sequence[Happening]]
     access: Access = Access(of_spectators=True)
 
 
@@ -42,15 +44,16 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
     context.check_lease()
     try:
         if isinstance(message, MOVES):
-            await moves.play(context, session, message)  # whose fold remembers the answer
+            await carry_out(context, moves.play(context, session, message))  # its fold remembers the answer
             return
-        with context.carrying_out(_as_stored(session, message)):
-            await _do(context, session, message)
+        await _do(context, session, message)
         context.tell()
         if isinstance(message, messages.StartGame):  # which is answered when the game begins
             return
         answer: Answer = messages.Done(message.id)
     except Refusal as refusal:
+        for each in refusal.happens:
+            happen(context, each)
         answer = refusal.message(message.id)
     except IllegalCommand as error:
         answer = messages.Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
@@ -60,11 +63,59 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
     session.send(answer)
 
 
+async def _do(context: TableContext, session: Session, message: messages.BesideMoves) -> None:
+    """Carry out a request, if its sender may make it now."""
+    answered = _as_stored(session, message)
+    if (deciding := DECIDING.get(type(message))) is None:
+        by, access = HANDLERS[type(message)]
+        _check_access(context, session, access)
+        await carry_out(context, by(context, session, message), answered)
+        return
+    kind, access = deciding
+    _check_access(context, session, access)
+    room, seat = context.state.rooms[kind], session.seat
+    known = room.told(seat, "changed")
+    asker = context.audience.spectators[session] if seat is None else seat
+    if happens := room.decide(asker, message, context.moment()):
+        happens = [await _caused_by(context, session, each, answered) for each in happens]
+        if access.is_remark:
+            context.lobby.rates.count_remark(session, context.code)
+        await carry_out(context, happens, answered)
+    if room.told(seat, "changed") == known:  # or else it has been told already
+        context.tell_alone(session, known)
+
+
 def _as_stored(session: Session, message: messages.BesideMoves) -> Answered | None:
-    """Return what is stored of the request; None if nobody could repeat it."""
-    if session.seat is None or isinstance(message, messages.Leave):
+    """Return what is stored of the request; None if nobody could repeat it, or its move is stored."""
+    if session.seat is None or isinstance(message, messages.Leave | messages.StartGame):
         return None
     return Answered(session.seat, [(message.id, digest(message))])
+
+
+async def _caused_by(
+    context: TableContext, session: Session, what: Happening, answered: Answered | None
+) -> Happening:
+    """Return what happens because the session has asked for it; raises Refusal or JournalError."""
+    match what:
+        case Letter():
+            return context.post.caused_by(session, what)
+        case Opening():
+            return await _open_table(context, session, what, answered)
+    return what
+
+
+async def _open_table(
+    context: TableContext, session: Session, opening: Opening, answered: Answered | None
+) -> Fleeting:
+    """Open another table for a session, with which the request is stored; return what happens here then."""
+    await context.shorten_if_long()
+    entries = [] if answered is None else [answered]
+    beside = context.code, context.state.entry_count, entries
+    code = await context.lobby.open_beside(session, opening, beside)
+    for entry in entries:
+        context.state.fold(entry)
+    context.changed(session)
+    return opening.then(code)
 
 
 async def go_on(context: TableContext, session: Session, message: messages.Seating) -> None:
@@ -88,7 +139,7 @@ async def go_on(context: TableContext, session: Session, message: messages.Seati
     await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
     if context.audience.seated.get(seat) is session:
         del context.audience.seated[seat]
-    context.happen(goes_on)
+    happen(context, goes_on)
 
 
 async def send_record(context: TableContext, session: Session, message: messages.GetRecord) -> None:
@@ -105,44 +156,6 @@ def _check_here(context: TableContext, session: Session) -> None:
         raise Refusal(Code.LEFT_THE_TABLE)
 
 
-async def _do(context: TableContext, session: Session, message: messages.BesideMoves) -> None:
-    """Carry out a request, if its sender may make it now."""
-    state = context.state
-    if (deciding := DECIDING.get(type(message))) is None:
-        by, access = HANDLERS[type(message)]
-        _check_access(context, session, access)
-        await by(context, session, message)
-        return
-    kind, access = deciding
-    _check_access(context, session, access)
-    room, seat = state.rooms[kind], session.seat
-    known = room.told(seat, "changed")
-    asker = context.audience.spectators[session] if seat is None else seat
-    try:
-        happens = room.decide(asker, message, context.moment())
-    except Refusal as refusal:
-        for each in refusal.happens:
-            context.happen(each)
-        raise
-    if happens:
-        happens = [await _caused_by(context, session, each) for each in happens]
-        if access.is_remark:
-            context.lobby.rates.count_remark(session, context.code)
-        await context.store(*happens)
-    if room.told(seat, "changed") == known:  # or else it has been told already
-        context.tell_alone(session, known)
-
-
-async def _caused_by(context: TableContext, session: Session, what: Happening) -> Happening:
-    """Return what happens because the session has asked for it; raises Refusal or JournalError."""
-    match what:
-        case Letter():
-            return context.post.caused_by(session, what)
-        case Opening():
-            return await context.open_table(session, what)
-    return what
-
-
 def _check_access(context: TableContext, session: Session, access: Access) -> None:
     """Raise Refusal unless the session may make such a request now."""
     state = context.state
@@ -156,29 +169,32 @@ def _check_access(context: TableContext, session: Session, access: Access) -> No
         state.check_gathering()
 
 
-async def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> None:
-    """Carry out what a room wants done at a seat by now, or wait for it again."""
+def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> Sequence[Happening]:
+    """Return what a room wants done at a seat by now; if that is nothing, wait for it again."""
     kind, seat = about
     context.room_due.pop(about, None)
     if context.lobby.journal.lapsed:
         probe("what is due waits for the lease")
         context.deadlines.set(Due.ROOM, RETRY_SECONDS, about)
         context.room_due[about] = -math.inf  # none comes earlier
-    elif happens := context.state.rooms[kind].fall_due(seat, context.moment()):
-        await context.store(*happens)
+        return ()
+    return context.state.rooms[kind].fall_due(seat, context.moment())
 
 
-async def _synchronize(context: TableContext, session: Session, message: messages.Sync) -> None:
-    context.synchronize(session, message.after, "asks")
+def _synchronize(context: TableContext, session: Session, message: messages.Sync) -> Sequence[Happening]:
+    return [Then(partial(context.synchronize, session, message.after, "asks"))]
 
 
-async def _say_ready(context: TableContext, session: Session, message: messages.SayReady) -> None:
+def _say_ready(context: TableContext, session: Session, message: messages.SayReady) -> Sequence[Happening]:
     own, state = session.player_seat(), context.state
-    if own not in state.programs and (own in state.ready) != message.on:
-        await context.store(SaidReady(own, message.on))
+    if own in state.programs or (own in state.ready) == message.on:
+        return ()
+    return [SaidReady(own, message.on)]
 
 
-async def _change_seat(context: TableContext, session: Session, message: messages.ChangeSeat) -> None:
+def _change_seat(
+    context: TableContext, session: Session, message: messages.ChangeSeat
+) -> Sequence[Happening]:
     own, wanted, state = session.player_seat(), message.seat, context.state
     state.check_seat(wanted)
     if wanted == own:
@@ -188,10 +204,12 @@ async def _change_seat(context: TableContext, session: Session, message: message
     seat_admission.choose_seat(wanted, state.free)
     order = [Seat(seat) for seat in range(len(state.players))]
     order[own], order[wanted] = Seat(wanted), own
-    await context.store(*state.rearranged(order))
+    return state.rearranged(order)
 
 
-async def _choose_people(context: TableContext, session: Session, message: messages.ChoosePeople) -> None:
+def _choose_people(
+    context: TableContext, session: Session, message: messages.ChoosePeople
+) -> Sequence[Happening]:
     """Give the player a people that nobody else has chosen, or any that is left."""
     own, players = session.player_seat(), context.state.players
     wanted = None if message.people is None else People(message.people)
@@ -203,8 +221,9 @@ async def _choose_people(context: TableContext, session: Session, message: messa
     if wanted in chosen:
         free = ", ".join(people for people in People if people not in chosen)
         raise Refusal(Code.PEOPLE_TAKEN, people=wanted, name=chosen[wanted], free_peoples=free)
-    if (player := players[own]) is not None and player.people != wanted:
-        await context.store(PeopleChosen(own, wanted))
+    if (player := players[own]) is None or player.people == wanted:
+        return ()
+    return [PeopleChosen(own, wanted)]
 
 
 # At an evening nobody chooses a people either: somebody may have heard from another table how the tiles of

@@ -6,7 +6,8 @@ admission, requests at the table to `requests`, and the game to `moves`.
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from engine.pieces import Seat
@@ -22,23 +23,16 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
-from server.tables import requests
+from server.tables import change, requests
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
-from server.tables.consequences import settle
-from server.tables.context import TableContext
-from server.tables.feature import (
-    Deserted,
-    Fleeting,
-    Moment,
-    PlayerRemoved,
-    PostOpened,
-    SpectatorRemoved,
-)
+from server.tables.change import carry_out, happen, settle, stop_clock
+from server.tables.context import TableContext, Then
+from server.tables.feature import Deserted, Happening, Moment, PostOpened
 from server.tables.game import game_start, moves
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats import seat_admission
-from server.tables.state.persistent_state import Player, Rearranged
+from server.tables.state.persistent_state import Player
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +41,8 @@ T = TypeVar("T")
 _SECONDS_UNTIL_ROOM: Final = 60
 _LISTED: Final = frozenset(messages.TableSummary.__struct_fields__)
 
-# What is done when it falls due; a table that nobody attends is archived.
-WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
+# What is decided when it falls due; a table that nobody attends is archived.
+WORK: Final[Mapping[Due, Callable[..., Sequence[Happening]]]] = {
     Due.SEAT_FREE: seat_admission.free_if_away,
     Due.AWAY_TOO_LONG: moves.away_too_long,
     Due.ROOM: requests.fall_due,
@@ -56,17 +50,10 @@ WORK: Final[Mapping[Due, Callable[..., Awaitable[None]]]] = {
     Due.TIME_UP: moves.end_turn,
     Due.CLOCK: moves.save_clock,
     Due.MOVE: moves.stand_in,
-    Due.SHARES: game_start.begin_without,
-    Due.FOLLOW: TableContext.follow_again,
-    Due.STATE: TableContext.send_state_late,
-    Due.DELIVERED: TableContext.note_outcome,
-}
-
-# What becomes of sessions when something happens that is not stored.
-_EFFECTS: Final[Mapping[type[Fleeting], Callable[[TableContext, Any], None]]] = {
-    PlayerRemoved: seat_admission.send_player_away,
-    Rearranged: seat_admission.reseat,
-    SpectatorRemoved: seat_admission.send_spectator_away,
+    Due.SHARES: game_start.await_no_share,
+    Due.FOLLOW: change.follow_again,
+    Due.STATE: change.send_state_late,
+    Due.DELIVERED: change.note_outcome,
 }
 
 
@@ -101,10 +88,10 @@ class Table:
         context.policy = AbsencePolicy(state, self.audience.seated, context.lobby.stand_in, context.deadlines)
         for seat, _ in state.held:
             seat_admission.keep_for_a_while(context, seat)
-        context.watch_host, context.effects = seat_admission.watch_host, _EFFECTS
+        context.watch_host = seat_admission.watch_host
         context.set_deadlines()
         if context.lobby.config.postman is not None:
-            context.happen(PostOpened())
+            happen(context, PostOpened())
         self._look_who_is_here()
         context.await_rooms()
         self.summary()  # the list of all tables must not fail because of this one
@@ -117,34 +104,35 @@ class Table:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         if isinstance(message, MOVES):
             done = self.do(lambda context: requests.answer(context, session, message))
-            return traced_move(
-                done, type(message).__name__, None if self.state.switches.private else self.code
-            )
+            return self._traced(done, type(message).__name__)
         if isinstance(message, messages.Seating):
             return self.do(lambda context: requests.go_on(context, session, message), leased=True)
         if isinstance(message, messages.GetRecord):
             return self.do(lambda context: requests.send_record(context, session, message), leased=True)
         return self.do(lambda context: requests.answer(context, session, message))
 
+    def _traced(self, move: Coroutine[Any, Any, T], kind: str) -> Coroutine[Any, Any, T]:
+        return traced_move(move, kind, None if self.state.switches.private else self.code)
+
     async def enter(
         self, session: Session, message: messages.JoinTable | messages.Resume | messages.Watch
     ) -> None:
         """Admit the session as it asks; raises Refusal or JournalError."""
 
-        async def admit(context: TableContext) -> None:
+        def admit(context: TableContext) -> Sequence[Happening]:
             match message:
                 case messages.JoinTable():
-                    await seat_admission.join(context, session, message)
+                    return seat_admission.join(context, session, message)
                 case messages.Resume():
-                    await seat_admission.resume(context, session, message)
+                    return seat_admission.resume(context, session, message)
                 case messages.Watch():
-                    await seat_admission.watch(context, session, message)
+                    return seat_admission.watch(context, session, message)
 
-        await self.do(admit, leased=True)
+        await self.change(admit, leased=True)
 
     async def disconnect(self, session: Session) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self.do(lambda context: seat_admission.disconnect(context, session), urgent=True)
+            await self.change(lambda context: seat_admission.disconnect(context, session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -198,32 +186,40 @@ class Table:
 
         Raises Refusal or JournalError.
         """
-        return await self.do(
+        happened = await self.change(
             lambda context: seat_admission.return_to_seat(context, session, message), leased=True
         )
+        return bool(happened)
 
     async def seat_opener(self, session: Session, id: int, token: str | None) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table; raises Refusal."""
-
-        async def sit(context: TableContext) -> None:
-            seat_admission.sit(context, session, Seat(0), messages.Seated(id, self.code, 0, token))
-
-        await self.do(sit)
+        answer = messages.Seated(id, self.code, 0, token)
+        await self.change(
+            lambda context: [Then(partial(seat_admission.sit, context, session, Seat(0), answer))]
+        )
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self.do(lambda context: seat_admission.arrive(context, session, id, player), leased=True)
+        await self.change(lambda context: seat_admission.arrive(context, session, id, player), leased=True)
 
     async def close(self, reason: str | None) -> None:
         """Close the table for good, and give everybody the `reason`, if any.
 
         Raises Refusal or JournalError and changes nothing.
         """
-        await self.do(lambda _: self._close(reason), urgent=True)
+
+        def announce() -> None:
+            if reason is not None:
+                self.audience.broadcast(messages.Announced(reason))
+            self._why_closed = Code.CLOSED_BY_SERVER
+
+        probe("a table is closed")
+        await self.change(lambda _: [Forgotten(), Then(announce)], urgent=True)
 
     async def remove_player(self, seat: Seat) -> bool:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
-        return await self.do(lambda context: seat_admission.remove_player(context, seat), urgent=True)
+        removed = await self.change(lambda context: seat_admission.remove_player(context, seat), urgent=True)
+        return bool(removed)
 
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
@@ -280,6 +276,25 @@ class Table:
             self._context.stop()
 
     # -- one thing at a time ------------------------------------------------------------------------
+
+    async def change(
+        self,
+        decide: Callable[[TableContext], Sequence[Happening]],
+        *,
+        urgent: bool = False,
+        leased: bool = False,
+    ) -> Sequence[Happening]:
+        """Have happen what `decide` says, and return that; it only reads, and may refuse.
+
+        Raises JournalError, and then nothing has changed; else as `do`.
+        """
+
+        async def work(context: TableContext) -> Sequence[Happening]:
+            happens = decide(context)
+            await carry_out(context, happens)
+            return happens
+
+        return await self.do(work, urgent=urgent, leased=leased)
 
     async def do(
         self, work: Callable[[TableContext], Awaitable[T]], *, urgent: bool = False, leased: bool = False
@@ -347,9 +362,14 @@ class Table:
             self._end(failed=True)
 
     async def _do_due(self, due: Due, *about: Any) -> None:
-        work = self._archive if due is Due.UNATTENDED else WORK[due]
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self.do(lambda context: work(context, *about), urgent=True)
+            if due is Due.UNATTENDED:
+                await self.do(self._archive, urgent=True)
+                return
+            done = self.change(lambda context: WORK[due](context, *about), urgent=True)
+            if due is Due.MOVE and about[0].command.done():
+                done = self._traced(done, "PlacePiece" if about[0].by == "plan" else "StandIn")
+            await done
 
     # -- the end ------------------------------------------------------------------------------------
 
@@ -359,7 +379,7 @@ class Table:
             return
         self.state.pack()
         self._context.record = None  # nobody is here who could ask for it
-        self._context.happen(Deserted())
+        happen(self._context, Deserted())
         self._await_return(self.state.stage)
 
     def _await_return(self, stage: Stage | None) -> None:
@@ -407,10 +427,10 @@ class Table:
         if context.is_held and not attended:
             self._left_at = None, False  # try again
             return
-        await context.stop_clock()
+        await stop_clock(context)
         try:
             if state.stage == "gathering" or (state.study and not state.taken):  # nobody could come back
-                await context.store(Forgotten())
+                await carry_out(context, [Forgotten()])
                 return
             # A table of an old journal has no origin, and shares one with no other.
             origin = state.opened.origin or self.code
@@ -422,7 +442,7 @@ class Table:
             self._left_at = None, False  # try again
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
-        await self._context.stop_clock()
+        await stop_clock(self._context)
         try:
             self._moved_to = await give(self.code)
         except BaseException:  # even if it is cancelled: another server may have the table, or will
@@ -432,13 +452,6 @@ class Table:
         if self._moved_to is None:
             probe("nobody takes a table that is to be handed over")
             self._context.policy.begin()  # whose clock goes on from where it was stopped
-
-    async def _close(self, reason: str | None) -> None:
-        probe("a table is closed")
-        await self._context.store(Forgotten())
-        if reason is not None:
-            self._context.audience.broadcast(messages.Announced(reason))
-        self._why_closed = Code.CLOSED_BY_SERVER
 
     def _end(self, *, failed: bool = False) -> None:
         """Disconnect everybody from the table, and remove it from the lobby, even if some of that fails."""

@@ -106,7 +106,7 @@ async def rematch(peer: Peer) -> messages.Seated:
 
 async def happen(server: Running, peer: Peer, *happens: Happening) -> None:
     """Have this happen at the peer's table, whoever would decide on it; the peer knows of it then."""
-    await server.lobby.tables[peer.code].do(lambda context: context.store(*happens))
+    await server.lobby.tables[peer.code].change(lambda _: happens)
     await peer.ask(messages.Ping)
 
 

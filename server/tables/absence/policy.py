@@ -26,11 +26,10 @@ from server.tables.state.persistent_state import PersistentState
 _SAVED_EVERY: Final = 3600.0  # seconds, which is what a restart may give to who is on turn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SubstituteMove:
-    """The stand-in's move for the turn after this many events, and why; or a player's planned one."""
+    """The stand-in's move in a turn, and why; or a player's planned one."""
 
-    events: int
     by: Substitute | Literal["plan"]
     command: asyncio.Future[Command]
 
@@ -159,19 +158,18 @@ class AbsencePolicy:
         away = not self.waits and seat not in self.seated and self.state.stage == "playing"
         return away and (seat in self.state.bot_seats or seat in self.state.programs)
 
-    def substitute_move(self, events: int) -> SubstituteMove | None:
-        """Return the stand-in's move for the turn after this many events, if it is still due.
+    def is_wanted(self, move: SubstituteMove) -> bool:
+        """Return whether this move, which is due, is to be made.
 
-        If the move has not been chosen yet, it is due again once it has.
+        If it has not been chosen yet, it is due again once it has.
         """
-        move = self._substitute_move
-        if move is None or move.events != events:
-            return None
+        if self._substitute_move is not move:
+            return False
         self._stop_unwanted_move()  # everybody may have left in the meantime
         if move.command.done():
-            return self._substitute_move
+            return self._substitute_move is move
         move.command.add_done_callback(lambda _: self._make_late_move(move))
-        return None
+        return False
 
     def time_taken(self) -> int:
         """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
@@ -282,7 +280,7 @@ class AbsencePolicy:
         series = [view for seated, view in self.state.earlier if seated == names]
         thought = self.stand_in.thinks(game, level, self.state.opened.origin, series)
         pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
-        self._prepare(SubstituteMove(len(game.events), by, thought), pause)
+        self._prepare(SubstituteMove(by, thought), pause)
 
     def _fitting_plan(self, game: Game) -> Place | None:
         """Return what the seat on turn has planned, if that is legal now; else its player is asked."""
@@ -299,12 +297,12 @@ class AbsencePolicy:
         prepared: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
         prepared.set_result(plan)
         pause = self.stand_in.pace.pause(game.view, among_people=False)
-        self._prepare(SubstituteMove(len(game.events), "plan", prepared), pause)
+        self._prepare(SubstituteMove("plan", prepared), pause)
 
     def _prepare(self, move: SubstituteMove, seconds: float) -> None:
         self._stop_turn()
         self._substitute_move = move
-        self.deadlines.set(Due.MOVE, seconds, move.events)
+        self.deadlines.set(Due.MOVE, seconds, move)
 
     def _among_people(self, by: str) -> bool:
         """Return whether several people see when the stand-in moves."""
@@ -315,7 +313,7 @@ class AbsencePolicy:
             probe("a stand-in has not chosen its move in time")
             among_people = self._among_people(move.by)
             pause = self.stand_in.pace.pause(self._game.view, among_people=among_people, late=True)
-            self.deadlines.set(Due.MOVE, pause, move.events)
+            self.deadlines.set(Due.MOVE, pause, move)
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

@@ -353,7 +353,7 @@ class RunningEvening:
             if number in drawn.people and (table := self._registry.tables.get(code)) is not None:
                 seat = Seat(drawn.people.index(number))
                 with contextlib.suppress(Refusal):  # the table ends, or the seat is no longer theirs
-                    await table.do(partial(renew_seat, seat=seat, renewed=renewed), urgent=True)
+                    await table.change(partial(renew_seat, seat=seat, renewed=renewed), urgent=True)
         for session in self._people.dismiss(number):
             if session is not by:
                 session.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
@@ -502,7 +502,7 @@ class RunningEvening:
             probe("nobody comes to a table of an evening")
             await table.close(None)
         else:
-            await table.do(lambda context: begin_of_evening(context, seed), urgent=True)
+            await table.change(lambda context: begin_of_evening(context, seed), urgent=True)
 
     def _in_round(self) -> bool:
         """Return whether a round is under way: some of its tables play, and its time is not up."""

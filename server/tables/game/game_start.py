@@ -4,7 +4,9 @@ docs/fairness.md explains the steps and what they prove.
 """
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share, commitment_to, pledge_of
@@ -20,8 +22,9 @@ from server.probes import probe
 from server.refusal import Refusal, not_stored
 from server.storage.entries import Entry, GivenToBot, Played
 from server.tables.absence.deadlines import Due
-from server.tables.context import Draw, TableContext
-from server.tables.game.moves import accept
+from server.tables.context import Draw, TableContext, Then
+from server.tables.feature import Happening
+from server.tables.game.moves import made
 from server.tables.state.persistent_state import PersistentState
 
 _OF_EVENING: Final = StartGame(LARGEST_ID)  # the request of nobody
@@ -34,27 +37,27 @@ def break_off(context: TableContext) -> None:
     context.draw = None
 
 
-async def start(context: TableContext, session: Session, message: StartGame) -> None:
+def start(context: TableContext, session: Session, message: StartGame) -> Sequence[Happening]:
     """Begin the game, or the draw that comes before it; the game's first events are the answer."""
     seat, draw = session.player_seat(), context.draw
     _check_start(context.state, seat)
     if draw is None:
-        await _begin_draw(context, session, seat, message)
-    elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection in the meantime
-        probe("a request to start comes again during the draw")
-        draw.starter = session
-    else:
+        return _draw(context, session, seat, message)
+    if (draw.seat, draw.message) != (seat, message):
         raise Refusal(Code.ALREADY_STARTED)
+    probe("a request to start comes again during the draw")
+    draw.starter = session  # it has lost its connection in the meantime
+    return ()
 
 
-async def begin_of_evening(context: TableContext, seed: Bytes32 | None) -> None:
+def begin_of_evening(context: TableContext, seed: Bytes32 | None) -> Sequence[Happening]:
     """Begin a game of an evening; bots play for people who have not come, until they do.
 
     With a `seed`, everything is drawn from that alone, as at the other tables of the round.
     """
     state = context.state
     if state.game is not None or context.draw is not None:
-        return
+        return ()
     seated = context.audience.seated
     absent = sorted(seat for seat in state.people - state.bot_seats if seat not in seated)
     entries: list[Entry] = []
@@ -62,104 +65,105 @@ async def begin_of_evening(context: TableContext, seed: Bytes32 | None) -> None:
         if (player := state.players[seat]) is not None and player.kept:
             entries += replace(player, kept=False).entries(seat)
         entries.append(GivenToBot(seat))
-    if entries:
-        await context.store(*entries)
     host = min(seated, default=Seat(0))
     if seed is None:
-        await _begin_draw(context, None, host, _OF_EVENING)
-        return
+        return [*entries, *_draw(context, None, host, _OF_EVENING)]
     shares = [OF_ROUND] * len(state.players)
     context.audience.broadcast(DrawBegins(commitment_to(seed), [None] * len(shares)))
-    await _begin(context, None, host, _OF_EVENING, SharedChance(seed, shares))
+    return [*entries, *_begin(context, None, host, _OF_EVENING, SharedChance(seed, shares))]
 
 
-async def add_share(context: TableContext, session: Session, message: AddShare) -> None:
+def add_share(context: TableContext, session: Session, message: AddShare) -> Sequence[Happening]:
     """Take the share that a client had pledged."""
     session.player_seat()
     session.pledge, draw = message.pledge, context.draw
     if draw is None or draw.commitment != message.commitment or session not in draw.awaited:
         probe("a share comes too late")
-        return  # too late
+        return ()
     seat, pledge = draw.awaited.pop(session)
     share = Share(message.share)
     if pledge_of(share) != pledge:
         raise Refusal(Code.BAD_MESSAGE, reason="the share is not the one that was pledged")
     draw.shares[seat] = share
+    return ()
 
 
-async def begin_if_complete(context: TableContext) -> None:
-    """Begin the game if no share is awaited any more from anybody who is here."""
-    draw = context.draw
-    if draw is not None and draw.awaited.keys().isdisjoint(context.audience.seated.values()):
-        await _begin_or_refuse(context, draw)
-
-
-async def begin_without(context: TableContext, draw: Draw) -> None:
+def await_no_share(context: TableContext, draw: Draw) -> Sequence[Happening]:
+    """Have the game begin with the shares that are there."""
     if draw is context.draw:
         probe("a share does not come in time")
-        await _begin_or_refuse(context, draw)
+        draw.awaited.clear()
+    return ()
 
 
-async def _begin_draw(context: TableContext, session: Session | None, seat: Seat, message: StartGame) -> None:
-    """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
-    if context.lobby.config.seed is not None:
-        await _begin(context, session, seat, message, context.state.chance)
-        return
-    seated = context.audience.seated
-    awaited = {each: (at, each.pledge) for at, each in seated.items() if each.pledge is not None}
-    shares = [NO_SHARE] * len(context.state.players)
-    pledges: list[str | None] = [None] * len(shares)
-    for each, (at, pledge) in awaited.items():
-        shares[at], pledges[at] = MISSING, pledge
-        each.pledge = None  # once shown, a share is no secret in another draw
-    seed = Bytes32(secrets.token_hex(32))
-    draw = Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
-    # Players who have shown their share learn that another draw begins.
-    if awaited or context.called_for_shares:
-        context.called_for_shares = True
-        if context.deadlines.is_set(Due.STATE):  # so that everybody knows what the draw is about
-            context.send_state()
-        context.audience.broadcast(DrawBegins(draw.commitment, pledges))
-    if not awaited:
-        await _begin_from(context, draw)
-        return
-    context.draw = draw
-    context.deadlines.set(Due.SHARES, SHARE_SECONDS, draw)
+def is_complete(context: TableContext, draw: Draw) -> bool:
+    """Return whether no share is awaited any more from anybody who is here."""
+    return draw.awaited.keys().isdisjoint(context.audience.seated.values())
 
 
-async def _begin_or_refuse(context: TableContext, draw: Draw) -> None:
-    """Begin the game of a draw, or answer the request to start it with a refusal."""
-    if not context.audience.seated:  # nobody is there to play, or to be answered
-        probe("everybody leaves during the draw")
-        break_off(context)
-        return
-    try:
-        await _begin_from(context, draw)
-    except Refusal as refusal:
-        answer = refusal.message(draw.message.id)
-        if (player := context.state.players[_seat_of(context, draw)]) is not None:
-            player.answers.remember(draw.message, answer)
-        if draw.starter is not None:
-            draw.starter.send(answer)
-    except JournalError as error:
-        probe("a game that was drawn cannot be stored")
-        context.lobby.counts.journal_failed(error)
-        if draw.starter is not None:
-            draw.starter.send(not_stored(error).message(draw.message.id))
-
-
-async def _begin_from(context: TableContext, draw: Draw) -> None:
+def begin(context: TableContext, draw: Draw) -> Sequence[Happening]:
     """Begin the game of a draw, or draw again if it would be another game by now."""
     break_off(context)
+    if not context.audience.seated:  # nobody is there to play, or to be answered
+        probe("everybody leaves during the draw")
+        return ()
     state, seat = context.state, _seat_of(context, draw)
     if draw.starter is not None:
         _check_start(state, seat)
     if draw.subject == _subject(state):
-        chance = SharedChance(draw.seed, draw.shares)
-        await _begin(context, draw.starter, seat, draw.message, chance)
+        return _begin(context, draw.starter, seat, draw.message, SharedChance(draw.seed, draw.shares))
+    probe("a game is drawn again because its table has changed")
+    return _draw(context, draw.starter, seat, draw.message)
+
+
+def refuse(context: TableContext, draw: Draw, why: Refusal | JournalError) -> None:
+    """Answer the request to start the game of a draw, which cannot begin."""
+    if isinstance(why, JournalError):
+        probe("a game that was drawn cannot be stored")
+        context.lobby.counts.journal_failed(why)
+        answer = not_stored(why).message(draw.message.id)
     else:
-        probe("a game is drawn again because its table has changed")
-        await _begin_draw(context, draw.starter, seat, draw.message)
+        answer = why.message(draw.message.id)
+        if (player := context.state.players[_seat_of(context, draw)]) is not None:
+            player.answers.remember(draw.message, answer)
+    if draw.starter is not None:
+        draw.starter.send(answer)
+
+
+def _draw(
+    context: TableContext, session: Session | None, seat: Seat, message: StartGame
+) -> Sequence[Happening]:
+    """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
+    if context.lobby.config.seed is not None:
+        return _begin(context, session, seat, message, context.state.chance)
+    seated = context.audience.seated
+    awaited = {each: (at, each.pledge) for at, each in seated.items() if each.pledge is not None}
+    shares = [NO_SHARE] * len(context.state.players)
+    pledges: list[str | None] = [None] * len(shares)
+    for at, pledge in awaited.values():
+        shares[at], pledges[at] = MISSING, pledge
+    seed = Bytes32(secrets.token_hex(32))
+    draw = Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
+    if awaited:
+        return [Then(partial(_await_shares, context, draw, pledges))]
+    if context.called_for_shares:  # players who have shown their share learn that another draw begins
+        _announce(context, draw, pledges)
+    return _begin(context, session, seat, message, SharedChance(seed, shares))
+
+
+def _await_shares(context: TableContext, draw: Draw, pledges: list[str | None]) -> None:
+    for each in draw.awaited:
+        each.pledge = None  # once shown, a share is no secret in another draw
+    context.called_for_shares = True
+    _announce(context, draw, pledges)
+    context.draw = draw
+    context.deadlines.set(Due.SHARES, SHARE_SECONDS, draw)
+
+
+def _announce(context: TableContext, draw: Draw, pledges: list[str | None]) -> None:
+    if context.deadlines.is_set(Due.STATE):  # so that everybody knows what the draw is about
+        context.send_state()
+    context.audience.broadcast(DrawBegins(draw.commitment, pledges))
 
 
 def _seat_of(context: TableContext, draw: Draw) -> Seat:
@@ -168,14 +172,13 @@ def _seat_of(context: TableContext, draw: Draw) -> Seat:
     return next((seat for seat, session in seated if session is draw.starter), draw.seat)
 
 
-async def _begin(
+def _begin(
     context: TableContext, session: Session | None, seat: Seat, message: StartGame, chance: Chance
-) -> None:
-    state = context.state
-    game = Game.new(replace(state.options, peoples=state.chosen), chance)
+) -> Sequence[Happening]:
+    game = Game.new(replace(context.state.options, peoples=context.state.chosen), chance)
     happened = tuple(game.events)
     events = [event_map(event) for event in happened]
-    await accept(context, Played(seat, message, events, seed=chance.seed()), happened, mover=session)
+    return made(context, Played(seat, message, events, seed=chance.seed()), happened, mover=session)
 
 
 def _check_start(state: PersistentState, seat: Seat) -> None:

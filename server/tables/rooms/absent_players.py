@@ -66,7 +66,7 @@ class AbsentPlayers(Feature):
                     self.votes[Seat(seat)] = voters
                 return True
             case GivenToBot(seat) | Returned(seat):
-                self.votes.pop(Seat(seat), None)
+                return self.votes.pop(Seat(seat), None) is not None
         return False
 
     @classmethod

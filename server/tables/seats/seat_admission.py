@@ -3,6 +3,7 @@
 import itertools
 import logging
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -29,71 +30,75 @@ from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.absence.deadlines import Due
-from server.tables.context import TableContext
-from server.tables.feature import Came, PlayerRemoved, SpectatorRemoved, Went
+from server.tables.context import TableContext, Then
+from server.tables.feature import Came, Happening, PlayerRemoved, SpectatorRemoved, Went
 from server.tables.names import alike, check_name
 from server.tables.state.persistent_state import Player, Rearranged
 
 log = logging.getLogger(__name__)
 
 
-async def join(context: TableContext, session: Session, message: JoinTable) -> None:
+def join(context: TableContext, session: Session, message: JoinTable) -> Sequence[Happening]:
     """Give the session a free seat, the first one unless it names one."""
-    if context.state.of_evening:
+    state = context.state
+    if state.of_evening:
         raise Refusal(Code.OF_THE_EVENING)
-    if await return_to_seat(context, session, message):
-        return
+    if again := return_to_seat(context, session, message):
+        return again
     session.check_seats_left()
     context.exclusions.check(session, message.name, context.code)
     token = new_token() if message.token is None else None  # otherwise the client knows it
     newcomer = Player(message.name, token_hash(token or message.token or ""), message.program)
-    before = list(context.state.players)
-    seat = await _take(context, message.seat, newcomer, context.hands_known.get(session))
-    gone, player = before[seat], context.state.players[seat]
+    seat, entries = _taken(context, message.seat, newcomer, context.hands_known.get(session))
+    gone = state.players[seat]
     taken_over = gone.name if gone is not None and gone.vacant else None
-    if player is not None:
-        player.took_over = taken_over
-    context.happen(Came(seat, again=False))
-    sit(context, session, seat, Seated(message.id, context.code, seat, token, taken_over))
-    context.synchronize(session, 0, "came")
+
+    def take_seat() -> None:
+        if (player := state.players[seat]) is not None:
+            player.took_over = taken_over
+        sit(context, session, seat, Seated(message.id, context.code, seat, token, taken_over))
+        context.synchronize(session, 0, "came")
+
+    return [*entries, Came(seat, again=False), Then(take_seat)]
 
 
-async def return_to_seat(context: TableContext, session: Session, message: JoinTable | OpenTable) -> bool:
-    """Return whether this request has been carried out before; then the session gets the seat it took.
+def return_to_seat(
+    context: TableContext, session: Session, message: JoinTable | OpenTable
+) -> Sequence[Happening]:
+    """Give the session the seat that this request has taken before; nothing happens if it is new.
 
     It is sent again if the connection was lost before the answer came.
     """
     state = context.state
     if message.token is None or (seat := state.seat_held(token_hash(message.token))) is None:
-        return False
+        return ()
     player = state.players[seat]
     taken_over = None if player is None else player.took_over
     probe("a request for a seat comes again")
     answer = Seated(message.id, context.code, seat, taken_over=taken_over)
-    await _come_back(context, session, seat, answer, after=0)
-    context.lobby.counts.resumes += 1
-    return True
+    return [*_come_back(context, session, seat, answer, after=0), Then(context.lobby.counts.resumed)]
 
 
-async def resume(context: TableContext, session: Session, message: Resume) -> None:
+def resume(context: TableContext, session: Session, message: Resume) -> Sequence[Happening]:
     """Give the session the seat that its token holds, from now on with another one if it sends that."""
-    state = context.state
+    state, renewed = context.state, list[Happening]()
     seat = state.seat_held(token_hash(message.token))
     if message.new_token is not None:
-        renewed = token_hash(message.new_token)
+        new = token_hash(message.new_token)
         if seat is None:
-            seat = state.seat_held(renewed)  # it was renewed before, and the answer was lost
+            seat = state.seat_held(new)  # it was renewed before, and the answer was lost
             probe("a request for a new token comes again")
         else:
-            await _renew_token(context, seat, renewed)
+            renewed += _token_renewed(context, seat, new)
             probe("a token is renewed")
     if seat is None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
-    await _come_back(context, session, seat, Seated(message.id, context.code, seat), message.after)
-    context.lobby.counts.resumes += 1
+    answer = Seated(message.id, context.code, seat)
+    back = _come_back(context, session, seat, answer, message.after, is_seated=bool(renewed))
+    return [*renewed, *back, Then(context.lobby.counts.resumed)]
 
 
-async def arrive(context: TableContext, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
+def arrive(context: TableContext, session: Session, id: int, player: Player) -> Sequence[Happening]:  # noqa: A002 - the wire's own word
     """Give a player of the previous game the kept seat, or a free one if it is no longer kept."""
     seat = context.state.seat_held(player.token_hash)
     if seat is None:
@@ -101,29 +106,37 @@ async def arrive(context: TableContext, session: Session, id: int, player: Playe
         newcomer = Player(
             player.name, player.token_hash, player.program, standing=player.standing, people=free
         )
-        seat = await _take(context, None, newcomer, known=None)
+        seat, entries = _taken(context, None, newcomer, known=None)
         probe("a player's seat at a rematch is no longer kept")
-    await _come_back(context, session, seat, Seated(id, context.code, seat), after=0)
+        answer = Seated(id, context.code, seat)
+        return [*entries, *_come_back(context, session, seat, answer, 0, is_seated=True)]
+    return _come_back(context, session, seat, Seated(id, context.code, seat), after=0)
 
 
-async def watch(context: TableContext, session: Session, message: Watch) -> None:
+def watch(context: TableContext, session: Session, message: Watch) -> Sequence[Happening]:
     context.exclusions.check(session, message.name, context.code)
     if not context.state.switches.spectators:
         raise Refusal(Code.NO_SPECTATORS, table=context.code)
     if message.name is not None:
         check_name(message.name)
         _check_free(context, message.name)
+    crowded: Session | None = None
     if len(context.audience.spectators) >= context.limits.spectators:
         probe("a table has as many spectators as it may")
         newest_first = [(each.address, each) for each in reversed(context.audience.spectators)]
         if (crowded := who_gives_way(session.address, newest_first)) is None:
             raise Refusal(Code.SPECTATORS_FULL, table=context.code)
-        context.send_away(crowded, Refusal(Code.SPECTATORS_FULL, table=context.code))
-    context.audience.add_spectator(session, message.name)
-    session.sit(context.table, None)
-    session.send(Watching(message.id, context.code))
-    context.broadcast_state(session)
-    context.synchronize(session, message.after, "came")
+
+    def begin_watching() -> None:
+        if crowded is not None:
+            context.send_away(crowded, Refusal(Code.SPECTATORS_FULL, table=context.code))
+        context.audience.add_spectator(session, message.name)
+        session.sit(context.table, None)
+        session.send(Watching(message.id, context.code))
+        context.broadcast_state(session)
+        context.synchronize(session, message.after, "came")
+
+    return [Then(begin_watching)]
 
 
 def sit(context: TableContext, session: Session, seat: Seat, answer: Seated) -> None:
@@ -139,58 +152,63 @@ def sit(context: TableContext, session: Session, seat: Seat, answer: Seated) -> 
     context.broadcast_state(session)
 
 
-async def disconnect(context: TableContext, session: Session) -> None:
+def disconnect(context: TableContext, session: Session) -> Sequence[Happening]:
     """Remove a session whose connection was lost; its player keeps the seat, at least for a while."""
-    seat, players = session.seat, context.state.players
-    _remove(context, session)
-    if seat is not None:
+    seat = session.seat
+
+    def keep_seat() -> None:
+        if seat is None:
+            return
         keep_for_a_while(context, seat)
-        if (player := players[seat]) is not None:
+        if (player := context.state.players[seat]) is not None:
             context.last_sessions[player.token_hash] = (session.id, session.address)
         held = {player.token_hash for _, player in context.state.held}
         context.last_sessions = {each: gone for each, gone in context.last_sessions.items() if each in held}
 
+    return [*_gone(context, session), Then(keep_seat)]
 
-async def leave(context: TableContext, session: Session, _: Leave) -> None:
+
+def leave(context: TableContext, session: Session, _: Leave) -> Sequence[Happening]:
     """Remove a session that leaves: before the game, its seat is free immediately."""
-    seat = session.seat
-    state = context.state
-    if seat is not None and state.stage == "gathering" and not state.of_evening:
-        await context.store(*_freed_entries(context, seat))
-    _remove(context, session)
+    seat, state = session.seat, context.state
+    freed = seat is not None and state.stage == "gathering" and not state.of_evening
+    entries = _freed_entries(context, seat) if seat is not None and freed else []
+    return [*entries, *_gone(context, session)]
 
 
-async def free_if_away(context: TableContext, seat: Seat) -> None:
+def free_if_away(context: TableContext, seat: Seat) -> Sequence[Happening]:
     """Free a seat that was kept for long enough, unless its player is back or the game has begun."""
     taken = context.state.players[seat] is not None and seat not in context.state.bots
-    if taken and seat not in context.audience.seated and context.state.stage == "gathering":
-        probe("a seat is freed because its player is away")
-        await context.store(*_freed_entries(context, seat))
+    if not taken or seat in context.audience.seated or context.state.stage != "gathering":
+        return ()
+    probe("a seat is freed because its player is away")
+    return _freed_entries(context, seat)
 
 
-async def remove_player(context: TableContext, seat: Seat) -> bool:
+def remove_player(context: TableContext, seat: Seat) -> Sequence[Happening]:
     """Take the seat from its player: before the game it is free, later a bot plays for it to the end.
 
-    Return False if it is free.
+    Nothing happens if it is free.
     """
     if context.state.players[seat] is None or (seat in context.state.bots and context.state.game):
-        return False
+        return ()
     probe("the server's host removes a player")
-    if context.state.stage == "gathering":
-        await context.store(*_freed_entries(context, seat))
-        context.removed.add(seat)
-    else:
-        await context.store(stored.TokenRevoked(seat))
-    log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
-    if (session := context.audience.seated.get(seat)) is not None:
-        session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())
-        _remove(context, session)
-    else:
-        context.policy.player_went(seat)
-    return True
+    gathering, session = context.state.stage == "gathering", context.audience.seated.get(seat)
+
+    def send_away() -> None:
+        if gathering:
+            context.removed.add(seat)
+        log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
+        if session is None:
+            context.policy.player_went(seat)
+        else:
+            session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())
+
+    entries = _freed_entries(context, seat) if gathering else [stored.TokenRevoked(seat)]
+    return [*entries, Then(send_away), *(() if session is None else _gone(context, session))]
 
 
-async def seat_bot(context: TableContext, _: Session, message: SeatBot) -> None:
+def seat_bot(context: TableContext, _: Session, message: SeatBot) -> Sequence[Happening]:
     """Give a free seat to a bot of the server, the first one unless one is wanted."""
     context.state.check_gathering()
     level, wanted = message.level, message.seat
@@ -206,7 +224,7 @@ async def seat_bot(context: TableContext, _: Session, message: SeatBot) -> None:
     seat = choose_seat(wanted, free)
     names = (f"{level}-{number}" for number in itertools.count(1))
     name = next(name for name in names if not _name_taken(context, name))
-    await context.store(stored.BotSeated(seat, level, name), *context.state.unready)
+    return [stored.BotSeated(seat, level, name), *context.state.unready]
 
 
 def send_player_away(context: TableContext, removed: PlayerRemoved) -> None:
@@ -268,10 +286,13 @@ def reseat(context: TableContext, rearranged: Rearranged) -> None:
             session.send(Reseated(seat))
 
 
-async def _take(context: TableContext, wanted: int | None, newcomer: Player, known: Seat | None) -> Seat:
-    """Give a free seat away, the one vacated under this name or the first one unless one is wanted.
+def _taken(
+    context: TableContext, wanted: int | None, newcomer: Player, known: Seat | None
+) -> tuple[Seat, Sequence[Entry]]:
+    """Return a free seat, and the entries that give it to a newcomer.
 
-    `known` is a hand seen before.
+    It is the one vacated under this name or the first one, unless one is wanted. `known` is a hand seen
+    before.
     """
     code, state = context.code, context.state
     if state.stage == "over":
@@ -290,8 +311,7 @@ async def _take(context: TableContext, wanted: int | None, newcomer: Player, kno
     entries = [*newcomer.entries(seat), *state.unready]
     if seat in state.bot_seats:
         entries.append(stored.Returned(Seat(seat)))
-    await context.store(*entries)
-    return Seat(seat)
+    return Seat(seat), entries
 
 
 def _check_free(context: TableContext, name: str, seat: int | None = None) -> None:
@@ -307,59 +327,81 @@ def _name_taken(context: TableContext, name: str, seat: int | None = None) -> bo
     return any(other is not None and alike(other, name) for other in taken)
 
 
-async def renew_seat(context: TableContext, *, seat: Seat, renewed: str) -> None:
+def renew_seat(context: TableContext, *, seat: Seat, renewed: str) -> Sequence[Happening]:
     """Have another token hold a player's seat; the device that is there is told, and loses it."""
-    await _renew_token(context, seat, renewed)
-    if (session := context.audience.seated.get(seat)) is not None:
-        probe("a seat of an evening goes to another device")
-        session.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
+    session = context.audience.seated.get(seat)
+
+    def close() -> None:
+        if session is not None:
+            probe("a seat of an evening goes to another device")
+            session.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
+
+    return [*_token_renewed(context, seat, renewed), Then(close)]
 
 
-async def _renew_token(context: TableContext, seat: Seat, renewed: str) -> None:
+def _token_renewed(context: TableContext, seat: Seat, renewed: str) -> Sequence[Happening]:
     """Have the token with the hash `renewed` hold the seat instead of its own; all else stays as it is."""
     state = context.state
     player = state.players[seat]
     if player is None or state.seat_held(renewed) is not None:
         raise Refusal(Code.BAD_TOKEN, table=context.code)
-    same = replace(player, token_hash=renewed, kept=False)
-    await context.store(*state.seated_again(seat, same, seat))
-    now = state.players[seat]
-    assert now is not None  # noqa: S101 - the player has just been seated again
-    now.answers.others = player.answers.others
+    same, others = replace(player, token_hash=renewed, kept=False), player.answers.others
+
+    def keep_answers() -> None:
+        if (now := state.players[seat]) is not None:
+            now.answers.others = others
+
+    return [*state.seated_again(seat, same, seat), Then(keep_answers)]
 
 
-async def _come_back(context: TableContext, session: Session, seat: Seat, answer: Seated, after: int) -> None:
-    """Give the session its seat back; `answer` is what it is sent, and where its player left."""
-    player = context.state.players[seat]
-    if player is not None and player.kept:
-        await context.store(*context.state.seated_again(seat, replace(player, kept=False), seat))
-    if seat in context.state.bot_seats:
-        await context.store_or_log(stored.Returned(seat))
-        context.check_lease()  # it may have failed for that, and another server may have the table by now
-    earlier = context.audience.seated.pop(seat, None)
-    if earlier is not None:
-        probe("a connection takes a seat over from another one")
-        earlier.sit(None, None)
-        earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
-    events = 0 if context.state.game is None else len(context.state.game.events)
-    left_at = context.left_at.pop(seat, events)
-    context.happen(Came(seat, again=True))
-    session.missed = range(left_at + 1, events + 1)
-    sit(context, session, seat, structs.replace(answer, left_at=left_at if session.missed else None))
-    context.synchronize(session, after, "came")
+def _come_back(
+    context: TableContext,
+    session: Session,
+    seat: Seat,
+    answer: Seated,
+    after: int,
+    *,
+    is_seated: bool = False,
+) -> Sequence[Happening]:
+    """Give the session its seat back; `answer` is what it is sent, and where its player left.
+
+    The seat is no longer kept for its player; if it `is_seated`, what happens before has seen to that.
+    """
+    state, entries = context.state, list[Entry]()
+    player = state.players[seat]
+    if player is not None and player.kept and not is_seated:
+        entries = state.seated_again(seat, replace(player, kept=False), seat)
+    events = state.event_count
+
+    def come_back() -> None:
+        if (earlier := context.audience.seated.pop(seat, None)) is not None:
+            probe("a connection takes a seat over from another one")
+            earlier.sit(None, None)
+            earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
+        left_at = context.left_at.pop(seat, events)
+        session.missed = range(left_at + 1, events + 1)
+        sit(context, session, seat, structs.replace(answer, left_at=left_at if session.missed else None))
+        context.synchronize(session, after, "came")
+
+    return [*entries, Came(seat, again=True), Then(come_back)]
 
 
-def _remove(context: TableContext, session: Session) -> None:
-    seat = session.seat
-    context.audience.remove(session)
-    if seat is not None:
-        if context.state.game is not None:
-            context.left_at[seat] = len(context.state.game.events)
-            context.happen(Went(seat))
-        if context.state.stage == "playing":
-            context.hands_known[session] = seat
-        context.policy.player_went(seat)
-    context.changed()
+def _gone(context: TableContext, session: Session) -> Sequence[Happening]:
+    """Return what happens when a session is no longer at the table."""
+    seat, state = session.seat, context.state
+
+    def remove() -> None:
+        context.audience.remove(session)
+        if seat is not None:
+            if state.game is not None:
+                context.left_at[seat] = state.event_count
+            if state.stage == "playing":
+                context.hands_known[session] = seat
+            context.policy.player_went(seat)
+        context.changed()
+
+    went = [] if seat is None or state.game is None else [Went(seat)]
+    return [*went, Then(remove)]
 
 
 def _freed_entries(context: TableContext, seat: Seat) -> list[Entry]:
@@ -399,17 +441,17 @@ def watch_host(context: TableContext) -> None:
         context.deadlines.set(Due.HOST_AWAY, 0)
 
 
-async def follow_host(context: TableContext) -> None:
+def follow_host(context: TableContext) -> Sequence[Happening]:
     """Make a present player host, if the host is still away."""
     context.deadlines.cancel(Due.HOST_AWAY)
     if context.state.host is None or context.state.host in context.audience.seated:
-        return
+        return ()
     context.host_overdue = True
     probe("a host has been away for too long")
     if (heir := _present_heir(context)) is None:
-        return
-    await context.store(stored.Hosted(heir))
+        return ()
     probe("somebody else becomes host because the host is away")
+    return [stored.Hosted(heir)]
 
 
 def _heir(context: TableContext, leaving: Seat) -> Seat | None:

@@ -43,6 +43,7 @@ _UNSEEN: Final = frozenset[type[Happening]](
         stored.Answered,
         stored.Clocked,
         stored.Forgotten,
+        stored.Returned,  # for whoever is here no bot plays anyway
         *OWN,
     }
 )

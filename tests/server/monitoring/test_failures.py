@@ -10,7 +10,7 @@ import random
 import re
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.tables import requests
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
+from server.tables.feature import Happening
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.priority_lock import PriorityLock
 from server.tables.registry import table_registry
@@ -77,10 +78,10 @@ async def test_a_failing_table_does_not_harm_the_others(
         table = table_of(server, bad)
         synchronize = requests.HANDLERS[messages.Sync]
 
-        async def failing(context: TableContext, *request: object) -> None:
+        def failing(context: TableContext, *request: object) -> Sequence[Happening]:
             if context.table is table:
                 raise RuntimeError("a mistake of ours")
-            await synchronize.by(context, *request)
+            return synchronize.by(context, *request)
 
         monkeypatch.setitem(requests.HANDLERS, messages.Sync, synchronize._replace(by=failing))
         for peer in bad:

@@ -151,6 +151,23 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
         assert table.state.bot_seats == {1, 2, 3}
 
 
+async def test_whoever_comes_back_plays_though_that_cannot_be_stored_yet() -> None:
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 3, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        await disconnect(peers[1], peers[0])
+        await next_state_where(peers[0], held_by_bot(1))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(table._context.lobby.journal, "append", AsyncMock(side_effect=JournalError("full")))
+            async with resumed(server.port, peers[1]) as (back,):
+                await next_state_where(peers[0], lambda state: not state.seats[1].bot)
+                assert table.state.bot_seats == {1}, "nothing changes before it is stored"
+                patch.undo()
+                time.advance(RETRY_SECONDS)
+                await eventually(lambda: not table.state.bot_seats)
+                await back.done(Sync)
+
+
 @contextlib.contextmanager
 def no_move_of_the_stand_in_stored(table: Table) -> Iterator[asyncio.Event]:
     """Have the journal refuse what the stand-in does; yield an event that is set once it has."""

@@ -1,0 +1,294 @@
+"""How everything at a table changes: what was decided is stored, folded and told, and what follows, too.
+
+From top to bottom: `carry_out` does this for one decision, and `settle` for what has become due by it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence, Set
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from engine.events import Place
+from engine.pieces import Seat
+from protocol.absence import Absence
+from protocol.codes import Code
+from protocol.messages import ServerMessage, Stage
+from protocol.settings import Switches
+from server.errors import JournalError
+from server.monitoring.logs import about
+from server.monitoring.tracing import span
+from server.net.session import Session
+from server.probes import probe
+from server.refusal import Refusal
+from server.storage.entries import Answered, Clocked, EndedByHost, Entry, Played, Returned, StoodIn, TookBack
+from server.tables.absence.deadlines import RETRY_SECONDS, Due
+from server.tables.context import Draw, Moved, TableContext, Then
+from server.tables.feature import (
+    Aloud,
+    Delivered,
+    Feature,
+    Fleeting,
+    Happening,
+    Letter,
+    PlayerRemoved,
+    Shortened,
+    SpectatorRemoved,
+)
+from server.tables.game import game_start, moves
+from server.tables.rooms import FOLDING, FOLLOWING, TELLING
+from server.tables.seats import seat_admission
+from server.tables.state.persistent_state import Rearranged
+
+log = logging.getLogger(__name__)
+
+_MADE: Final = frozenset[type[Entry]]({Played, StoodIn})
+_MOVES: Final = _MADE | {TookBack}
+
+
+async def carry_out(
+    context: TableContext, happens: Sequence[Happening], answered: Answered | None = None
+) -> None:
+    """Store what lasts of this, and take all of it in; raises JournalError and changes nothing.
+
+    The request that has made it happen is stored with it as `answered`, so that it is carried out once.
+    """
+    entries = [each for each in happens if isinstance(each, Entry)]
+    if entries:
+        if answered is not None:
+            entries.append(_at_seat_after(happens, answered))
+        with span("store"):
+            await _store(context, entries, happens[-1])
+    for each in happens:
+        if isinstance(each, Fleeting):
+            happen(context, each)
+            if isinstance(each, Shortened) and not context.state.forgotten:
+                await context.shorten_or_log()
+
+
+def _at_seat_after(happens: Sequence[Happening], answered: Answered) -> Answered:
+    """Return the entry for a request at the seat that its player has then."""
+    seat = answered.seat
+    for each in happens:
+        if isinstance(each, Rearranged):
+            seat = each.order.index(Seat(seat))
+    return replace(answered, seat=seat)
+
+
+async def _store(context: TableContext, entries: Sequence[Entry], last: Happening) -> None:
+    """Commit entries, with which this happens at `last`; fold them, and note what differs from before."""
+    await context.shorten_if_long()
+    state, moved = context.state, last if isinstance(last, Moved) else None
+    recorded = None
+    if moved is not None and context.lobby.config.records is not None and not state.study:
+        recorded = moved.ended
+    await context.lobby.journal.append(context.code, state.entry_count, entries, recorded)
+    before, seen = _outline(context, kinds := set(map(type, entries))), False
+    switches = state.switches
+    for entry in entries:
+        if moved is not None and entry is moved.entry:
+            seen |= state.fold_move(moved.entry, moved.happened)
+        else:
+            seen |= state.fold(entry)
+        if isinstance(entry, Played | StoodIn | TookBack):
+            context.news += len(entry.events)
+    now = _outline(context, kinds)
+    given = Clocked in kinds and any(
+        isinstance(each, Clocked) and each != context.clocks_read for each in entries
+    )
+    _follow_clocks(context, kinds, before, now, seen=seen, given=given)
+    if before.course != now.course:
+        context.turn_differs = True
+        context.changed(at_once=True)
+    elif not kinds.isdisjoint(_MOVES):
+        if seen or before.shown != now.shown:
+            context.changed(at_once=True)
+    elif seen:
+        context.changed()
+    else:
+        context.is_settled = False
+    if now.alone:
+        _tell_what_differs(context, before.alone, now.alone)
+    if state.switches is not switches:
+        _follow_switches(context, switches)
+    if EndedByHost in kinds:
+        log.info("game ended by its host", extra=about(table=context.code))
+
+
+class Course(NamedTuple):
+    """What a turn depends on beside the game's events: whether, under which clock and until when it runs."""
+
+    stage: Stage
+    paused: Seat | None
+    paused_until: int | None
+    stopped: tuple[Seat, ...]
+    absence: Absence
+
+
+class Shown(NamedTuple):
+    """What a move can change of the table's state unseen by rooms: else it changes with other entries."""
+
+    clock: Absence
+    used_up: tuple[Seat, ...]
+
+
+ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]]
+
+
+class Outline(NamedTuple):
+    """What is compared before and after entries are folded, to see what follows; of moves, the first two."""
+
+    course: Course
+    shown: Shown
+    planned: Place | None = None  # what is placed in this turn without its player, if that is legal
+    # What each player who is here is told alone of each room.
+    alone: ToldAlone = MappingProxyType({})
+
+
+def _outline(context: TableContext, kinds: Set[type[Entry]]) -> Outline:
+    """Return what entries of these kinds can change, and others are told or depend on."""
+    state, game = context.state, context.state.game
+    course = Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
+    shown = Shown(state.clocks.policy, state.clocks.all_used_up())
+    if not kinds.isdisjoint(_MADE):  # whoever moves knows what that does
+        return Outline(course, shown)
+    turn = None if game is None else game.view.turn
+    planned = None if turn is None else state.planned(turn)
+    return Outline(course, shown, planned, _told_alone(context, TELLING))
+
+
+def _told_alone(context: TableContext, rooms: Sequence[type[Feature]]) -> ToldAlone:
+    return {
+        (session, room): context.state.rooms[room].told(seat, "changed")
+        for room in rooms
+        for seat, session in context.audience.seated.items()
+    }
+
+
+def _tell_what_differs(context: TableContext, before: ToldAlone, now: ToldAlone) -> None:
+    for whom, told in now.items():
+        if told != before.get(whom):
+            context.tell_alone(whom[0], told)
+
+
+def _follow_clocks(
+    context: TableContext,
+    kinds: Set[type[Entry]],
+    before: Outline,
+    now: Outline,
+    *,
+    seen: bool,
+    given: bool,
+) -> None:
+    """Have the clocks and the stand-in follow what has been stored; somebody may have been given time."""
+    policy = context.policy
+    if before.course != now.course:
+        policy.begin()
+    elif given or not kinds.isdisjoint(_MOVES):
+        context.turn_differs |= given
+        policy.turn_began()
+    elif Clocked in kinds:
+        policy.clock_was_saved()
+    elif before.planned != now.planned:
+        policy.plan_changed()
+    elif seen:
+        policy.reconsider()
+
+
+def _follow_switches(context: TableContext, before: Switches) -> None:
+    """Have the lobby and the spectators follow what the host has switched on or off."""
+    now = context.state.switches
+    if now.private != before.private:
+        context.lobby.privacy_changed()
+    if not now.spectators:
+        for spectator in list(context.audience.spectators):
+            context.send_away(spectator, Refusal(Code.NO_SPECTATORS, table=context.code))
+
+
+def happen(context: TableContext, what: Fleeting) -> None:
+    """Have the rooms take in what is not stored, and do what it does to sessions."""
+    if type(what) in FOLDING:
+        rooms = [room for room in FOLDING[type(what)] if room in TELLING]
+        before = _told_alone(context, rooms)
+        if context.state.fold_in_rooms(what):
+            context.changed()
+        _tell_what_differs(context, before, _told_alone(context, rooms))
+        context.is_settled = False
+    if (effect := _EFFECTS.get(type(what))) is not None:
+        effect(context, what)
+    elif isinstance(what, Aloud):
+        context.audience.broadcast(what.message, to_players=what.to_players)
+
+
+# What the kernel does when something happens that is not stored.
+_EFFECTS: Final[Mapping[type[Fleeting], Callable[[TableContext, Any], None]]] = {
+    Letter: TableContext.send_letter,
+    Moved: moves.tell,
+    PlayerRemoved: seat_admission.send_player_away,
+    Rearranged: seat_admission.reseat,
+    SpectatorRemoved: seat_admission.send_spectator_away,
+    Then: lambda _, then: then.do(),
+}
+
+
+async def settle(context: TableContext) -> None:
+    """Carry out what the change has made due, and tell everybody what differs from before."""
+    if not context.is_settled:
+        context.is_settled = True
+        if back := context.state.bot_seats & context.audience.seated.keys():
+            await _follow(context, [Returned(seat) for seat in sorted(back)])
+        for room in FOLLOWING:
+            await _follow(context, context.state.rooms[room].follow(context.moment()))
+    if (draw := context.draw) is not None and game_start.is_complete(context, draw):
+        await _begin_drawn_game(context, draw)
+    context.tell()
+
+
+async def _follow(context: TableContext, follows: Sequence[Happening]) -> None:
+    if follows and not await carry_out_or_log(context, follows):
+        probe("what follows from a change is stored later")
+        context.deadlines.set(Due.FOLLOW, RETRY_SECONDS)
+
+
+async def carry_out_or_log(context: TableContext, happens: Sequence[Happening]) -> bool:
+    """Do what no client asked for: there is no request to refuse, so a failure to store is logged.
+
+    Return whether it is done.
+    """
+    try:
+        await carry_out(context, happens)
+    except JournalError as error:
+        probe("what no client asked for cannot be stored")
+        context.lobby.counts.journal_failed(error)
+        return False
+    return True
+
+
+def follow_again(context: TableContext) -> Sequence[Happening]:
+    """Have what follows from an earlier change carried out, which could not be stored."""
+    context.is_settled = False
+    return ()
+
+
+def send_state_late(context: TableContext) -> Sequence[Happening]:
+    context.send_state()
+    return ()
+
+
+def note_outcome(context: TableContext, letter: Letter, fault: str | None) -> Sequence[Happening]:
+    return [Delivered(letter, fault, context.deadlines.time())]
+
+
+async def _begin_drawn_game(context: TableContext, draw: Draw) -> None:
+    """Begin the game, or answer the request to start it with a refusal."""
+    try:
+        await carry_out(context, game_start.begin(context, draw))
+    except (Refusal, JournalError) as error:
+        game_start.refuse(context, draw, error)
+
+
+async def stop_clock(context: TableContext) -> None:
+    """Store how much of its clock, if any, the turn has used; it continues from there."""
+    if context.may_move and context.policy.time_taken():
+        await carry_out_or_log(context, context.clock_entries())
