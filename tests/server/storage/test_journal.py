@@ -80,10 +80,18 @@ def table_facts(state: PersistentState) -> dict[str, object]:
     game, seats = state.game, range(len(state.players))
     return {
         "options": (state.options, state.absence, state.title),
-        "settings": state.switches,
+        "settings": (state.switches, state.settings),
         "seats": [player and OF_PLAYERS(player) for player in state.players],
         "held": state.bot_seats,
-        "clocks": [(state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat))) for seat in seats],
+        "clocks": [
+            (
+                state.clocks.left(Seat(seat)),
+                state.clocks.allowance(Seat(seat)),
+                state.clocks.reserve(Seat(seat)),
+            )
+            for seat in seats
+        ],
+        "limit": state.clocks.limit,
         "ready": state.ready,
         "paused": (state.paused, state.paused_until),
         "rooms": [

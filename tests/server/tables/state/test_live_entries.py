@@ -1,5 +1,6 @@
 """Journals stay short, whatever people do at a table, and keep everything that still counts."""
 
+import contextlib
 import random
 import threading
 from collections import defaultdict
@@ -11,11 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from engine.game import RandomChance
-from engine.pieces import People
+from engine.errors import IllegalCommand
+from engine.game import Game, RandomChance
+from engine.pieces import People, Seat
 from engine.record import recorded
-from protocol.absence import ByVote
-from protocol.messages import Leave, TableState
+from protocol.absence import Absence, ByVote
+from protocol.events import event_map, move_message
+from protocol.messages import NEW, Asked, Leave, StartGame, TableState
 from protocol.settings import Setting
 from server.app import running
 from server.config import Config, Limits
@@ -25,6 +28,7 @@ from server.tables import context
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
+from tests.games import some_command
 from tests.protocol.messages import of_schema
 from tests.server.peer import Peer, connected, eventually
 from tests.server.playing import full_table, table_of
@@ -34,6 +38,9 @@ FAST = Limits(burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000)
 seats = st.integers(0, 4)
 names = st.sampled_from(["Anna", "Bruno", "Carla"])
 settings_made: st.SearchStrategy[Setting] = of_schema(inspect.type_info(Setting))
+requests = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=64)
+clocks = st.lists(st.integers(0, 10**6), min_size=5, max_size=5)
+policies: st.SearchStrategy[Absence] = of_schema(inspect.type_info(Absence))
 seat_entries = st.one_of(
     st.builds(stored.Taken, seats, names, names, st.booleans(), st.booleans()),
     st.builds(stored.Kept, seats, names, names, st.booleans()),
@@ -44,15 +51,11 @@ seat_entries = st.one_of(
     st.builds(stored.PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(stored.PlanMade, seats),
     st.builds(stored.PeopleChosen, seats, st.none() | st.sampled_from(People)),
     st.builds(stored.Changed, settings_made),
-    st.builds(stored.Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
+    st.builds(stored.Clocked, clocks, st.integers(0, 10**6)),
     *(st.builds(stored.EndedByHost), st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000))),
     *(st.builds(stored.Unpaused), st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans())),
     st.builds(stored.Continued, st.sampled_from(["BBBB", "CCCC"])),
-    st.builds(
-        stored.Answered,
-        seats,
-        st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=64),
-    ),
+    st.builds(stored.Answered, seats, requests),
 )
 
 
@@ -78,6 +81,103 @@ def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> N
     )
     assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))
+
+
+wishes = st.sampled_from(["pause", "take-back", "more-time"])
+in_game = st.one_of(
+    *(st.builds(stored.Taken, seats, names, names, st.booleans(), vacant=st.booleans()),),
+    *(st.builds(stored.Voted, seats, seats, st.booleans()), st.builds(stored.GivenToBot, seats)),
+    *(st.builds(stored.Returned, seats), st.builds(stored.TokenRevoked, seats)),
+    *(st.builds(stored.Hosted, seats), st.builds(stored.Unpaused)),
+    st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000)),
+    st.builds(stored.PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(stored.PlanMade, seats),
+    st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans()),
+    st.builds(stored.NoticesTo, seats, st.sampled_from(["", "a@example.org", "https://b"]), st.just("en")),
+    st.builds(stored.Noticed, seats, st.integers(0, 60), st.booleans(), st.integers(0, 3)),
+    st.builds(stored.Wished, st.none() | st.builds(Asked, wishes, st.lists(seats, min_size=1, max_size=5))),
+    st.builds(stored.Changed, settings_made),
+    st.builds(stored.Clocked, clocks, st.integers(0, 10**6), st.just([]) | clocks),
+    st.builds(stored.Answered, seats, requests),
+)
+moves = st.sampled_from(["played", "planned", "stood in", "taken back"])
+after_game = st.one_of(
+    st.builds(stored.Continued, st.sampled_from(["BBBB", "CCCC"])),
+    st.builds(stored.NoticesTo, seats, st.just(""), st.just("")),
+    st.builds(stored.Hosted, seats),
+    st.builds(stored.Answered, seats, requests),
+)
+
+
+class Histories:
+    """Makes what could be stored of a table, whose state at the moment says which moves are legal."""
+
+    def __init__(self, seed: int) -> None:
+        self.entries = list[stored.Entry]()
+        self.state = PersistentState([], RandomChance(random.Random(seed)))
+        self._chooser = random.Random(seed)
+
+    def store(self, *entries: stored.Entry) -> None:
+        for entry in entries:
+            self.entries.append(entry)
+            self.state.fold(entry)
+
+    def begin(self) -> None:
+        game = Game.new(self.state.options, self.state.chance)
+        self.store(stored.Played(0, StartGame(1), [event_map(event) for event in game.events]))
+
+    def move(self, kind: str) -> None:
+        game, thought = self.state.game, self._chooser.randrange(10**6)
+        if game is None or self.state.stage != "playing":
+            return
+        if kind == "taken back":
+            with contextlib.suppress(IllegalCommand):
+                self.store(self.state.take_back(Seat(self._chooser.randrange(5))))
+            return
+        command = some_command(game, self._chooser)
+        events = [event_map(event) for event in game.decided(command)]
+        if kind == "stood in":
+            self.store(stored.StoodIn(command.seat, "bot", events, thought))
+        else:
+            number = len(self.entries) if kind == "played" else NEW
+            move = move_message(number, command)
+            self.store(stored.Played(command.seat, move, events, thought, planned=kind == "planned"))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> Histories:
+    """Draw the whole history of a table: it gathers, plays and is looked back on, or only some of this."""
+    made = Histories(draw(st.integers(0, 10**6)))
+    made.store(stored.Opened(5, random_layout=True, starting=None, absence=draw(policies)))
+    made.store(*draw(st.lists(seat_entries, max_size=10)))
+    made.store(*(stored.Taken(seat, f"Player {seat}", f"hash {seat}") for seat in made.state.free))
+    if not made.state.ended:
+        made.begin()
+    for step in draw(st.lists(moves | in_game, max_size=60)):
+        if isinstance(step, str):
+            made.move(step)
+        else:
+            made.store(step)
+    if draw(st.booleans()):
+        made.store(stored.EndedByHost(), *draw(st.lists(after_game, max_size=5)))
+    return made
+
+
+@given(histories())
+def test_a_history_makes_the_same_table_when_it_is_shortened(made: Histories) -> None:
+    live = [made.entries[number] for number in live_entries(made.entries)]
+    after = PersistentState(live, RandomChance(random.Random(1)))
+    assert table_facts(made.state) | {"entries": 0} == table_facts(after) | {"entries": 0}
+    assert live_entries(live) == list(range(len(live)))
+
+
+@given(histories())
+def test_whoever_is_seated_once_more_keeps_all_that_is_theirs(made: Histories) -> None:
+    """Their state alone says with which entries: how it came about is not asked."""
+    before = table_facts(made.state)
+    for seat, player in made.state.held:
+        if not player.vacant:
+            made.store(*made.state.seated_again(seat, player, seat))
+    assert table_facts(made.state) | {"entries": 0} == before | {"entries": 0}
 
 
 async def join_and_leave(peer: Peer, code: str, times: int) -> None:
