@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from protocol.limits import ANNOUNCEMENT_LENGTH, TITLE_LENGTH
+from protocol.limits import ANNOUNCEMENT_LENGTH, CODE_LENGTH, PRIVATE_CODE_LENGTH, TITLE_LENGTH
 from protocol.messages import EventMap, Level, Stage, TableCode
 
 VERSION: Final = 1
@@ -19,8 +19,11 @@ MOST_ROUNDS: Final = 20
 LEAST_MINUTES, MOST_MINUTES = 5, 1440  # of a round
 LONGEST_DRAIN: Final = 7 * 24 * 3600  # seconds
 MOST_BANS: Final = 10_000
+EVENING: Final = "evening"  # as it is stored; the codes of tables are capital letters
+_STORED: Final = rf"^(?:[A-Z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}}|{EVENING})\Z"
 
 AnnouncedText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
+StoredName: TypeAlias = Annotated[str, Meta(pattern=_STORED)]
 LogLevel: TypeAlias = Literal["info", "warning", "error"]
 BanKind: TypeAlias = Literal["network", "name"]
 Banned: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -51,7 +54,7 @@ class SendAnnouncement(_HostRequest, frozen=True, tag="announce"):
 class CloseTables(_HostRequest, frozen=True, tag="close"):
     """Close tables for good, giving everybody there the reason; answered by nil."""
 
-    tables: Annotated[list[TableCode], Meta(min_length=1, max_length=MOST_CODES)]
+    tables: Annotated[list[StoredName], Meta(min_length=1, max_length=MOST_CODES)]
     reason: AnnouncedText | None = None
 
 
@@ -65,7 +68,7 @@ class RemovePlayer(_HostRequest, frozen=True, tag="remove"):
 class RestoreTable(_HostRequest, frozen=True, tag="restore"):
     """Put a damaged table back into play at its last intact move; answered by StoredReport."""
 
-    table: TableCode
+    table: StoredName
 
 
 class ListStored(_HostRequest, frozen=True, tag="stored"):
@@ -75,7 +78,7 @@ class ListStored(_HostRequest, frozen=True, tag="stored"):
 class ShowGame(_HostRequest, frozen=True, tag="game"):
     """Ask for a table with its complete game, including hidden pieces; answered by GameReport."""
 
-    table: TableCode
+    table: StoredName
 
 
 class CopyJournal(_HostRequest, frozen=True, tag="backup"):

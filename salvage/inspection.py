@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from salvage.page_scan import Value, rows_in
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
+from server.storage.names import is_name, name_now
 from server.storage.operations import archive_rows
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
@@ -136,20 +137,21 @@ class Traces:
 
     def _add(self, row: list[Value]) -> None:
         match row:
-            case [None, str(code), int(number), str(body), int() | None as time, bytes(link), int(commit)]:
-                if _is_code(code):
+            case [None, str(stored), int(number), str(body), int() | None as time, bytes(link), int(commit)]:
+                if is_name(code := name_now(stored)):
                     self.rows.setdefault(code, {}).setdefault(number, set()).add(Row(time, body, link))
                     self.last[code] = max(self.last.get(code, (0, 0)), (commit, number + 1))
-            case [str(code)] if _is_code(code):
-                self.named.add(code)
-            case [str(code), int(), str(), bytes(), int(), int()]:
-                self.set_aside[code] = set_aside_from(row)
+            case [str(stored)] if is_name(stored):
+                self.named.add(name_now(stored))
+            case [str(stored), int(), str(), bytes(), int(), int()]:
+                code = name_now(stored)
+                self.set_aside[code] = set_aside_from([code, *row[1:]])
             case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
                 columns: list[Any] = row
                 self._add_archived(
                     archived_from(columns), StoredState(TablePlace.ARCHIVED, columns[5], columns[6])
                 )
-            case [str(code), int(ended)] if _is_code(code):
+            case [str(code), int(ended)] if is_name(code):
                 self.records_due[code] = ended
             case [str(journal), int()]:
                 self.journals.add(journal)
@@ -164,10 +166,6 @@ class Traces:
     def _add_rows(self, code: str, rows: Iterable[Row]) -> None:
         for number, row in enumerate(rows):
             self.rows.setdefault(code, {}).setdefault(number, set()).add(row)
-
-
-def _is_code(text: str) -> bool:
-    return text.isascii() and text.isalpha() and text.isupper()
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,11 +93,12 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 
             endpoint = ends.enter_context(listen_at(config.admin))
         fresh = config.chances or chances(config.seed)
-        kept, evening = await kept_tables(journal, await journal.tables(), fresh)
+        stored = await journal.kept()
+        kept = await kept_tables(journal, stored.tables, fresh)
         tasks = await ends.enter_async_context(Tasks())
         server = Running(config, access, journal, tasks, fresh, port=port, ends=ends, stop=stop)
         await server.lobby.registry.restore(kept)
-        await server.lobby.evenings.restore(evening)
+        await server.lobby.evenings.restore(stored.evening)
         server.share_tables()
         if config.watched:
             _watch(server)

@@ -21,9 +21,9 @@ from server.net.announcing import Announcing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Clients
 from server.probes import probe
-from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.records import Records
+from server.storage.stored_tables import Kept
 from server.tables.bans import Bans
 from server.tables.lobby import Lobby
 from server.tables.registry.table_registry import kept_tables
@@ -280,13 +280,13 @@ class SharedTables:
         if self.channel.addresses():
             self.lobby.send_on()
 
-    async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
-        """Go on with tables that are this server's now, as after a restart; an evening may be among them."""
-        kept, evening = await kept_tables(self.journal, tables, self.server.fresh)
-        await self.lobby.registry.restore(kept)
-        if evening and (taken_up := await self.lobby.evenings.take_up(evening)) is not None:
+    async def take_up(self, kept: Kept) -> None:
+        """Go on with tables, or an evening, that are this server's now, as after a restart."""
+        tables = await kept_tables(self.journal, kept.tables, self.server.fresh)
+        await self.lobby.registry.restore(tables)
+        if kept.evening and (taken_up := await self.lobby.evenings.take_up(kept.evening)) is not None:
             self.server.clients.broadcast(taken_up.message())
-        if any(state.stage == "over" for state in kept.values()):
+        if any(state.stage == "over" for state in tables.values()):
             self.server.write_missing_records()
 
     def refusal(self) -> Mapping[str, object] | None:

@@ -272,15 +272,15 @@ class Round:
     async def _journal(self) -> tuple[dict[str, list[Entry]], Ownership | None]:
         """Return the entries of every table, and which node had which table when; raises JournalError."""
         if self._cluster is None:
-            return await journal_in(self._data), None
-        journal = stored_in(await asyncio.to_thread(DatabaseTables(self._cluster.url).everything))
+            return (await journal_in(self._data)).tables, None
+        kept = stored_in(await asyncio.to_thread(DatabaseTables(self._cluster.url).everything))
         connection = await Database(self._cluster.url).connect()
         try:
             ownership, self._long_tables = await read_notes(connection)
         finally:
             await connection.close()
         self.outcome.counts["tables that went to another node"] += ownership.changes
-        return journal, ownership
+        return kept.tables, ownership
 
     async def _judge(self, parties: Games) -> None:
         verdict = self.outcome.verdict

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from server.errors import JournalError
-from server.storage.entries import Entry
+from server.storage.names import EVENING
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
-from server.storage.stored_tables import Everything
+from server.storage.stored_tables import Everything, Kept
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 
-_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
+_LENGTH: Final = re.compile(rf"\b([A-Z]{{4,8}}|{EVENING})[=~](\d+):")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Outcome:
         return bool(self.verdict or self.failure)
 
 
-async def journal_in(data: Path, most_archived: int = 10_000) -> dict[str, list[Entry]]:
-    """Return the entries of every table in a data folder that no server uses, archived ones too.
+async def journal_in(data: Path, most_archived: int = 10_000) -> Kept:
+    """Return all entries in a data folder that no server uses, those of archived tables too.
 
     Raises JournalError if the archive has more than it should keep.
     """
@@ -94,19 +94,19 @@ async def journal_in(data: Path, most_archived: int = 10_000) -> dict[str, list[
     try:
         if (number := len(journal.archived)) > most_archived:
             raise JournalError(f"there are {number} games in an archive of {most_archived}")
-        tables = await journal.tables()
+        kept = await journal.kept()
         for code in list(journal.archived):
-            tables[code] = await journal.archived_entries(code)
+            kept.tables[code] = await journal.archived_entries(code)
     finally:
         await journal.close()
-    return tables
+    return kept
 
 
-def stored_in(content: Everything) -> dict[str, list[Entry]]:
-    """Return the entries of every table in a database; raises JournalError if one is set aside."""
+def stored_in(content: Everything) -> Kept:
+    """Return all entries in a database; raises JournalError if a table is set aside."""
     if aside := [table.code for table in content.tables if table.since is not None]:
         raise JournalError(f"tables are set aside: {aside}")
-    return {table.code: table.whole_entries for table in content.tables}
+    return Kept.of(content.tables)
 
 
 def long_tables_in(data: Path) -> set[str]:

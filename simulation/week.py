@@ -114,7 +114,7 @@ class Week(World):
 
     async def _judge(self) -> None:
         await super()._judge()
-        journal = await self._journal()
+        journal = (await self._journal()).tables
         for party in [] if self._games is None else self._games.parties:
             for table in party.tables:
                 entries = journal.get(table, [])

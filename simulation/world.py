@@ -26,9 +26,10 @@ from server.errors import JournalError
 from server.refusal import Refusal
 from server.storage import operations
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.entries import EVENING, Entry, EveningBegun, entry_text
+from server.storage.entries import EveningBegun, entry_text
+from server.storage.names import EVENING
 from server.storage.postgresql.rows import carry_out, change
-from server.storage.stored_tables import Everything, Stored, link_rows
+from server.storage.stored_tables import Everything, Kept, Stored, link_rows
 from server.tables.evening.evening import RunningEvening
 from server.tables.state.persistent_state import PersistentState
 from simulation.circles import Circle
@@ -442,7 +443,7 @@ class World:
         for server in self.servers:
             if server.running is not None:
                 lobby = server.running.lobby
-                self._known |= {*lobby.tables, *lobby.journal.archived, EVENING}
+                self._known |= {*lobby.tables, *lobby.journal.archived}
                 self._left |= {code: table.state for code, table in lobby.tables.items()}
             if (wrong := await server.stop()) is not None:
                 verdict.unfinished.append(self._finding(wrong))
@@ -456,8 +457,8 @@ class World:
                 return
             await asyncio.sleep(1.0)
 
-    async def _journal(self) -> dict[str, list[Entry]]:
-        """Return the entries of every table; raises JournalError."""
+    async def _journal(self) -> Kept:
+        """Return all entries; raises JournalError."""
         if self.database is None:
             return await journal_in(self._folder / "data", self._plan.people.most_archived)
         self.database.weather = Weather(torn=0.0, stalled=0.0)
@@ -470,7 +471,7 @@ class World:
         counts, verdict = self.outcome.counts, self.outcome.verdict
         counts["writes undone by power cuts"] += sum(server.undone for server in self.servers)
         try:
-            journal = await self._journal()
+            journal, evening = await self._journal()
         except JournalError as error:
             verdict.lost.append(Finding(str(error)))
             return
@@ -495,12 +496,11 @@ class World:
             for tap in self.taps:
                 check_online(tap, private, verdict)
         parties = [] if self._games is None else self._games.parties
-        evening = journal.get(EVENING, [])
         # By a clock that has jumped a day, the last start begins another evening in place of the one over.
         if self._evening and self.servers[0].wall_offset < _HALF_A_DAY:
             assert self._plan.evening is not None
             judge_evening(self._plan.evening, self._evening, evening, verdict)
-            check_evening(self._evening, journal, self.shortened, verdict)
+            check_evening(self._evening, evening, journal, self.shortened, verdict)
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes

@@ -131,9 +131,9 @@ async def games_in(data: Path) -> tuple[dict[str, tuple[Entry, ...]], set[str]]:
     """Start on a folder; return the entries of every table that can be played on, and what is set aside."""
     journal = SqliteJournal(data)
     try:
-        await kept_tables(journal, await journal.tables(), chances(0))
+        await kept_tables(journal, (await journal.kept()).tables, chances(0))
         games: dict[str, tuple[Entry, ...]] = {
-            code: tuple(entries) for code, entries in (await journal.tables()).items()
+            code: tuple(entries) for code, entries in (await journal.kept()).tables.items()
         }
         for code in list(journal.archived):
             with contextlib.suppress(JournalError):

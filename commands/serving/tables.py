@@ -23,7 +23,7 @@ from hosting.errors import describe_host_error
 from protocol.admin import StoredReport
 from salvage.repair import repair, salvage_tables
 from server.errors import JournalInUse
-from server.storage.entries import EVENING
+from server.storage.names import EVENING, is_table
 from server.storage.owner import CheckedTable, OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.stored_tables import Condition
@@ -49,10 +49,10 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
         """Add an action; `codes` is how many codes it takes: none, 1, + or *."""
         action = parsing.add_command(actions, name, meaning, run)
         if codes == "1":
-            action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
+            action.add_argument("code", type=_stored_name, metavar="CODE", help=_("a table's code"))
         elif codes:
             meaning = _("a table's code (default: all)") if codes == "*" else _("a table's code")
-            action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE", help=meaning)
+            action.add_argument("codes", type=_stored_name, nargs=codes, metavar="CODE", help=meaning)
         action.add_argument(
             "--database",
             metavar="URL",
@@ -131,6 +131,10 @@ def _database_module() -> ModuleType:
     return database_tables
 
 
+def _stored_name(text: str) -> str:
+    return EVENING if text.lower() == EVENING else text.upper()
+
+
 def _find_table(folder: OwnersTables | ServedTables, code: str) -> StoredReport:
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
@@ -152,15 +156,14 @@ def _copy_tables(arguments: argparse.Namespace) -> int:
         with DataFolder(data) as folder:
             content = folder.everything()
             database.fill_database(arguments.database, content)
-    copied = sum(table.code != EVENING for table in content.tables)
+    copied = sum(is_table(table.code) for table in content.tables)
     print(counted("{n} table was copied.", "{n} tables were copied.", copied).format(n=copied))
     return 0
 
 
 def run_tables(arguments: argparse.Namespace) -> int:
     with _open_tables(arguments) as folder:
-        found = [table for table in folder.tables() if table.code != EVENING or table.damaged]
-    parsing.print_lines(listing(found))
+        parsing.print_lines(listing(folder.tables()))
     return 0
 
 
@@ -275,7 +278,7 @@ def _check_lines(tables: Sequence[CheckedTable]) -> list[str]:
         for table in tables
         if table.condition is not Condition.WHOLE
     ]
-    whole = sum(table.condition is Condition.WHOLE and table.code != EVENING for table in tables)
+    whole = sum(table.condition is Condition.WHOLE and is_table(table.code) for table in tables)
     return [*lines, counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole)]
 
 

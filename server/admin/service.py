@@ -23,7 +23,7 @@ from server.monitoring.logs import about
 from server.net.session import Session
 from server.parts import Running
 from server.refusal import Refusal
-from server.storage.entries import EVENING
+from server.storage.names import is_table
 from server.storage.owner import replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.names import check_text
@@ -214,7 +214,7 @@ class AdminService:
             raise failure(FailureCode.NO_SUCH_BAN, what=what)
 
     async def _restore(self, code: str) -> admin.StoredReport:
-        if code == EVENING:
+        if not is_table(code):
             if not await self._lobby.evenings.restore_set_aside():
                 raise failure(FailureCode.NOTHING_LEFT, table=code)
             return (await self._journal.reports([code]))[0]

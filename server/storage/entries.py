@@ -36,7 +36,7 @@ Move: TypeAlias = StartGame | Lay | PlacePiece
 
 # The version of the journal, in a file or in a database. It is raised with whatever an entry can hold that
 # the version before could not, and when the tables of either change: older programs refuse the journal then.
-JOURNAL_VERSION: Final = 5
+JOURNAL_VERSION: Final = 6
 
 
 class Entry(Struct, frozen=True, tag_field="t"):
@@ -273,9 +273,6 @@ class Answered(Entry, frozen=True, tag="answered"):
 
 class Forgotten(Entry, frozen=True, tag="forgotten"):
     """The table is closed for good."""
-
-
-EVENING: Final = "EVENING"  # where an evening's entries are kept; no table has a code with vowels
 
 
 class EveningBegun(Entry, frozen=True, tag="evening", omit_defaults=True):

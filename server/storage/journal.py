@@ -19,7 +19,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing
 from server.storage.entries import Entry, LiveEntries
 from server.storage.operations import Operation, Outcome
-from server.storage.stored_tables import Stored, TablePlace
+from server.storage.stored_tables import Kept, Stored, TablePlace
 
 T = TypeVar("T")
 
@@ -125,8 +125,8 @@ class Journal(ABC):
         return self._queue.append(parts)
 
     @abstractmethod
-    async def tables(self) -> dict[str, list[Entry]]:
-        """Return the entries of every table that is neither forgotten nor archived."""
+    async def kept(self) -> Kept:
+        """Return what is neither forgotten, nor archived, nor set aside."""
 
     async def entries(self, code: str) -> list[Entry]:
         """Return the entries of a table, archived or not; none if there is none or it is damaged."""
@@ -272,8 +272,8 @@ class NoJournal(Journal):
 
     async def close(self) -> None: ...
 
-    async def tables(self) -> dict[str, list[Entry]]:
-        return {}
+    async def kept(self) -> Kept:
+        return Kept({}, [])
 
     async def _read(self, make: Callable[[], Operation[T]]) -> T:
         operation = make()

@@ -12,6 +12,7 @@ from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.entries import Entry, contents, events_of
+from server.storage.names import is_table
 from server.storage.operations import Operation, Outcome, claim, move
 from server.storage.reasons import Misfit, reason_of
 from server.storage.stored_tables import Condition, Stored
@@ -101,8 +102,9 @@ class OwnersTables(ABC):
     _place: object  # the file or the database, as it is shown
 
     def tables(self) -> list[StoredReport]:
-        """Return all tables, the latest changed first."""
-        return sorted(self._reports(None), key=lambda table: (-(table.changed or 0), table.code))
+        """Return all tables, the latest changed first, and the evening if it is damaged."""
+        shown = [table for table in self._reports(None) if is_table(table.code) or table.damaged]
+        return sorted(shown, key=lambda table: (-(table.changed or 0), table.code))
 
     def table(self, code: str) -> StoredReport | None:
         """Return the table with this code, None if there is none."""

@@ -1,4 +1,4 @@
-"""Tables as a journal holds them, and their rows in every database.
+"""Tables, and the evening, as a journal holds them, and their rows in every database.
 
 A table in use has a row for each entry; any other table is packed into one row. The entries are linked: each
 link is a hash of its entry and of the link before it, so a changed, missing or swapped entry breaks the chain
@@ -19,6 +19,7 @@ import msgspec
 from protocol.admin import StoredReport
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Contents, Entry, contents, entry_of
+from server.storage.names import EVENING
 from server.storage.reasons import Misfit
 
 
@@ -51,8 +52,11 @@ _LINK_BYTES: Final = 8
 
 
 def first_link(code: str) -> bytes:
-    """Return what the first entry of table `code` is linked to."""
-    return _hash(code)
+    """Return what the first entry of table `code` is linked to.
+
+    Without its capital letters, the chain of an evening would begin otherwise than before journal 6.
+    """
+    return _hash(code.upper())
 
 
 def next_link(previous: bytes, number: int, time: int | None, body: str) -> bytes:
@@ -140,6 +144,20 @@ class Stored:
         if self.damage is not None:
             raise Misfit(self.damage)
         return self.entries
+
+
+class Kept(NamedTuple):
+    """The entries of tables, by their codes, and those of the evening, none if there is none."""
+
+    tables: dict[str, list[Entry]]
+    evening: list[Entry]
+
+    @classmethod
+    def of(cls, found: Iterable[Stored]) -> "Kept":
+        """Return all that was found; raises Misfit if any of it is damaged."""
+        tables = {each.code: each.whole_entries for each in found}
+        evening = tables.pop(EVENING, [])
+        return cls(tables, evening)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class _Trial:
 
     async def _read(self, say: Callable[[str], None]) -> None:
         journal = await self._open()
-        found = [f"{code}: in use, {len(entries)}" for code, entries in (await journal.tables()).items()]
+        found = [f"{code}: in use, {len(entries)}" for code, entries in (await journal.kept()).tables.items()]
         for code in [*journal.archived]:
             found += [f"{code}: archived, {len(await journal.archived_entries(code))}"]
         aside = await journal.tables_set_aside([*journal.codes_set_aside])

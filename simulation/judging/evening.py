@@ -16,7 +16,6 @@ from protocol.absence import GAME_CLOCK_SECONDS, GameClock
 from protocol.messages import EveningPerson, StartGame
 from protocol.settings import Spectators
 from server.storage.entries import (
-    EVENING,
     Changed,
     Entry,
     EveningBegun,
@@ -28,6 +27,7 @@ from server.storage.entries import (
     StoodIn,
     TableResult,
 )
+from server.storage.names import EVENING
 from server.tables.evening import evening
 from simulation.people.evening import EveningGuest
 from simulation.verdict import Finding, Verdict
@@ -39,15 +39,15 @@ _WEIGHT: Final = 100  # by how much more another meeting of the same two people 
 
 def check_evening(
     guests: Sequence[EveningGuest],
+    entries: Sequence[Entry],
     journal: Mapping[str, list[Entry]],
     shortened: Container[str],
     verdict: Verdict,
 ) -> None:
-    """Judge draws and standings of the evening whose entries `journal` has beside those of its tables.
+    """Judge draws and standings of the evening with these entries; `journal` has those of its tables.
 
     Of what was `shortened`, only that is judged which is kept.
     """
-    entries = journal.get(EVENING, [])
     drawn = [entry for entry in entries if isinstance(entry, RoundDrawn)]
     wrong = [each for guest in guests for each in guest.left_out]
     wrong += wrong_draws(drawn, {guest.person for guest in guests})

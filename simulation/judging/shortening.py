@@ -10,8 +10,9 @@ from msgspec import structs
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.codec import encode
-from server.storage.entries import EVENING, Entry, LiveEntries
+from server.storage.entries import Entry, LiveEntries
 from server.storage.journal import Journal
+from server.storage.names import is_table
 from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.entry_rules import check_entries
@@ -25,10 +26,10 @@ def check_shortening(tables: set[str], verdict: Verdict) -> None:
     async def shorten_and_check(self: Journal, code: str, live_entries: LiveEntries) -> int:
         def checked(entries: Sequence[Entry]) -> list[int]:
             live = live_entries(entries)
-            if code not in {EVENING, *whole}:
+            if is_table(code) and code not in whole:
                 check_entries(code, entries, verdict)  # while they are all there
                 whole.add(code)
-            if code != EVENING and not make_the_same_table(entries, [entries[at] for at in live]):
+            if is_table(code) and not make_the_same_table(entries, [entries[at] for at in live]):
                 text = "another table is left after its journal is shortened"
                 verdict.different.append(Finding(text, code, time.time()))
             return live

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from protocol.messages import JoinTable, OpenTable, SubstituteNow, Turn
-from server.storage.entries import EVENING, Entry, TookBack
+from server.storage.entries import Entry, TookBack
 from simulation.judging.clock_model import check_clocks, check_steps
 from simulation.judging.entry_rules import check_entries
 from simulation.judging.history import History
@@ -95,7 +95,7 @@ class TablesJudge:
                 taps[table].append(tap)
             if not tap.tables:
                 self.visits.append(tap)
-        for table in sorted(self.journal.keys() - {EVENING}):
+        for table in sorted(self.journal):
             self._judge_entries(table, taps[table])
         for party in parties:
             self._judge(party, party.tables, taps)

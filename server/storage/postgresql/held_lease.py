@@ -5,20 +5,20 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from server.errors import JournalError, NotStoredNow
 from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import about
 from server.probes import probe
-from server.storage.entries import EVENING, Entry
 from server.storage.journal import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.line import DatabaseLine
 from server.storage.postgresql.rows import Fenced
 from server.storage.postgresql.schema import prepare
+from server.storage.stored_tables import Kept
 
 _RENEWALS: Final = 3  # within the time of a lease
 _SECONDS_TO_TAKE_UP: Final = 60.0
@@ -41,8 +41,8 @@ class LeasedTables(Protocol):
     async def look_at_others(self, connection: Connection) -> None:
         """Learn what other servers have changed."""
 
-    async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
-        """Return the entries of tables that are this server's now; a damaged one is set aside."""
+    async def take_in(self, connection: Connection, codes: Sequence[str]) -> Kept:
+        """Return what is this server's now; anything damaged is set aside."""
 
 
 class TableHolder(Protocol):
@@ -54,8 +54,8 @@ class TableHolder(Protocol):
     def send_on(self) -> None:
         """Send players to other servers, if there are any: this one cannot store, and they may be able to."""
 
-    async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
-        """Go on with tables that are this server's now."""
+    async def take_up(self, kept: Kept) -> None:
+        """Go on with tables, or an evening, that are this server's now."""
 
     def speak_again(self) -> None:
         """Send everybody the state of the tables, which this server could not do for a while."""
@@ -235,13 +235,14 @@ class HeldLease(NodeState):
         async with asyncio.timeout(self._seconds_to_answer):
             return await lease.tables_wait(connection, self.term)
 
-    async def _take_up(self, connection: Connection) -> dict[str, list[Entry]]:
+    async def _take_up(self, connection: Connection) -> Kept | None:
         codes = await lease.take_up(connection, self.term, _TAKEN_AT_ONCE, self._wanted)
-        if len(codes) == _TAKEN_AT_ONCE or EVENING in codes:
-            self._wake.set()  # there may be more, such as the evening's tables
+        if codes:
+            self._wake.set()  # there may be more, such as the tables of an evening
+        if len(codes) == _TAKEN_AT_ONCE:
             probe("more tables wait than are taken up at once")
         self.taken_up += len(codes)
-        return await self._tables.take_in(connection, codes) if codes else {}
+        return await self._tables.take_in(connection, codes) if codes else None
 
     async def _renew_or_begin(self, connection: Connection, holder: TableHolder) -> bool:
         """Renew the lease, or begin another if it is lost.
@@ -300,9 +301,9 @@ class HeldLease(NodeState):
         """Take up tables, all or none: what is only half taken up begins anew with another lease."""
         try:
             async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
-                if tables := await self._take_up(connection):
-                    await holder.take_up(tables)
-                    self._answer(tables)
+                if (kept := await self._take_up(connection)) is not None:
+                    await holder.take_up(kept)
+                    self._answer(kept.tables)
         except Exception:
             self._give_up()
             probe("tables are half taken up")

@@ -14,7 +14,6 @@ from server.errors import CodeTaken, JournalError, NotStoredNow
 from server.probes import probe
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Health
-from server.storage.entries import Entry
 from server.storage.journal import Journal, NodeState
 from server.storage.operations import Operation, Outcome
 from server.storage.postgresql import lease
@@ -23,6 +22,7 @@ from server.storage.postgresql.database import FAILED, Connection, Database, not
 from server.storage.postgresql.hand_over import Departure
 from server.storage.postgresql.held_lease import HeldLease, TableHolder
 from server.storage.postgresql.rows import Fenced
+from server.storage.stored_tables import Kept
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class PostgresJournal(Journal):
                 if code not in self._archive.codes:
                     self._archive.add(code, game)
 
-    async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
+    async def take_in(self, connection: Connection, codes: Sequence[str]) -> Kept:
         found = await stored.carry_out(connection, operations.tables_in_use(codes))
         for code in set(codes) - {table.code for table in found}:
             await self.set_aside(code, 0, "it has no entries")
@@ -122,7 +122,7 @@ class PostgresJournal(Journal):
                 self._queue.take_note(table.code, table.standing)
             else:
                 await self.set_aside(table.code, len(table.entries), table.damage)
-        return {table.code: table.entries for table in found if table.damage is None}
+        return Kept.of(table for table in found if table.damage is None)
 
     def holds(self, code: str) -> bool:
         return self._lease.held and code in self._queue.in_use
@@ -180,10 +180,9 @@ class PostgresJournal(Journal):
     async def storing(self) -> bool:
         return await self._health.works() and self._lease.held and not self.lapsed
 
-    async def tables(self) -> dict[str, list[Entry]]:
+    async def kept(self) -> Kept:
         codes = list(self._queue.in_use)
-        found = await self._read(lambda: operations.tables_in_use(codes))
-        return {table.code: table.whole_entries for table in found}
+        return Kept.of(await self._read(lambda: operations.tables_in_use(codes)))
 
     async def records_due(self) -> list[tuple[str, int]]:
         return await self._read_rows(lambda connection: stored.records_due(connection, self._lease.term))

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from server.storage.entries import EVENING, JOURNAL_VERSION, OfEvening, entry_text
+from server.storage.entries import JOURNAL_VERSION, OfEvening, entry_text
+from server.storage.names import EVENING
 from server.storage.postgresql.database import Connection, Signal, notify, transaction
 
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off

@@ -9,9 +9,10 @@ from typing import Final
 
 from server.errors import JournalError
 from server.storage.entries import JOURNAL_VERSION
+from server.storage.names import BEFORE_JOURNAL_6, EVENING
 from server.storage.postgresql.database import Connection, Database
 
-_OLDEST_BESIDE: Final = 5  # servers of older versions do not look at which version a table needs
+_OLDEST_BESIDE: Final = 6  # servers of older versions take an evening for a table
 
 # Errors of `append_entries`, in a class that the SQL standard leaves free, after which the term is given up.
 LOST: Final = "PL003"
@@ -149,10 +150,19 @@ ALTER TABLE node ADD COLUMN version integer NOT NULL DEFAULT 4 CHECK (version > 
 -- The version that a table needs: that of the newest server that has had it, if that is not the default.
 ALTER TABLE game_table ADD COLUMN needs integer NOT NULL DEFAULT 5;
 """
+_VERSION_6: Final = f"""
+-- An evening has a name that no table can have. Older servers do not know it: none of them runs during this
+-- step, but one may be asleep, and finds nothing to take up when it wakes.
+DELETE FROM node;
+UPDATE game_table SET needs = 6;
+UPDATE game_table SET code = '{EVENING}' WHERE code = '{BEFORE_JOURNAL_6}';
+UPDATE entry SET code = '{EVENING}' WHERE code = '{BEFORE_JOURNAL_6}';
+UPDATE set_aside SET code = '{EVENING}' WHERE code = '{BEFORE_JOURNAL_6}';
+"""  # noqa: S608 - constants
 _NEEDS: Final = f"ALTER TABLE game_table ALTER COLUMN needs SET DEFAULT {JOURNAL_VERSION}"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
 _IN_USE: Final = "SELECT EXISTS (SELECT FROM node WHERE expires > clock_timestamp())"
-_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
+_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6)
 
 
 async def prepare(connection: Connection, database: Database) -> None:

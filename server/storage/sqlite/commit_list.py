@@ -8,7 +8,7 @@ name that then replaces it.
 Each line is a checksum (CRC-32, 8 hexadecimal digits) of the rest of the line, a space, and the rest. The
 first line is `palatinus-commits-1`, the journal's number, the number of the last commit, and how many tables
 follow, one on each line. Every other line has the numbers of the first and the last commit that it covers,
-then for each table that these changed its code, a sign and what the sign stands for:
+then for each table that these changed its code, or `evening`, a sign and what the sign stands for:
 
     = in use      the number of its entries, `:`, the last link of its chain in hexadecimal
     ~ archived    the same
@@ -31,6 +31,7 @@ from typing import Final
 
 from server.monitoring.logs import about
 from server.probes import probe
+from server.storage.names import EVENING, name_now
 from server.storage.reasons import reason_of
 from server.storage.stored_tables import Changes, StoredState, TablePlace
 
@@ -39,8 +40,9 @@ FILE_NAME: Final = "palatinus.commits"
 _TITLE: Final = "palatinus-commits-1"
 _SIZE_TO_REWRITE: Final = 256 * 1024  # bytes; 10,000 archived games need some 400 KB
 _GONE: Final = "-"
-_WORD: Final = re.compile(r"([A-Z]+)([^A-Z])(.*)")
-_NAMED: Final = re.compile(rb"\b[A-Z]{4,}+(?!-)")  # the tables in a line, but for those that are gone
+_WORD: Final = re.compile(rf"([A-Z]+|{EVENING})([^A-Za-z])(.*)")
+# The tables in a line, and the evening, but for those that are gone.
+_NAMED: Final = re.compile(rf"\b(?:[A-Z]{{4,}}+|{EVENING})(?!-)".encode())
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ def known_commits(content: bytes) -> KnownCommits:
     """
     known = KnownCommits(empty=not content)
     *lines, cut_off = content.split(b"\n")
-    known.named.update(map(bytes.decode, _NAMED.findall(cut_off)))
+    known.named.update(_names_in(cut_off))
     listed = 0
     for line in lines:
         try:
@@ -82,7 +84,7 @@ def known_commits(content: bytes) -> KnownCommits:
             changes = dict(map(_change, words[1:]))
         except (ValueError, IndexError):
             known.damaged = True
-            known.named.update(map(bytes.decode, _NAMED.findall(line)))
+            known.named.update(_names_in(line))
             continue
         if known.journal is None or (first != known.commits + 1 and not (listed and first == known.commits)):
             known.damaged = True  # a line before it is missing
@@ -99,6 +101,10 @@ def known_commits(content: bytes) -> KnownCommits:
     return known
 
 
+def _names_in(line: bytes) -> list[str]:
+    return [name_now(name.decode()) for name in _NAMED.findall(line)]
+
+
 def _words(line: bytes) -> list[str]:
     checksum, _, rest = line.partition(b" ")
     if int(checksum, 16) != zlib.crc32(rest):
@@ -109,7 +115,7 @@ def _words(line: bytes) -> list[str]:
 def _change(word: str) -> tuple[str, StoredState | None]:
     if (parts := _WORD.fullmatch(word)) is None:
         raise ValueError("this is not what has become of a table")
-    code, mark, rest = parts.groups()
+    code, mark, rest = name_now(parts[1]), parts[2], parts[3]
     if mark == _GONE:
         return code, None
     length, _, link = rest.partition(":")

@@ -15,7 +15,6 @@ from server.errors import JournalError, NotStored
 from server.monitoring.logs import about
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Health
-from server.storage.entries import Entry
 from server.storage.journal import Journal
 from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
@@ -34,7 +33,7 @@ from server.storage.sqlite.journal_file import (
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
 from server.storage.sqlite.ready import make_ready
 from server.storage.sqlite.rows import Ledger, carry_out, mark, write_copy
-from server.storage.stored_tables import Stored
+from server.storage.stored_tables import Kept, Stored
 
 T = TypeVar("T")
 
@@ -93,15 +92,10 @@ class SqliteJournal(Journal):
     async def storing(self) -> bool:
         return self._files.in_place() and await self._health.works() and self._files.fault is None
 
-    async def tables(self) -> dict[str, list[Entry]]:
+    async def kept(self) -> Kept:
         found, self._unchanged = self._unchanged, None
         try:
-            return {
-                table.code: table.whole_entries
-                for table in (
-                    carry_out(self._database, operations.tables_in_use()) if found is None else found
-                )
-            }
+            return Kept.of(carry_out(self._database, operations.tables_in_use()) if found is None else found)
         except (sqlite3.Error, ValueError) as error:
             raise damage_error(self.path, error) from error
 

@@ -14,11 +14,13 @@ import msgspec
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import JOURNAL_VERSION, Entry, entry_of
+from server.storage.names import BEFORE_JOURNAL_6, EVENING
 from server.storage.operations import insert
 from server.storage.reasons import Misfit
 from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, Row, Stored, inflate, link_rows
 
+_EVENING_SINCE: Final = 6  # the version since which an evening is not called as a table could be
 TABLES_SINCE: Final = 4  # the version of the journal that had the tables of now first, and a commit list
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
 
@@ -86,6 +88,12 @@ def upgrade(database: sqlite3.Connection, version: int) -> None:
             _make_tables(database, version)
         # Version 4 could leave a game in the archive that had given way, and give its code to another table.
         database.execute("DELETE FROM archive WHERE code IN (SELECT code FROM entry)")
+        if version < _EVENING_SINCE:
+            for rows in ("entry", "set_aside"):
+                database.execute(
+                    f"UPDATE {rows} SET code = ? WHERE code = ?",  # noqa: S608 - names from above
+                    (EVENING, BEFORE_JOURNAL_6),
+                )
         database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         database.execute(f"PRAGMA user_version = {JOURNAL_VERSION}")
 

@@ -1,7 +1,7 @@
 """An evening as it runs: people sign up, tables are opened for them, and their results are kept.
 
 One task makes all changes to tables, step by step, and every event wakes it. It stores each step before it
-sends anything, under a code that no table has, so that a restart goes on from there.
+sends anything, under a name that no table has, so that a restart goes on from there.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from engine.draws import Bytes32, commitment_to
 from engine.pieces import Seat
-from protocol import messages
+from protocol import messages, pages
 from protocol.absence import GAME_CLOCK_SECONDS, GameClock
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.pages import Awaited, EveningShown
@@ -32,7 +32,8 @@ from server.net.tokens import hash_fits, new_token, token_hash
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
-from server.storage.entries import EVENING, Entry
+from server.storage.entries import Entry
+from server.storage.names import EVENING
 from server.storage.records import EveningRecord, evening_name, write_evening
 from server.tables.absence.deadlines import RETRY_SECONDS
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
@@ -347,7 +348,7 @@ class RunningEvening:
         Raises Refusal or JournalError.
         """
         if self._holder(renewed) is not None:
-            raise Refusal(Code.BAD_TOKEN, table=EVENING)
+            raise Refusal(Code.BAD_TOKEN, table=pages.EVENING)
         await self._store(replace(self.state.people[number], token_hash=renewed))
         for code, drawn in self.state.running.items():
             if number in drawn.people and (table := self._registry.tables.get(code)) is not None:

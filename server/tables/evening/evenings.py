@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol import pages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import AskEvening, InEvening, SignUp, TakePart
@@ -15,7 +16,8 @@ from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage import entries as stored
-from server.storage.entries import EVENING, Entry
+from server.storage.entries import Entry
+from server.storage.names import EVENING
 from server.tables.evening.evening import RunningEvening, new_seed
 from server.tables.evening.host_key import HostKey
 from server.tables.evening.state import EveningState, fold_as_far_as_possible
@@ -177,7 +179,7 @@ class Evenings(ServerPart):
             return self.running
         if (address := self._address()) is not None:
             probe("an evening is asked for at another server")
-            raise Refusal(Code.TABLE_ELSEWHERE, table=EVENING, address=address)
+            raise Refusal(Code.TABLE_ELSEWHERE, table=pages.EVENING, address=address)
         if self._elsewhere:
             probe("an evening is asked for while nobody has it")
             raise NotStoredNow("another server is taking the evening up")

@@ -22,7 +22,6 @@ from server.probes import probe
 from server.refusal import Refusal
 from server.storage.commit_queue import Part
 from server.storage.entries import (
-    EVENING,
     BotSeated,
     Changed,
     Entry,
@@ -51,18 +50,17 @@ def chances(seed: int | None) -> Iterator[RandomChance]:
 
 async def kept_tables(
     journal: Journal, stored: Mapping[str, Sequence[Entry]], chances: Iterator[RandomChance]
-) -> tuple[dict[str, PersistentState], Sequence[Entry]]:
-    """Return the tables that another process has `stored`, by code, and the entries of its evening, if any.
+) -> dict[str, PersistentState]:
+    """Return the tables that another process has `stored`, by code.
 
     A table that makes no sense is set aside. Raises JournalError if the journal cannot be used.
     """
     kept = {}
     for code, entries in stored.items():
-        if code != EVENING:
-            with contextlib.suppress(TableDamaged):
-                kept[code] = await fold_or_set_aside(journal, code, entries, next(chances))
-            await asyncio.sleep(0)  # the tables that are here already go on, and the lease
-    return kept, stored.get(EVENING, ())
+        with contextlib.suppress(TableDamaged):
+            kept[code] = await fold_or_set_aside(journal, code, entries, next(chances))
+        await asyncio.sleep(0)  # the tables that are here already go on, and the lease
+    return kept
 
 
 async def fold_or_set_aside(

@@ -15,7 +15,8 @@ from engine.record import replayed
 from protocol.admin import EveningPlan
 from protocol.codes import CloseCode, Code
 from protocol.messages import Announced, OpenTable, Refused, Resume, SignedUp, SignUp, Stopping
-from server.storage.entries import EVENING, EveningBegun, TableResult
+from server.storage.entries import EveningBegun, TableResult
+from server.storage.names import EVENING
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.commands.serving.test_tables import damage, last_but_one_changed
@@ -400,5 +401,7 @@ async def test_the_host_restores_a_damaged_evening(data: Path) -> None:
         assert "There is no evening" in await complaint(data, "evening")
         listed, _ = await tables(data, "list")
         assert re.search(rf"^{EVENING} .*damaged", listed, re.MULTILINE)
-        await tables(data, "restore", EVENING)
+        shown, _ = await tables(data, "show", EVENING)
+        assert "damaged" in shown
+        await tables(data, "restore", EVENING.upper())
         assert (await told(data, "evening")).startswith("Friday")

@@ -4,11 +4,11 @@ import asyncio
 import random
 from pathlib import Path
 
-from protocol import messages
+from protocol import messages, pages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from server.app import running
-from server.storage.entries import EVENING
+from server.storage.names import EVENING
 from server.storage.postgresql.database_tables import fill_database
 from server.storage.sqlite.data_folder import DataFolder
 from tests.server.cluster.running_cluster import cluster
@@ -55,8 +55,10 @@ async def test_an_evening_goes_to_the_server_that_takes_over(tmp_path: Path, dat
             assert EVENING not in {table.table for table in await listed(three.port)}
             async with connected(three.port) as peer:
                 refused = await peer.refused(messages.AskEvening)
-                assert (refused.code, (refused.about or {})["table"]) == (Code.TABLE_ELSEWHERE, EVENING)
+                assert (refused.code, (refused.about or {})["table"]) == (Code.TABLE_ELSEWHERE, pages.EVENING)
                 assert str(two.port) in (refused.about or {})["address"]
+                for code in (pages.EVENING, pages.EVENING[:4]):  # nor by its name, which a table can have
+                    assert await peer.refusal(messages.Watch, code) == Code.NO_SUCH_TABLE
             two.stop.set()
             await eventually(lambda: three.lobby.evenings.running is not None)
             assert EVENING not in three.lobby.tables

@@ -19,6 +19,7 @@ import pytest
 from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.record import replayed
+from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import (
@@ -40,16 +41,30 @@ from server.monitoring.failures import Tasks
 from server.monitoring.logs import describe
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import CommitQueue, Health
-from server.storage.entries import JOURNAL_VERSION, EndedByHost, Entry, Opened, Played, Taken, entry_text
+from server.storage.entries import (
+    JOURNAL_VERSION,
+    EndedByHost,
+    Entry,
+    EveningBegun,
+    EveningClosed,
+    Opened,
+    PersonEntered,
+    Played,
+    RoundDrawn,
+    Taken,
+    entry_text,
+)
 from server.storage.journal import NoJournal
+from server.storage.names import EVENING
 from server.storage.operations import insert, records_due
 from server.storage.records import RETRY_SECONDS as RECORD_RETRY_SECONDS
 from server.storage.records import Records, evening_name, record_name, remove_older, write_record
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.commit_list import list_content
 from server.storage.sqlite.data_folder import DataFolder
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, connect, open_journal
-from server.storage.sqlite.rows import carry_out
+from server.storage.sqlite.rows import carry_out, commits, standings
 from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
@@ -538,7 +553,7 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Entry]]:
 
 async def stored_entries(data: Path) -> dict[str, list[Entry]]:
     async with sqlite_journal(data) as journal:
-        return await journal.tables()
+        return (await journal.kept()).tables
 
 
 def write_version_1(data: Path, entries: dict[str, list[Entry]]) -> Path:
@@ -573,10 +588,15 @@ async def test_a_file_of_version_1_is_migrated(tmp_path: Path, entries: dict[str
     assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
 
 
-def make_older(path: Path) -> None:
-    """Make version 4 of a journal that no server uses, whose tables were those of today."""
+def make_older(path: Path, version: int = 4) -> None:
+    """Make this version of a journal that no server uses, whose tables were those of today."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA user_version = 4")
+        for rows in ("entry", "set_aside"):
+            database.execute(f"UPDATE {rows} SET code = 'EVENING' WHERE code = 'evening'")  # noqa: S608 - ours
+        database.execute(f"PRAGMA user_version = {version}")
+        commits_so_far, known = commits(database), standings(database)
+        (journal,) = database.execute("SELECT id FROM journal").fetchone()
+    path.with_name(LIST_NAME).write_bytes(list_content(journal, commits_so_far, known))
 
 
 async def test_a_file_of_version_4_is_upgraded_and_its_copy_is_the_way_back(
@@ -590,7 +610,7 @@ async def test_a_file_of_version_4_is_upgraded_and_its_copy_is_the_way_back(
     make_older(path)
     first = next(iter(entries))
     async with sqlite_journal(tmp_path) as journal:
-        assert await journal.tables() == entries
+        assert (await journal.kept()).tables == entries
         await journal.append("ELSE", 0, [Opened(2, random_layout=True, starting=None)])
         await journal.append(first, len(entries[first]), [EndedByHost()])
     assert (version(path), version(copy)) == (JOURNAL_VERSION, 4)
@@ -598,6 +618,71 @@ async def test_a_file_of_version_4_is_upgraded_and_its_copy_is_the_way_back(
     assert await stored_entries(tmp_path) == entries
     assert not caplog.records
     assert version(copy) == 4  # it was kept again, by a newer version that came after all
+
+
+EVENING_ENTRIES: list[Entry] = [
+    EveningBegun(EveningPlan("Friday")),
+    PersonEntered(1, "Anna", "", "play"),
+    RoundDrawn([("ONCE", [1])]),
+]
+
+
+@pytest.mark.parametrize("aside", [False, True])
+async def test_an_evening_that_was_a_table_becomes_one_and_its_copy_is_the_way_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, aside: bool
+) -> None:
+    """Until version 5, it was called as a table could be."""
+    path, copy, opened = tmp_path / FILE_NAME, tmp_path / f"{FILE_NAME}.v5", Opened(2, True, None)
+    async with sqlite_journal(tmp_path) as journal:
+        await journal.append_together([("ONCE", 0, [opened]), (EVENING, 0, EVENING_ENTRIES)])
+        if aside:
+            await journal.set_aside(EVENING, 2, "it makes no sense")
+    caplog.clear()
+    make_older(path, version=5)
+    for _ in range(2):
+        async with sqlite_journal(tmp_path) as journal:
+            assert await journal.kept() == ({"ONCE": [opened]}, [] if aside else EVENING_ENTRIES)
+            assert journal.codes_set_aside == ({EVENING} if aside else set())
+            if aside:
+                await journal.restore(EVENING, 2)
+            else:
+                await journal.append(EVENING, 3, [EveningClosed()])
+        assert (version(path), version(copy)) == (JOURNAL_VERSION, 5)
+        with contextlib.closing(sqlite3.connect(copy)) as database:
+            assert standings(database).keys() == {"ONCE", "EVENING"}
+        async with sqlite_journal(tmp_path) as journal:
+            assert (await journal.kept()).evening == (
+                EVENING_ENTRIES[:2] if aside else [*EVENING_ENTRIES, EveningClosed()]
+            )
+        copy.replace(path)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("malformed", [False, True])
+async def test_an_evening_damaged_before_the_upgrade_is_noticed_and_salvaged(
+    tmp_path: Path, malformed: bool
+) -> None:
+    """Its chain and the commit list count for as much after it."""
+    path = tmp_path / FILE_NAME
+    async with sqlite_journal(tmp_path) as journal:
+        await journal.append_together([("ONCE", 0, [Opened(2, True, None)]), (EVENING, 0, EVENING_ENTRIES)])
+    make_older(path, version=5)
+    if malformed:
+        content = bytearray(path.read_bytes())
+        content[100:108] = bytes(8)  # the schema
+        path.write_bytes(content)
+        with DataFolder(tmp_path) as folder, pytest.raises(JournalError, match="malformed"):
+            folder.check()
+        repair(tmp_path)
+    else:
+        listed = path.with_name(LIST_NAME).read_bytes()
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute("DELETE FROM entry WHERE code = 'EVENING' AND number = 2")
+        path.with_name(LIST_NAME).write_bytes(listed)
+    async with sqlite_journal(tmp_path) as journal:
+        assert (await journal.kept()).evening == EVENING_ENTRIES[: 3 if malformed else 2]
+        assert list((await journal.kept()).tables) == ["ONCE"]
+    assert bool([*tmp_path.glob(f"{FILE_NAME}.damaged-*")]) is not malformed  # noqa: ASYNC240
 
 
 async def test_a_code_that_was_given_away_twice_is_that_of_the_table_in_use(
@@ -618,7 +703,7 @@ async def test_a_code_that_was_given_away_twice_is_that_of_the_table_in_use(
         database.execute(f"INSERT INTO archive VALUES ({marks})", leftover)  # noqa: S608 - ours
     make_older(path)
     async with sqlite_journal(tmp_path) as journal:
-        assert await journal.tables() == {"ONCE": [opened, EndedByHost()]}
+        assert (await journal.kept()).tables == {"ONCE": [opened, EndedByHost()]}
         await journal.archive("ONCE", ArchivedGame("", played=True))
     assert not caplog.records
 

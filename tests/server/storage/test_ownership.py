@@ -67,7 +67,7 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
         await appending
         other = await successor
         try:
-            assert await other.tables() == {"ONCE": [OPENED, Hosted(0)]}
+            assert (await other.kept()).tables == {"ONCE": [OPENED, Hosted(0)]}
         finally:
             await other.close()
 

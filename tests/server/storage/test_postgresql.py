@@ -15,6 +15,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from protocol.admin import EveningPlan
 from protocol.messages import StartGame
 from server.app import running
 from server.config import Config
@@ -24,8 +25,17 @@ from server.net.event_loop import new_loop
 from server.refusal import not_stored as refusal_of
 from server.storage import commit_queue, reasons
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import JOURNAL_VERSION, Entry, Hosted, Opened, Played
+from server.storage.entries import (
+    JOURNAL_VERSION,
+    Entry,
+    EveningBegun,
+    EveningClosed,
+    Hosted,
+    Opened,
+    Played,
+)
 from server.storage.journal import Journal
+from server.storage.names import EVENING
 from server.storage.postgresql import hand_over, lease, line, schema
 from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import Database, fault_in, not_stored, reason_of
@@ -69,7 +79,7 @@ async def test_an_older_schema_is_brought_to_the_newest_version(database: str, v
     assert await rows(database, "SELECT count(*) FROM told") == [(0,)]
 
 
-@pytest.mark.parametrize("version", [JOURNAL_VERSION - 2, JOURNAL_VERSION - 1])
+@pytest.mark.parametrize("version", [3, 4])
 async def test_no_server_runs_beside_those_that_take_up_what_they_cannot_read(
     database: str, version: int
 ) -> None:
@@ -84,6 +94,34 @@ async def test_no_server_runs_beside_those_that_take_up_what_they_cannot_read(
     async with journal_at(database):
         with pytest.raises(asyncpg.CheckViolationError):
             await PostgresStore(database).execute(node)
+
+
+async def test_an_evening_that_was_a_table_is_none_any_more(database: str) -> None:
+    """No server that knows it as a table runs beside this one; one that was asleep finds nothing for it."""
+    entries: list[Entry] = [EveningBegun(EveningPlan("Friday")), EveningClosed()]
+    async with journal_at(database) as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+        await journal.append(EVENING, 0, entries)
+    node = "INSERT INTO node (name, address, expires, version) VALUES ('old', '', now() + interval '1 h', 5)"
+    for statement in (
+        "UPDATE entry SET code = 'EVENING' WHERE code = 'evening'",
+        "UPDATE game_table SET code = 'EVENING' WHERE code = 'evening'",
+        "UPDATE game_table SET needs = 5",
+        "UPDATE journal SET version = 5",
+        node,
+        "UPDATE game_table SET term = (SELECT term FROM node)",
+    ):
+        await PostgresStore(database).execute(statement)
+    with pytest.raises(JournalError, match="Stop all of them"):
+        async with journal_at(database):
+            pass
+    assert await rows(database, "SELECT version FROM journal") == [(5,)]
+    await PostgresStore(database).execute("UPDATE node SET expires = now() - interval '1 hour'")
+    async with journal_at(database) as journal:
+        assert await journal.kept() == ({"ONCE": ENTRIES}, entries)
+        await journal.append(EVENING, 2, [EveningClosed()])
+    found = await rows(database, "SELECT code, needs, term FROM game_table ORDER BY code")
+    assert sorted(found) == [("ONCE", JOURNAL_VERSION, None), (EVENING, JOURNAL_VERSION, None)]
 
 
 @contextlib.contextmanager
@@ -135,7 +173,7 @@ async def test_a_server_leaves_tables_alone_that_a_newer_one_has_had(
     assert places == {("MINE", "="), ("OURS", "="), ("LATE", "="), ("NEWS", "="), ("PUTA", "~")}
     with newer_version(monkeypatch):
         async with journal_at(database, "new") as new:
-            assert {"MINE", "OURS", "LATE"} <= (await new.tables()).keys()
+            assert {"MINE", "OURS", "LATE"} <= (await new.kept()).tables.keys()
 
 
 async def test_a_server_that_stops_gives_nothing_to_an_older_one(
@@ -159,7 +197,7 @@ async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> 
         for number, journal in enumerate(journals):
             await journal.append(f"TAB{number}", 0, ENTRIES)
         for number, journal in enumerate(journals):
-            assert await journal.tables() == {f"TAB{number}": ENTRIES}
+            assert (await journal.kept()).tables == {f"TAB{number}": ENTRIES}
         assert len(await rows(database, "SELECT version FROM journal")) == 1
 
 
@@ -170,7 +208,7 @@ async def test_a_code_is_taken_on_all_servers(database: str) -> None:
             two.append("ONCE", 0, [OPENED]), two.append("ELSE", 0, [OPENED]), return_exceptions=True
         )
         assert [type(each) for each in outcomes] == [CodeTaken, type(None)]
-        assert await one.tables() == {"ONCE": ENTRIES}
+        assert (await one.kept()).tables == {"ONCE": ENTRIES}
         await one.archive("ONCE", ArchivedGame("", played=True))
         with pytest.raises(CodeTaken):
             await two.append("ONCE", 0, [OPENED])
@@ -181,7 +219,7 @@ async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> N
     async with journal_at(database) as late:
         await late.append("ONCE", 0, ENTRIES)
         async with journal_at(database) as other:
-            assert await other.tables() == {"ONCE": ENTRIES}
+            assert (await other.kept()).tables == {"ONCE": ENTRIES}
             for work in (
                 late.append("ONCE", 2, [Hosted(1)]),
                 late.append("NEW", 0, ENTRIES),
@@ -192,7 +230,7 @@ async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> N
                 with pytest.raises(TableLost):
                     await work
             await other.append("ONCE", 2, [Hosted(1)])
-            assert await other.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
+            assert (await other.kept()).tables == {"ONCE": [*ENTRIES, Hosted(1)]}
 
 
 async def test_the_archive_is_known_as_others_have_left_it(database: str) -> None:
@@ -232,7 +270,7 @@ async def test_a_table_just_taken_is_neither_restored_nor_removed(database: str)
         await two.restore("ONCE", 1)
         with pytest.raises(TableLost, match="another server has taken table ONCE up"):
             await one.restore("ONCE", 1)
-        assert await two.tables() == {"ONCE": ENTRIES[:1]}
+        assert (await two.kept()).tables == {"ONCE": ENTRIES[:1]}
 
 
 @pytest.fixture
@@ -257,7 +295,7 @@ async def test_an_interruption_refuses_only_what_comes_long_after_it_began(
                 await journal.append("ONCE", 1, [Hosted(1)])
         relay.refuses = False
         await journal.append("ONCE", 1, [Hosted(0)])
-        assert await journal.tables() == {"ONCE": ENTRIES}
+        assert (await journal.kept()).tables == {"ONCE": ENTRIES}
 
 
 @pytest.mark.usefixtures("short_interruption")
@@ -291,7 +329,7 @@ async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, so
         with contextlib.suppress(NotStored):
             await changing
         await journal.append("ONCE", 2, [Hosted(1)])
-        assert await journal.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
+        assert (await journal.kept()).tables == {"ONCE": [*ENTRIES, Hosted(1)]}
         assert journal.not_stored <= 1
 
 
@@ -313,7 +351,7 @@ async def test_a_refusal_does_not_settle_a_commit_in_doubt(database: str, socket
         assert not appending.done()
         await store.execute("DROP TRIGGER refused ON entry")
         await appending
-        assert await journal.tables() == {"ONCE": ENTRIES}
+        assert (await journal.kept()).tables == {"ONCE": ENTRIES}
         assert journal.not_stored == 0
 
 
@@ -347,7 +385,7 @@ async def test_what_the_old_connection_still_brings_is_not_accepted(database: st
         await journal.append("ONCE", 1, [Hosted(0)])
         with pytest.raises(asyncpg.UniqueViolationError):
             await rows(database, late)
-        assert await journal.tables() == {"ONCE": ENTRIES}
+        assert (await journal.kept()).tables == {"ONCE": ENTRIES}
 
 
 @pytest.mark.usefixtures("short_interruption")
@@ -490,7 +528,7 @@ async def test_what_cannot_be_sent_is_in_no_line(database: str, caplog: pytest.L
         lambda journal: journal.entries("ONCE"),
         lambda journal: journal.shorten("ONCE", lambda entries: list(range(len(entries)))),
         lambda journal: journal.archive("ONCE", ArchivedGame("somebody", played=True)),
-        lambda journal: journal.tables(),
+        lambda journal: journal.kept(),
     ],
     ids=["read", "shorten", "archive", "read all"],
 )

@@ -46,7 +46,7 @@ async def served(
     config = Config(data=data, stand_in=stand_in, brains=brains, limits=limits, timers=lambda: clock, seed=1)
     async with running(config) as server:
         yield server
-        for code in await server.lobby.journal.tables():
+        for code in (await server.lobby.journal.kept()).tables:
             if (table := server.lobby.tables.get(code)) is not None:
                 async with asyncio.timeout(TIMEOUT):  # what is stored may not be folded yet
                     while len(entries := await server.lobby.journal.entries(code)) != table.state.entry_count:

@@ -22,7 +22,6 @@ from server.errors import JournalError
 from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.storage.entries import (
-    EVENING,
     Entry,
     EveningBegun,
     EveningClosed,
@@ -31,6 +30,7 @@ from server.storage.entries import (
     RoundDrawn,
     TableResult,
 )
+from server.storage.names import EVENING
 from server.tables.evening.rounds import (
     PATIENCE,
     Pair,

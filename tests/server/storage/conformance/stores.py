@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from server.storage.journal import Journal
+from server.storage.owner import Check
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.journal import PostgresJournal
@@ -15,6 +16,7 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.data_folder import DataFolder
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.stored_tables import Condition
 from tests.server.peer import TIMEOUT
 
 
@@ -29,6 +31,12 @@ class Store(Protocol):
 
     def restore(self, code: str) -> int:
         """Put a table that was set aside back into play, as `palatinus tables restore` does."""
+
+    def listed(self) -> list[str]:
+        """Return what `palatinus tables list` shows."""
+
+    def damaged(self) -> list[str]:
+        """Return what `palatinus tables check` finds damaged."""
 
 
 @contextlib.asynccontextmanager
@@ -66,6 +74,14 @@ class SqliteStore:
         with DataFolder(self.folder) as tables:
             return tables.restore(code)
 
+    def listed(self) -> list[str]:
+        with DataFolder(self.folder) as tables:
+            return [table.code for table in tables.tables()]
+
+    def damaged(self) -> list[str]:
+        with DataFolder(self.folder) as tables:
+            return damaged_in(tables.check())
+
 
 class PostgresStore:
     def __init__(self, url: str) -> None:
@@ -83,12 +99,22 @@ class PostgresStore:
     def restore(self, code: str) -> int:
         return DatabaseTables(self._url).restore(code)
 
+    def listed(self) -> list[str]:
+        return [table.code for table in DatabaseTables(self._url).tables()]
+
+    def damaged(self) -> list[str]:
+        return damaged_in(DatabaseTables(self._url).check())
+
     @contextlib.asynccontextmanager
     async def locked(self, table: str) -> AsyncIterator[None]:
         """Keep everybody from changing a table in the database while the context lasts."""
         async with Database(self._url).connection() as blocker:
             await blocker.execute(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE")
             yield
+
+
+def damaged_in(check: Check) -> list[str]:
+    return [table.code for table in check.tables if table.condition is not Condition.WHOLE]
 
 
 async def rows(url: str, query: str) -> list[tuple[object, ...]]:

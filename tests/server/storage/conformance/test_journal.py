@@ -11,12 +11,25 @@ import asyncpg
 import msgspec
 import pytest
 
+from protocol.admin import EveningPlan
 from salvage.repair import repair
 from server.errors import JournalError, NotStored, TableDamaged
 from server.storage import entries as entries_module
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Continued, Entry, Forgotten, Freed, Hosted, Opened
+from server.storage.entries import (
+    Continued,
+    Entry,
+    EveningBegun,
+    Forgotten,
+    Freed,
+    Hosted,
+    Opened,
+    PersonEntered,
+    RoundDrawn,
+)
 from server.storage.journal import Journal, NoJournal
+from server.storage.names import EVENING
+from server.tables.evening.state import live_entries
 from tests.server.peer import TIMEOUT
 from tests.server.storage.conformance.stores import PostgresStore, SqliteStore, Store
 
@@ -35,7 +48,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 async def everything(journal: Journal) -> dict[str, list[Entry]]:
     """Return the entries of all tables in use and in the archive."""
     archived = {code: await journal.archived_entries(code) for code in journal.archived}
-    tables = await journal.tables()
+    tables = (await journal.kept()).tables
     assert not tables.keys() & archived.keys()
     return tables | archived
 
@@ -44,7 +57,7 @@ async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
     """In the order in which it came, table by table, with its time; and a table may go on from there."""
     before = int(time.time())
     async with store.opened() as journal:
-        assert await journal.tables() == {}
+        assert (await journal.kept()).tables == {}
         once = journal.append("ONCE", 0, ENTRIES[:2])
         both = journal.append_together([("THEN", 0, ENTRIES[:1]), ("NEXT", 0, ENTRIES[:2])])
         await asyncio.gather(once, both)
@@ -54,7 +67,7 @@ async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
         assert await journal.entries("ONCE") == ENTRIES
         assert await journal.entries("NONE") == []
     async with store.opened() as journal:
-        tables = await journal.tables()
+        tables = (await journal.kept()).tables
         assert list(tables.items()) == [("ONCE", ENTRIES), ("THEN", ENTRIES[:1]), ("NEXT", ENTRIES[:2])]
         times = await journal.times(["ONCE", "NONE"])
     assert times["NONE"] == (None, None)
@@ -90,7 +103,7 @@ async def test_entries_that_are_not_the_next_ones_are_refused(store: Store) -> N
         await journal.append("ONCE", 2, ENTRIES[2:])
         await journal.append_together([("THEN", 0, [OPENED]), ("ONCE", 4, [Continued("THEN")])])
     async with store.opened() as journal:
-        assert await journal.tables() == {"ONCE": [*ENTRIES, Continued("THEN")], "THEN": [OPENED]}
+        assert (await journal.kept()).tables == {"ONCE": [*ENTRIES, Continued("THEN")], "THEN": [OPENED]}
 
 
 async def test_a_forgotten_table_is_gone_and_a_shortened_one_keeps_what_counts(store: Store) -> None:
@@ -106,7 +119,7 @@ async def test_a_forgotten_table_is_gone_and_a_shortened_one_keeps_what_counts(s
         assert await journal.shorten("LONG", lambda entries: [0, len(entries) - 1]) == 2
         await journal.append("LONG", 2, [Freed(0)])
     async with store.opened() as journal:
-        assert await journal.tables() == {"ONCE": [OPENED], "LONG": [OPENED, Hosted(1), Freed(0)]}
+        assert (await journal.kept()).tables == {"ONCE": [OPENED], "LONG": [OPENED, Hosted(1), Freed(0)]}
 
 
 async def test_an_archived_table_can_be_brought_back_or_removed(store: Store) -> None:
@@ -114,10 +127,10 @@ async def test_an_archived_table_can_be_brought_back_or_removed(store: Store) ->
     async with store.opened() as journal:
         await journal.append("ONCE", 0, ENTRIES)
         await journal.archive("ONCE", ArchivedGame("home", played=True))
-        assert await journal.tables() == {}
+        assert (await journal.kept()).tables == {}
     async with store.opened() as journal:
         assert list(journal.archived) == ["ONCE"]
-        assert await journal.tables() == {}
+        assert (await journal.kept()).tables == {}
         assert await journal.entries("ONCE") == ENTRIES == await journal.archived_entries("ONCE")
         (listed,) = await journal.reports(["ONCE", "NONE"])
         assert (listed.code, listed.archived, listed.damaged) == ("ONCE", True, False)
@@ -178,7 +191,7 @@ async def test_games_that_come_and_go_at_once_make_room_for_each_other(store: St
         assert list(journal.archived) == ["NEXT", "BACK"]
         await asyncio.gather(journal.archive("LAST", NOT_PLAYED), journal.bring_back("BACK"))
     async with store.opened() as journal:
-        assert (set(await journal.tables()), set(journal.archived)) == ({"BACK"}, {"NEXT", "LAST"})
+        assert (set((await journal.kept()).tables), set(journal.archived)) == ({"BACK"}, {"NEXT", "LAST"})
 
 
 async def test_a_game_that_nobody_played_gives_way_to_a_full_archive_of_played_ones(store: Store) -> None:
@@ -225,6 +238,32 @@ async def test_a_table_set_aside_is_kept_for_its_host(store: Store, archived: bo
     async with store.opened() as journal:
         assert await everything(journal) == {"PART": ENTRIES}
         assert not journal.codes_set_aside
+
+
+async def test_an_evening_is_stored_with_its_tables_and_is_none_of_them(store: Store) -> None:
+    """In one commit or not at all; it is shortened, set aside, restored and removed as they are."""
+    begun, drawn = EveningBegun(EveningPlan("Friday")), RoundDrawn([("ONCE", [1, 2])])
+    anna = [PersonEntered(1, "Anna", "", how) for how in ("play", "pause")]
+    async with store.opened() as journal:
+        await journal.append(EVENING, 0, [begun, *anna])
+        with pytest.raises(NotStored):
+            await journal.append_together([("ONCE", 0, ENTRIES), (EVENING, 2, [drawn])])
+        await journal.append_together([("ONCE", 0, ENTRIES), (EVENING, 3, [drawn])])
+    async with store.opened() as journal:
+        assert await journal.kept() == ({"ONCE": ENTRIES}, [begun, *anna, drawn])
+        assert await journal.shorten(EVENING, live_entries) == 3
+        await journal.set_aside(EVENING, 2, "it makes no sense")
+        assert await journal.kept() == ({"ONCE": ENTRIES}, [])
+    assert await asyncio.to_thread(lambda: (set(store.listed()), store.damaged())) == (
+        {"ONCE", EVENING},
+        [EVENING],
+    )
+    async with store.opened() as journal:
+        await journal.restore(EVENING, 2)
+        await journal.append(EVENING, 2, [drawn])
+    async with store.opened() as journal:
+        assert await journal.kept() == ({"ONCE": ENTRIES}, [begun, anna[1], drawn])
+    assert await asyncio.to_thread(lambda: (store.listed(), store.damaged())) == (["ONCE"], [])
 
 
 class Invented(msgspec.Struct, tag_field="t", tag="invented"):
@@ -327,7 +366,7 @@ async def test_a_task_that_is_cancelled_takes_in_what_is_stored(store: Store) ->
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         assert sorted(folded) == ["append", "archive"]
-        assert (set(await journal.tables()), set(journal.archived)) == ({"THEN"}, {"ONCE"})
+        assert (set((await journal.kept()).tables), set(journal.archived)) == ({"THEN"}, {"ONCE"})
 
 
 DAMAGES = {

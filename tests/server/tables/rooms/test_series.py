@@ -173,10 +173,10 @@ async def test_the_next_table_and_its_link(tmp_path: Path, monkeypatch: pytest.M
         )
         assert await peers[0].refusal(messages.Rematch) == Code.NOT_STORED
         old = peers[0].code
-        assert list(server.lobby.tables) == [old] == list(await journal.tables())
+        assert list(server.lobby.tables) == [old] == list((await journal.kept()).tables)
         journal._database.execute("DROP TRIGGER full")
         code = (await rematch(peers[0])).table
-        assert list(await journal.tables()) == [old, code]
+        assert list((await journal.kept()).tables) == [old, code]
         monkeypatch.setattr(SqliteJournal, "whereabouts", AsyncMock(return_value="ws://other.example"))
         server.lobby.tables[code].give_up()
         assert await peers[1].refusal(messages.Rematch) == Code.TABLE_ELSEWHERE
