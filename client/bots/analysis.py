@@ -78,18 +78,21 @@ class Effort:
     cores: int = 1
 
 
-async def run_analysis(recording: Recording, effort: Effort, told: Callable[[Analysis], None]) -> Analysis:
+async def run_analysis(
+    recording: Recording, effort: Effort, told: Callable[[Analysis], None], begun: Analysis | None = None
+) -> Analysis:
     """Return the analysis of a finished game; `told` is called with what there is of it, again and again.
 
-    The same effort leads to the same analysis, on any number of cores. The processes end with the event loop,
-    and those that work when it is cancelled end at once. Raises NothingToAnalyse or ProcessesLost.
+    The same effort leads to the same analysis, on any number of cores, also after what was `begun`. The
+    processes end with the event loop, and those that work when it is cancelled end at once. Raises
+    NothingToAnalyse or ProcessesLost.
     """
     result = recording.view(recording.end, SPECTATOR).result
     if result is None:
         raise NothingToAnalyse
     won = tuple(float(seat in result.winners) / len(result.winners) for seat in recording.seats)
     ahead = moments(recording, won)
-    analysis = Analysis(
+    analysis = begun or Analysis(
         names=recording.names,
         first=ahead[0].stop,
         start=None,
@@ -101,7 +104,7 @@ async def run_analysis(recording: Recording, effort: Effort, told: Callable[[Ana
     )
     told(analysis)
     verdicts: dict[int, tuple[Chances, Better | None]] = {}
-    waiting = iter(range(len(ahead)))
+    waiting = iter(range(analysis.judged, len(ahead)))
     limiter = CapacityLimiter(effort.cores)
 
     async def judge() -> None:
@@ -158,10 +161,26 @@ def _lost_on(found: Better) -> LostOn:
             return "all"
 
 
-async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:
-    """Analyse a finished game beside a screen; return what went wrong, if anything."""
-    try:
-        await run_analysis(recording, Effort(), told)
-    except ProcessesLost as error:
-        return str(error)
-    return ""
+class Analyses:
+    """Analyses finished games beside a screen; one that was left is continued when it is asked for again."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[Recording, Analysis]] = []
+
+    async def __call__(self, recording: Recording, told: Callable[[Analysis], None]) -> str:
+        """Analyse a finished game; return what went wrong, if anything."""
+        others = [each for each in self._begun if each[0].events != recording.events]
+        begun = next((analysis for known, analysis in self._begun if known.events == recording.events), None)
+
+        def keep(analysis: Analysis) -> None:
+            self._begun = [*others[1 - _KEPT :], (recording, analysis)]
+            told(analysis)
+
+        try:
+            await run_analysis(recording, Effort(), keep, begun)
+        except ProcessesLost as error:
+            return str(error)
+        return ""
+
+
+_KEPT: Final = 5  # games

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import Final
 
-from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, Effort, analyse, run_analysis
+from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, Analyses, Effort, run_analysis
 from client.bots.processes import ProcessesLost
 from client.language import WrongUse, _
 from client.player.preferences import prefer_as_remembered
@@ -37,7 +37,7 @@ def run_replay(arguments: argparse.Namespace) -> int:
     stop, eyes = _read_view(arguments, recording, stop=0)
     need_terminal()
     prefer_as_remembered()
-    shown = asyncio.run(show(Replaying(recording, stop, eyes, analyse)))
+    shown = asyncio.run(show(Replaying(recording, stop, eyes, Analyses())))
     return 1 if shown is None else 0
 
 

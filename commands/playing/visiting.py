@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from client.bots.analysis import analyse
+from client.bots.analysis import Analyses
 from client.bots.hints import suggest_move
 from client.language import _, yes_letters
 from client.network.transport import password_wanted
@@ -53,7 +53,7 @@ def player_of(
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:
-    return LookingBack(recording_of, Path.cwd(), analyse, keep, plays_on=True)
+    return LookingBack(recording_of, Path.cwd(), Analyses(), keep, plays_on=True)
 
 
 async def visit_server(

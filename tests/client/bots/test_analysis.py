@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,14 @@ async def test_a_cancelled_analysis_leaves_no_process_and_what_there_is(recordin
     assert not told[-1].complete
     assert [each.judged for each in told] == sorted(each.judged for each in told)
     assert told[0].curve == ()
+
+
+def test_an_analysis_that_was_left_is_continued(recording: Recording, analysis: Analysis) -> None:
+    """What was judged before is not judged again, and the whole is the same."""
+    begun = replace(analysis, moves=analysis.moves[:-2])
+    told = list[Analysis]()
+    assert asyncio.run(run_analysis(recording, EFFORT, told.append, begun)) == analysis
+    assert [each.judged for each in told] == list(range(begun.judged, analysis.judged + 1))
 
 
 async def test_an_unfinished_game_is_not_analysed() -> None:
