@@ -34,7 +34,8 @@ PROMISES = (ROOT / "docs" / "reference" / "promises.md").read_text(encoding="utf
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [
-    path.relative_to(ROOT).as_posix() for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    path.relative_to(ROOT).as_posix()
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")])
 ]
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
