@@ -296,12 +296,34 @@ def _key_rows(keys: Sequence[Key]) -> Iterator[Row]:
         yield " ".join(map(_code, shown)), _in_documents(words)
 
 
+# The glossary
+
+
+def terms() -> Iterator[tuple[list[str], ...]]:
+    """Yield the names of each term in English, Italian, French and Dutch, and what it means."""
+    text = (ROOT / "client" / "languages" / "terms.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        *languages, meaning = line.split(" | ")
+        yield *(names.split(", ") for names in languages), [meaning]
+
+
+def _glossary(_explain: Explain) -> str:
+    rows = [(names[0], meaning[0], *(each[0] for each in others)) for names, *others, meaning in terms()]
+    rows.sort(key=lambda row: re.sub("^(the|to) ", "", row[0]))
+    return _page(
+        "Glossary",
+        "One name for one thing, in four languages. `client/languages/terms.txt` is where to change it.",
+        [_table(("English", "", "Italiano", "Français", "Nederlands"), rows)],
+    )
+
+
 PAGES: Final[Mapping[str, Callable[[Explain], str]]] = {
     "commands.md": _commands,
     "limits.md": _limits,
     "log.md": _log,
     "codes.md": _codes,
     "screens.md": _screens,
+    "glossary.md": _glossary,
 }
 
 
