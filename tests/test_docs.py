@@ -29,7 +29,7 @@ from trials.mutation_list import MUTATIONS, mutations
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-REFERENCE = (ROOT / "docs" / "operator-reference.md").read_text(encoding="utf-8")
+METRICS = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 PROMISES = (ROOT / "docs" / "reference" / "promises.md").read_text(encoding="utf-8")
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -192,9 +192,7 @@ async def test_every_metric_is_documented_with_its_kind(tmp_path: Path) -> None:
     text += "# TYPE palatinus_certificate_expires_timestamp_seconds gauge\n"
     text += generate_latest(OfANode()).decode()
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
-    documented = re.findall(
-        r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", REFERENCE), re.MULTILINE
-    )
+    documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Metrics", METRICS), re.MULTILINE)
     assert sorted(documented) == sorted(known)
 
 
