@@ -267,19 +267,25 @@ def _restore_table(arguments: argparse.Namespace) -> int:
             text = _("table {code} is lost. Look for it in the copies with palatinus tables salvage")
             raise WrongUse(text.format(code=table.code))
         moves = folder.restore(table.code)
-    print(_("Table {code} continues after move {moves}.").format(code=table.code, moves=moves))
+    if is_table(table.code):
+        print(_("Table {code} continues after move {moves}.").format(code=table.code, moves=moves))
+    else:
+        print(_("The evening continues."))
     return 0
 
 
 def _check_lines(tables: Sequence[CheckedTable]) -> list[str]:
     """Return what is wrong with each damaged table, or the evening, and how many tables are intact."""
-    lines = [
-        _(_DAMAGE[table.condition]).format(code=table.code, moves=table.moves, missing=table.missing)
-        for table in tables
-        if table.condition is not Condition.WHOLE
-    ]
+    lines = [_damage_line(table) for table in tables if table.condition is not Condition.WHOLE]
     whole = sum(table.condition is Condition.WHOLE and is_table(table.code) for table in tables)
     return [*lines, counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole)]
+
+
+def _damage_line(table: CheckedTable) -> str:
+    if not is_table(table.code):
+        text = _("The evening is damaged. Damaged or missing entries: {missing}.")
+        return text.format(missing=table.missing)
+    return _(_DAMAGE[table.condition]).format(code=table.code, moves=table.moves, missing=table.missing)
 
 
 def _salvage_line(game: CheckedTable, file: str) -> str:

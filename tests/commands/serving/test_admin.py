@@ -403,5 +403,7 @@ async def test_the_host_restores_a_damaged_evening(data: Path) -> None:
         assert re.search(rf"^{EVENING} .*damaged", listed, re.MULTILINE)
         shown, _ = await tables(data, "show", EVENING)
         assert "damaged" in shown
-        await tables(data, "restore", EVENING.upper())
+        line = "The evening is damaged. Damaged or missing entries: 1.\n"
+        assert await tables(data, "check", code=1) == (f"{line}0 tables are intact.\n", "")
+        assert await tables(data, "restore", EVENING.upper()) == ("The evening continues.\n", "")
         assert (await told(data, "evening")).startswith("Friday")
