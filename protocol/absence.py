@@ -66,7 +66,7 @@ BOUNDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, i
 
 
 def letter_seconds(policy: Absence) -> int:
-    """Return how long people have who play over days, each whenever they find the time; else 0."""
+    """Return the seconds for a move in a correspondence game; else 0."""
     if isinstance(policy, MoveClock | GameClock) and policy.seconds >= BY_LETTERS_SECONDS:
         return policy.seconds
     return 0

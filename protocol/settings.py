@@ -78,7 +78,7 @@ class AbsenceSetting(_Setting, frozen=True, tag="absence"):
 
 
 class Holidays(_Setting, frozen=True, tag="holidays"):
-    """How many days of holiday each player may take in a game by letters."""
+    """How many days of holiday each player may take in a correspondence game."""
 
     days: Annotated[int, Meta(ge=0, le=HOLIDAYS)]
 

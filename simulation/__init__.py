@@ -2,8 +2,8 @@
 
 - `plan` draws from a seed what happens, `disturbing` brings it about, and `server` is what it happens to: a
   server at a host of its own, so that several may stand in one world.
-- `world` puts all parts together, and `week` has games over days. `running` has each world in a process of
-  its own, and leaves out of a failing one what the failure does not need.
+- `world` puts all parts together, and `week` has correspondence games. `running` has each world in a process
+  of its own, and leaves out of a failing one what the failure does not need.
 - `trace` has all that happens; `report` shows what came before a failure, and `circles` what does not end.
 - `machine/` has the clock, the processes, the network and the disk, and replaces those of the real system.
 - `database/` is the PostgreSQL that nodes share.

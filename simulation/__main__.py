@@ -41,7 +41,9 @@ def main() -> int:
         "--nodes", type=int, help="servers that share a database; without, the seed says how many"
     )
     parser.add_argument("--calm", action="store_true", help="a network without delays and cuts of its own")
-    parser.add_argument("--letters", action="store_true", help="games over days, with something wrong daily")
+    parser.add_argument(
+        "--letters", action="store_true", help="correspondence games, with something wrong daily"
+    )
     parser.add_argument("--trace", type=Path, help="write all that happens into this file, as lines of JSON")
     parser.add_argument(
         "--shrink",

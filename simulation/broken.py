@@ -20,7 +20,7 @@ class Mistake:
     wrong: str
     needs: dict[str, Any]
     mutation: Mutation
-    letters: bool  # it takes games over days
+    letters: bool  # it takes correspondence games
 
 
 def mistake_of(mutation: Mutation) -> tuple[str, Mistake]:

@@ -95,7 +95,7 @@ class Choice:
     without: frozenset[str] = frozenset()  # what is left out, as `parts_of` names it
     calm: bool = False
     nodes: int | None = None  # the seed says so
-    letters: bool = False  # games over days
+    letters: bool = False  # correspondence games
     timing: int = 0  # another one has the same happen at other moments
     needs: str | None = None  # with all that this broken server needs to be found
 

@@ -93,7 +93,7 @@ class Server:
 
         As long as it cannot use the database, it is started again, as by a supervisor.
         """
-        # An outage of the database lasts at most one and a half leases, which are long in games by letters.
+        # An outage of the database lasts at most one and a half leases, long ones in correspondence games.
         until = self._clock.now + _SECONDS_TO_START + 2 * self._config.lease_seconds
         while True:
             await self._start_once()

@@ -1,4 +1,4 @@
-"""Games by letters: players are away for hours and days, and called; a server is restarted meanwhile."""
+"""Correspondence games: players are away for hours and days, and called; a server is restarted meanwhile."""
 
 import asyncio
 import logging

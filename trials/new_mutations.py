@@ -26,7 +26,7 @@ _MODES: Final[dict[str, tuple[Sequence[str], ...]]] = {
     "": (_ONE_SERVER,),
 }
 _FAILED: Final = r"^seed (\d+) (?:failed|took too long)"
-_LONGEST: Final = 30.0  # CPU seconds of one world that is not played by letters: it takes 2
+_LONGEST: Final = 30.0  # CPU seconds of one world without correspondence games: it takes 2
 _REAL_SECONDS: Final = 30.0  # for each second of CPU time, however busy the machine is
 
 

@@ -28,7 +28,7 @@ from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable
 
-_KEPT_SECONDS: Final = 100 * 24 * 3600.0  # more than a move by letters may take
+_KEPT_SECONDS: Final = 100 * 24 * 3600.0  # more than a move of a correspondence game may take
 EVENING: Final = "EVENING"  # in place of a table's code: the token of an evening; no table's has vowels
 _LARGEST_FILE: Final = 4096  # bytes; a seat takes about 700, and less than this with all addresses
 _MOST_ADDRESSES: Final = ADDRESSES_TOLD + 3

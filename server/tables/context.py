@@ -328,7 +328,7 @@ class TableContext:
         return max(0, math.ceil(self.patience(self.limits.seat_grace_seconds) - (now - since)))
 
     def patience(self, seconds: float) -> float:
-        """Return for how long others wait for an absent player: these seconds, or for a move by letters."""
+        """Return the seconds for which others wait: these, or those of a move in a correspondence game."""
         return max(seconds, letter_seconds(self.state.absence))
 
     @property

@@ -68,7 +68,7 @@ class Table:
         self._lost = False
         self._moved_to: str | None = None  # the address of another server
         self.unattended_since: float | None = None  # by the table's clock; None if somebody is here
-        # The stage at which everybody left, and whether they play by letters.
+        # The stage at which everybody left, and whether it is a correspondence game.
         self._left_at: tuple[Stage | None, bool] = None, False
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
@@ -385,7 +385,7 @@ class Table:
     def _await_return(self, stage: Stage | None) -> None:
         """Start or stop the time after which a table that was left at `stage` is archived or forgotten.
 
-        A game by letters is not archived: its clock has to run. Before it, seats are kept for as long.
+        A correspondence game is not archived: its clock has to run. Before it, seats are kept for as long.
         """
         stays = stage is not None and stage != "over" and self.is_awaited
         if (stage, stays) == self._left_at:
@@ -404,7 +404,7 @@ class Table:
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether people play by letters here, until the stand-in plays a whole round for them.
+        """Return whether this is a correspondence game, until the stand-in plays a whole round for them.
 
         Or they have agreed when they play on.
         """

@@ -21,7 +21,7 @@ from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 
 _DAY: Final = 86_400
-_BY_LETTERS: Final = _DAY // 2  # seconds of a clock from which on a game is one by letters
+_BY_LETTERS: Final = _DAY // 2  # seconds of a clock from which on a game is a correspondence game
 _HOLIDAYS: Final = 7
 _Clock: TypeAlias = MoveClock | GameClock
 

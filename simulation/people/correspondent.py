@@ -1,4 +1,4 @@
-"""Players of a game by letters, who look in for a moment and are away for hours or days."""
+"""Players of a correspondence game, who look in for a moment and are away for hours or days."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Holidays, in games by letters: the player's clock stands, nobody plays for them, and they are not called.
+"""Holidays in correspondence games: the clock stops, nobody plays for the player, no notification comes.
 
 A holiday ends when the player says so, moves, or has no days left; each day that has begun counts.
 """
@@ -19,7 +19,7 @@ from server.storage.entries import BotSeated, Entry, Freed, Kept, OnHoliday, Tak
 from server.tables.feature import Access, Facts, Feature, Happening, Moment
 
 _DAY: Final = 86_400
-_DAYS: Final = 7  # of each player in a game by letters, unless the host says otherwise
+_DAYS: Final = 7  # of each player in a correspondence game, unless the host says otherwise
 
 
 class Holidays(Feature):

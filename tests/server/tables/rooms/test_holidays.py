@@ -1,4 +1,4 @@
-"""Holidays in games by letters: clocks, days and ends."""
+"""Holidays in correspondence games: clocks, days and ends."""
 
 import random
 from pathlib import Path
