@@ -64,7 +64,7 @@ class Drawn:
         )
 
     def joined(self, later: "Drawn") -> "Drawn":
-        """Return what was seen of one game in both."""
+        """Return everything that this and a later observation of the same game have seen."""
         return Drawn(
             later.starting,
             self.tiles | later.tiles,

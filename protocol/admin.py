@@ -90,9 +90,9 @@ class CopyFiles(_HostRequest, frozen=True, tag="snapshot"):
 
 
 class EveningPlan(Struct, frozen=True, omit_defaults=True):
-    """How an evening is held: in so many `rounds`, or without, a table whenever enough people wait.
+    """How an evening is held; with no `rounds`, a table opens whenever enough people wait.
 
-    A player has an equal part of `minutes` in each game; bots of level `bots` fill up tables, if any do.
+    The players of a game share its `minutes` equally; bots of the level `bots` fill up small tables.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=TITLE_LENGTH)]
@@ -359,7 +359,7 @@ class SnapshotReport(Struct, frozen=True):
 
 
 class LinkReport(Struct, frozen=True):
-    """A link with a secret: a browser that opens it is the host's page, or goes on as somebody, once."""
+    """A link with a secret: a browser that opens it becomes the host's page or, once, a person's device."""
 
     link: str
 

@@ -14,10 +14,10 @@ Awaited: TypeAlias = Literal["begin", "end", "draw"]
 
 @dataclass(frozen=True, slots=True)
 class EveningShown:
-    """How an `evening` stands, for a room that looks at it.
+    """What a television shows of an `evening`.
 
-    What is `awaited` comes within so many `seconds`. Some people have `come` to the tables to which they were
-    called. `before` has the place and the score of each person before the round.
+    `seconds` are left until what is `awaited`; `come` are the people who have arrived at their tables, and
+    `before` is each person's place and score before the round.
     """
 
     evening: messages.Evening
@@ -28,6 +28,6 @@ class EveningShown:
 
     @property
     def calls(self) -> bool:
-        """Return whether people are called to their tables; without rounds, only if nobody plays."""
+        """Return whether to ask people to their tables; without rounds, only if nobody plays."""
         stages = {table.stage for table in self.evening.tables}
         return "gathering" in stages and (self.evening.rounds > 0 or "playing" not in stages)

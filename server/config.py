@@ -76,7 +76,7 @@ class PlayerNotice(NamedTuple):
 
 
 class Postman(Protocol):
-    """How players are called who are away; addresses are theirs alone, and appear in no log."""
+    """How players who are away are notified; addresses appear in no log."""
 
     @property
     def kinds(self) -> Sequence[NoticeKind]:
@@ -86,7 +86,7 @@ class Postman(Protocol):
         """Return the kind of an address that may be left; raises Refusal."""
 
     def receiver(self, address: str) -> str:
-        """Return whom an address may annoy: a mailbox, a host, or what a URL leads to at a named host."""
+        """Return what limits on codes count by: a mailbox, a host, or the URL at a host that is named."""
 
     async def send(
         self, address: str, language: str, server: str, notice: PlayerNotice, asker: Networks

@@ -43,7 +43,7 @@ class CodeTaken(JournalError):
 
 
 class TableLost(JournalError):
-    """This server does not know any more how a table stands: nobody is to be told anything about it."""
+    """This server has lost track of a table's state, so it must send nothing about it."""
 
 
 def in_the_way(folder: Path) -> Path:

@@ -207,7 +207,7 @@ class Drain:
         return None if left is None else Stopping(left)
 
     def begin(self, seconds: float) -> None:
-        """Stop in so many seconds, or sooner when no game runs any more."""
+        """Stop after these seconds, or as soon as no game is running."""
         probe("a server is drained")
         self._due = self._timers.time() + seconds
         log.warning("draining", extra=about(seconds=math.ceil(seconds)))
@@ -290,7 +290,7 @@ class SharedTables:
             self.server.write_missing_records()
 
     def refusal(self) -> Mapping[str, object] | None:
-        """Return the facts for whoever wants a table from a server that leaves: where there is one."""
+        """Return the facts of a refused request for a table while the server stops: where else to ask."""
         if self._departure is None or (address := self._departure.address()) is None:
             return None
         return {"seconds": 0, "address": address}

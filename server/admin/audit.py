@@ -1,6 +1,6 @@
 """The audit log: one line for each admin command, with who asked for what, and what came of it.
 
-It is written at every level of the log, as whoever can set that level is the one whom it is about.
+It is written whatever the log level, because the people it is about can change that level.
 """
 
 import asyncio

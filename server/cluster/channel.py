@@ -91,7 +91,7 @@ class Channel:
         self._wake.set()
 
     def keep_latest(self, key: str, latest: Callable[[], Message | None]) -> None:
-        """Announce what `latest` returns, which is called only when the others are about to be told."""
+        """Announce the result of `latest`, which is called only just before it is sent."""
         self._outdated[key] = latest
         self._wake.set()
 

@@ -110,7 +110,7 @@ def encode(message: Message) -> bytes:
 def decode(body: bytes) -> Message:
     """Return the message with these bytes; raises NotUnderstood.
 
-    Whoever can write into the database can tell anything, and what is told here is shown to people.
+    Anyone who can write to the database could have made it, and people are shown what it says.
     """
     if len(body) > MOST_BYTES:
         raise NotUnderstood("too long")

@@ -1,1 +1,1 @@
-"""Who may do what how often, and whose turn it is."""
+"""Limits: how often each client may do something, and whose request comes next."""

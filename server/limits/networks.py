@@ -33,9 +33,9 @@ def networks_of(address: str) -> Networks:
 
 
 def shares(networks: Networks, most: T, of_all: T | None = None) -> list[tuple[str, T]]:
-    """Return how much each of the networks may have of what an address may have `most`.
+    """Return the limit of each network, if `most` is that of an address.
 
-    Where there are so many `of_all`, no network has more than half of them, unless an address may.
+    No network gets more than half of all there are (`of_all`), unless an address may.
     """
     found = zip(networks, (most * multiple for multiple in _MULTIPLES), strict=False)
     if of_all is None:

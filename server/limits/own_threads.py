@@ -27,7 +27,7 @@ class OwnThreads(Generic[T]):
     async def do(self, work: Callable[[], T], asker: Sequence[str], seconds: float) -> T:
         """Return what `work` returns, or raise what it raises.
 
-        Raises TimeoutError if it takes longer than so many seconds, which count from the asker's turn on.
+        Raises TimeoutError after `seconds`, which count from the moment the work begins.
         """
         begun: asyncio.Future[Future[T]] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._hold_place(work, asker, begun))

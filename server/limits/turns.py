@@ -65,7 +65,7 @@ class Turns(Generic[T]):
 
 
 class InTurn:
-    """Places, or just one, that are given to those who wait for one by turns, however often each asks.
+    """Places that are given in turn to those who wait, however often each of them asks.
 
     With `of_each`, no network holds more than so many at a time, even if nobody else wants one.
     """

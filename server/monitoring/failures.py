@@ -18,7 +18,7 @@ _SECONDS_BEFORE_RESTART: Final = 1.0
 
 
 class RepeatedFailure:
-    """Says when to log a failure: the first at once, later ones together, once a minute at most.
+    """Decides when to log a failure: the first immediately, later ones together, at most once a minute.
 
     `count` is the number of failures so far.
     """
@@ -30,7 +30,7 @@ class RepeatedFailure:
         self._before = 0  # those until a line last said that it works
 
     def add(self, number: int = 1) -> int:
-        """Count so many failures; return how many to log now, 0 if there was a line lately."""
+        """Count these failures; return how many to log now: 0 if a line was logged within the last minute."""
         self.count += number
         if (now := time.monotonic()) < self._next_line:
             return 0
@@ -46,7 +46,7 @@ class RepeatedFailure:
         return self.count - before
 
     def log(self, write: Callable[..., None], event: str, number: int = 1, **fields: Field) -> None:
-        """Count so many failures, and `write` a line, such as with `log.error`, if one is due."""
+        """Count these failures, and `write` a line (such as with `log.error`) if one is due."""
         if (failures := self.add(number)) > 0:
             write(event, extra=about(failures=failures, **fields))
 

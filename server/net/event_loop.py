@@ -50,7 +50,7 @@ def _error_log() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
 
 
 def make_room_for(connections: int) -> None:
-    """Raise the limit to so many open connections; log it if the system does not allow that."""
+    """Raise the limit on open files for this many connections; log it if the system refuses."""
     if sys.platform == "win32":  # which counts no sockets
         return
     import resource  # noqa: PLC0415 - Windows has none

@@ -1,4 +1,4 @@
-"""How players are called who are away: e-mail through the operator's SMTP server, and POST to URLs.
+"""Notifications to players who are away: e-mail through the operator's SMTP server, and POST to URLs.
 
 Players choose the URLs, so that nothing of what they name is trusted: a name is resolved once, every address
 that it has must be public, and the connection goes to the address that was checked. No redirect is followed,

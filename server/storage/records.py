@@ -125,7 +125,7 @@ class Records:
                 timer.cancel()
 
     async def _remove_old(self, days: int) -> None:
-        """Remove records older than so many days, now and once a day."""
+        """Remove records older than these days, now and once a day."""
         try:
             await asyncio.to_thread(remove_older, self._folder, days)
         except OSError as error:

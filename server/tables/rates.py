@@ -72,7 +72,7 @@ class Rates:
         self._count(Code.TOO_MUCH_CHAT, *_uses(self._named, session))
 
     def count_code_sent(self, session: Session, kind: NoticeKind, receiver: str) -> None:
-        """Count a code that the session has sent to somebody who may never have asked for it.
+        """Count a code sent for this session to an address that may not belong to its player.
 
         A mailbox belongs to one person, so its limit holds whoever asks. A host may receive for many players,
         so one address cannot use up its limit for the others.

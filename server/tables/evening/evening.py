@@ -150,7 +150,7 @@ class RunningEvening:
     async def remove(self, name: str) -> bool:
         """Remove the person of this name, who is told; return False if there is none. Raises JournalError.
 
-        A game that they are playing goes on, with them.
+        They can finish the game that they are playing.
         """
         async with self._lock:
             self._check_goes_on()
@@ -204,7 +204,7 @@ class RunningEvening:
         return address
 
     def give_up(self) -> None:
-        """Stop without storing anything more: it was lost. Whoever follows it comes back somewhere."""
+        """Stop without storing anything more: the evening was lost, and its clients reconnect elsewhere."""
         probe("an evening is lost with its lease")
         self._ended = TableLost("the lease is lost")
         self.stop()
@@ -343,7 +343,7 @@ class RunningEvening:
         return None
 
     async def _renew_token(self, number: int, renewed: str, by: Session | None = None) -> None:
-        """Have another token hold somebody's place and seats; whoever used the old one is told, but who asks.
+        """Replace a person's token; other clients that used the old one are told.
 
         Raises Refusal or JournalError.
         """

@@ -37,7 +37,7 @@ _KEY: Final = "evening"  # of what this server tells the others
 class Evenings(ServerPart):
     """The evening that is `running` here, if any, or where another server of the cluster has it.
 
-    Whoever has the `host_key` is its host.
+    The key `host_key` makes a browser its host's page.
     """
 
     requests = AskEvening, SignUp, TakePart

@@ -145,7 +145,7 @@ class People:
         return leaving
 
     def _never_came(self, number: int) -> bool:
-        """Return whether somebody who takes part has come to no table, and is not expected to."""
+        """Return whether a person who is signed up has never come to a table, and is not expected to."""
         state = self._state
         if number in state.played or number in self.at_tables or number in self.here:
             return False

@@ -111,7 +111,7 @@ class EveningState:
 def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of an evening's entries that make the same state as all of them.
 
-    Of somebody who is forgotten nothing counts.
+    Entries about forgotten people are left out.
     """
     last = {
         entry.person: number

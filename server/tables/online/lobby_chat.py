@@ -216,7 +216,7 @@ class LobbyChat(ServerPart):
         self.hide()
 
     def _own(self, person: Person) -> PersonElsewhere | None:
-        """Return what the other servers are sent about somebody who is online here."""
+        """Return the message to other servers about a person who is online here."""
         if not self.is_open:
             return None
         place = self.place_of(person.session)
