@@ -7,11 +7,14 @@ In the pages marked as such, the last column of a table is written by hand: what
 
 import argparse
 import ast
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
+
+import msgspec
 
 from client.language import speak
 from client.player.folders import data_folder
@@ -35,7 +38,7 @@ from commands.serving.serve import usual_file
 from engine.errors import Fault
 from gateway.limits import GuestLimits
 from palatinus import build_parser
-from protocol import limits
+from protocol import limits, messages
 from protocol.codes import Code
 from server.config import Limits
 
@@ -236,7 +239,7 @@ def _codes(explain: Explain) -> str:
 
     return _page(
         "Codes of refusals",
-        "A [refusal](../protocol.md#refused) has a code and `about`, the facts in braces in its sentence.",
+        "A [refusal](messages.md#refused) has a code and `about`, the facts in braces in its sentence.",
         (
             _table(("code", "sentence", "when"), rows(Code)),
             "Refusals by the rules of the game also have `rule`:",
@@ -296,6 +299,46 @@ def _key_rows(keys: Sequence[Key]) -> Iterator[Row]:
         yield " ".join(map(_code, shown)), _in_documents(words)
 
 
+# Messages
+
+
+def _messages(_explain: Explain) -> str:
+    """Return the page as it is, with the fields of each message as they are now."""
+    text = (FOLDER / "messages.md").read_text(encoding="utf-8")
+    for heading, union in (
+        ("From client to server", messages.ClientMessage),
+        ("From server to client", messages.ServerMessage),
+    ):
+        start = text.index(f"## {heading}\n")
+        end = text.find("\n## ", start) + 1
+        part = text[start:end]
+        for message in get_args(union):
+            head = f"### {message.__struct_config__.tag}\n"
+            if head not in part:
+                part += f"{head}{inspect.getdoc(message)}\n\n| field | type | |\n|---|---|---|\n\n"
+            before, _head, after = part.partition(head)
+            about, table, rest = re.split(r"((?:^\|.*\n)+)", after, maxsplit=1, flags=re.MULTILINE)
+            part = f"{before}{head}{about}{_fields(message, table)}{rest}"
+        text = text[:start] + part + text[end:]
+    return text
+
+
+def _fields(message: Any, table: str) -> str:
+    """Return the rows of a message's fields: those that there were, and new ones with their type."""
+    heading, line, *rows = table.splitlines(keepends=True)
+    known = {row.split("|")[1].strip(): row for row in rows}
+    return "".join(
+        [
+            heading,
+            line,
+            *(
+                known.get(field.name, f"| {field.name} | {_in_documents(str(field.type))} | |\n")
+                for field in msgspec.structs.fields(message)
+            ),
+        ]
+    )
+
+
 # The glossary
 
 
@@ -323,6 +366,7 @@ PAGES: Final[Mapping[str, Callable[[Explain], str]]] = {
     "log.md": _log,
     "codes.md": _codes,
     "screens.md": _screens,
+    "messages.md": _messages,
     "glossary.md": _glossary,
 }
 

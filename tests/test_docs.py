@@ -30,6 +30,7 @@ from trials.mutation_list import MUTATIONS, mutations
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 METRICS = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+MESSAGES = (ROOT / "docs" / "reference" / "messages.md").read_text(encoding="utf-8")
 PROMISES = (ROOT / "docs" / "reference" / "promises.md").read_text(encoding="utf-8")
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -76,44 +77,54 @@ def first_column(text: str, table: int = 0) -> list[str]:
     return [row.split("|")[1].strip().strip("`") for row in tables[table].splitlines()[2:]]
 
 
-def part(number: int) -> str:
-    found = re.search(rf"^## {number}\..*?(?=^## |\Z)", PROTOCOL, re.MULTILINE | re.DOTALL)
+def part(heading: str) -> str:
+    found = re.search(rf"^## {heading}\n.*?(?=^## |\Z)", MESSAGES, re.MULTILINE | re.DOTALL)
     assert found
     return found[0]
 
 
 def test_every_message_is_documented_field_by_field() -> None:
-    for number, known in ((4, FROM_CLIENT), (5, FROM_SERVER)):
-        assert set(re.findall(r"^### (.*)$", part(number), re.MULTILINE)) == {tag(each) for each in known}
+    for heading, known in (("From client to server", FROM_CLIENT), ("From server to client", FROM_SERVER)):
+        assert set(re.findall(r"^### (.*)$", part(heading), re.MULTILINE)) == {tag(each) for each in known}
         for message in known:
-            documented = first_column(section(tag(message), part(number)))
+            documented = first_column(section(tag(message), part(heading)))
             assert documented == list(message.__struct_fields__), tag(message)
 
 
 def test_the_maps_inside_messages_are_documented() -> None:
-    assert first_column(section("tables", part(5)), 1) == list(messages.TableSummary.__struct_fields__)
-    assert first_column(section("table", part(5)), 1) == list(messages.SeatSummary.__struct_fields__)
-    assert first_column(section("table", part(5)), 3) == list(messages.PauseSummary.__struct_fields__)
-    assert first_column(section("table", part(5)), 4) == list(messages.Asked.__struct_fields__)
-    assert first_column(section("table", part(5)), 2) == list(messages.SpectatorSummary.__struct_fields__)
-    assert first_column(section("set", part(4)), 1) == [
+    assert first_column(section("tables", part("From server to client")), 1) == list(
+        messages.TableSummary.__struct_fields__
+    )
+    assert first_column(section("table", part("From server to client")), 1) == list(
+        messages.SeatSummary.__struct_fields__
+    )
+    assert first_column(section("table", part("From server to client")), 3) == list(
+        messages.PauseSummary.__struct_fields__
+    )
+    assert first_column(section("table", part("From server to client")), 4) == list(
+        messages.Asked.__struct_fields__
+    )
+    assert first_column(section("table", part("From server to client")), 2) == list(
+        messages.SpectatorSummary.__struct_fields__
+    )
+    assert first_column(section("set", part("From client to server")), 1) == [
         tag(each) for each in typing.get_args(settings.Setting)
     ]
     for setting in typing.get_args(settings.Setting):
         (field,) = setting.__struct_encode_fields__
-        assert f"| `{tag(setting)}` | `{field}` " in section("set", part(4))
+        assert f"| `{tag(setting)}` | `{field}` " in section("set", part("From client to server"))
     policies = [tag(policy) for policy in typing.get_args(absence.Absence)]
     assert first_column(section("Absence", PROTOCOL)) == policies
     for legal in (messages.Lays, messages.Places):
-        assert f"`{tag(legal)}`" in part(6)
+        assert f"`{tag(legal)}`" in part("Legal moves")
         for name in legal.__struct_fields__:
-            assert f"| {name} |" in part(6)
+            assert f"| {name} |" in part("Legal moves")
 
 
 def test_every_event_is_documented_with_its_fields() -> None:
     rows = {
         row.split("|")[1].strip().strip("`"): row
-        for row in part(7).splitlines()
+        for row in part("Events").splitlines()
         if re.match(r"\| `[a-z-]{2,}`", row)
     }
     assert list(rows) == list(EVENT_TAGS)
