@@ -1,4 +1,4 @@
-"""What an evening draws, and how it counts, as docs/host-a-game.md and docs/protocol.md have it.
+"""What an evening draws, and how it counts, as docs/evening.md and docs/protocol.md have it.
 
 It uses nothing of the server's own draws and standings: the results are those in the games themselves.
 """
