@@ -20,7 +20,7 @@ from client.player.terminal import Calling, Colouring
 from client.records import Suggestion
 from client.typed_text import fault_of
 from client.ui.game import visit
-from client.ui.requests import Errand
+from client.ui.program import shown_alone
 from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from client.ui.terminal.shell import describe_failure
@@ -32,7 +32,7 @@ from gateway.connection import Arrival, GuestConnection, Login, options
 from gateway.kept_seats import GuestBook, GuestSeats
 from gateway.limits import CpuBudget, FrameTurns, GuestLimits
 from gateway.terminal import GuestTerminal, language_at
-from past_games.history_screen import look_back
+from past_games.history_screen import looking_at_games
 from past_games.records import recording_of
 from protocol.limits import NAME_LENGTH
 from server.limits.networks import Networks, shares, who_gives_way
@@ -282,12 +282,15 @@ class Gateway:
 
         name = "" if connection.resembles_word(login.name) else login.name
         address = remote.name if remote.address is None else str(remote.address)
-        looking_back = LookingBack(recording_of, None, keep=seats.keep_game, lists=True)
+        looking_back = LookingBack(
+            recording_of, None, keep=seats.keep_game, games=partial(looking_at_games, seats.games)
+        )
+        device = terminal.device(Colouring().resolved(here), Calling().resolved(here))
         player = Player(
             _name_for(name or seats.name),  # whoever comes by a word has no other name than the last one
             suggest,
             looking_back,
-            device=terminal.device(Colouring().resolved(here), Calling().resolved(here)),
+            show=partial(shown_alone, device=device),
         )
         access = replace(access, headers={**access.headers, "X-Forwarded-For": address})
         there = Destination(self._server.url, access, ways=Ways(way_in=login.connection.way_in()))
@@ -298,11 +301,6 @@ class Gateway:
         tries = 0
         while True:
             visited = await visit(player, there, stay)
-            if visited.request is Errand.LOOK_BACK:
-                if await look_back(seats.games, looking_back, player.device) is Errand.QUIT:
-                    return Visit()
-                player, stay = replace(player, name=visited.name), replace(stay, first=None)
-                continue
             if not visited.password_wanted or tries == self._limits.password_tries:
                 return visited
             tries += 1

@@ -74,7 +74,6 @@ async def host_game(player: Player, config: Config, preferences: Preferences, *,
                     there = Destination(
                         url,
                         ways=Ways(
-                            home=True,
                             addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
                             other_ways=tuple(other_ways),
                             pages=address,

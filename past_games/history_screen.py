@@ -10,41 +10,32 @@ from client.records import PastGame
 from client.ui import requests
 from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, describe_unreadable, save
 from client.ui.interaction import Service
-from client.ui.program import Replaying, show
+from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
-from client.ui.state import Notice, Ui, Ways
-from client.ui.terminal.device import Device
+from client.ui.state import Notice, Ui
 from client.ui.visit import LookingBack
 from engine.errors import DamagedRecord
 from past_games.records import past_games
 
 
-async def look_back(
-    folder: Path,
-    looking_back: LookingBack,
-    device: Device | None = None,
-    own: str = "",
-    *,
-    home: bool = False,
-) -> Request:
-    """Show the finished games whose records are in `folder`; return what the player chooses otherwise.
+async def looking_at_games(folder: Path, looking_back: LookingBack, own: str = "") -> Service:
+    """Return the page of the finished games whose records are in `folder`.
 
-    That is to quit, to go home, or on this computer to play a game on. `own` says what the player's own moves
-    cost. With `home` there is a start screen to go back to.
+    `own` says what the player's own moves cost.
     """
-    ui = Ui("", screens=(HistoryPage((), own=own),), ways=Ways(home=home), can=looking_back.can)
-    looking = LookingAtGames(ui, folder, looking_back, device)
+    looking = _LookingAtGames(folder, looking_back, own)
     await looking.list()
-    return await show(looking, device) or requests.Errand.GO_HOME
+    return looking
 
 
-class LookingAtGames(Service):
+class _LookingAtGames(Service):
     """The list of the finished games in a folder, and what is done with one of them."""
 
-    def __init__(self, ui: Ui, folder: Path, looking_back: LookingBack, device: Device | None) -> None:
-        super().__init__(ui)
-        self._folder, self._looking_back, self._device = folder, looking_back, device
+    def __init__(self, folder: Path, looking_back: LookingBack, own: str) -> None:
+        analyses, saves = looking_back.analyse is not None, looking_back.folder is not None
+        super().__init__(Ui("", screens=(HistoryPage((), own=own, analyses=analyses, saves=saves),)))
+        self._folder, self._looking_back = folder, looking_back
 
     async def list(self) -> None:
         try:
@@ -89,8 +80,9 @@ class LookingAtGames(Service):
 
     def _replay(self, file: Path, *, analysed: bool) -> None:
         recording = self._looking_back.read_record(_text_of(file))
-        eyes, analyse, plays_on = recording.all_eyes, self._looking_back.analyse, self._device is None
-        self.interaction.open(Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on))
+        analyse, plays_on = self._looking_back.analyse, self._looking_back.plays_on
+        eyes = recording.all_eyes
+        self.open(Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on))
 
     def _save(self, file: Path, folder: Path, *, picture: bool) -> Path:
         text, path = _text_of(file), folder / f"palatinus-{file.name}"
@@ -105,7 +97,9 @@ class LookingAtGames(Service):
     def _failure(self, describe: Callable[[Path, OSError], str], error: OSError) -> Notice:
         """Say what went wrong; the folders of this computer are not the business of others' terminals."""
         path = Path(error.filename or self._folder)
-        return Notice(describe(path if self._device is None else Path(path.name), error), refusal=True)
+        return Notice(
+            describe(Path(path.name) if self._looking_back.folder is None else path, error), refusal=True
+        )
 
 
 def _text_of(file: Path) -> str:

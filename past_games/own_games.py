@@ -20,8 +20,7 @@ from client.bots.processes import ProcessesLost
 from client.player.folders import data_folder
 from client.player.preferences import kept_in, remember
 from client.records import Looked, Problem, Recording, StoredProblem
-from client.ui.requests import Request
-from client.ui.solving import Problems, run
+from client.ui.solving import Problems, Solving
 from engine.board import Field
 from engine.errors import DamagedRecord
 from engine.events import Place, Placed
@@ -38,13 +37,10 @@ _MOST_LOOKED_THROUGH: Final = 20  # games at a time
 _LARGEST_FILE: Final = 10_000_000  # bytes
 
 
-async def solve(folder: Path, name: str, *, home: bool = False) -> Request:
-    """Show problems until the player asks for something else, which is returned.
-
-    With `home` there is a start screen to go back to.
-    """
+async def solving(folder: Path, name: str) -> Solving:
+    """Return the page of problems: those known, and those that the player's latest games have."""
     known = await asyncio.to_thread(problems, folder)
-    return await run(Problems(known, look_through(folder, name), compare, note_solved, home))
+    return Solving(Problems(known, look_through(folder, name), compare, note_solved))
 
 
 class OwnGames(Struct, frozen=True):

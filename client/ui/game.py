@@ -25,8 +25,8 @@ from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
 from client.typed_text import fault_of, login_name
 from client.ui import requests
 from client.ui.export.moment import describe_not_saved, describe_saved, save
-from client.ui.interaction import Interaction, Service
-from client.ui.program import Program, Replaying
+from client.ui.interaction import Interaction, StandaloneService
+from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
@@ -84,7 +84,7 @@ async def visit(player: Player, there: Destination, stay: Stay = _IN_LOBBY) -> V
                 return Visit(hosts=connection.unconfirmed)
             client = Client(player, there, stay, connection)
             try:
-                return client.result(await Program(client, player.device).run())
+                return client.result(await player.show(client))
             finally:
                 client.release()
     except PasswordWanted as error:
@@ -95,7 +95,7 @@ async def visit(player: Player, there: Destination, stay: Stay = _IN_LOBBY) -> V
         return Visit(1, describe_failure(error))
 
 
-class Client(Service):
+class Client(StandaloneService):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, player: Player, there: Destination, stay: Stay, connection: Connection) -> None:
@@ -111,6 +111,7 @@ class Client(Service):
             confirms=player.confirms,
             explains=player.explaining is not None and player.explaining.wanted,
             log=stay.news,
+            busy=first is not None,
             notice=Notice(" ".join(stay.news)) if stay.news else None,
         )
         super().__init__(ui, connection.model)
@@ -134,10 +135,10 @@ class Client(Service):
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
-        interaction.begin(self._listen())
-        interaction.begin(self._attend())
+        self.begin(self._listen())
+        self.begin(self._attend())
         if self._there.bots is not None:
-            interaction.begin(self._tell(self._there.bots.failures))
+            self.begin(self._tell(self._there.bots.failures))
 
     def result(self, request: Request) -> Visit:
         """Return how the visit ended if its player has asked for this last."""
@@ -155,16 +156,16 @@ class Client(Service):
 
     def carry_out(self, request: Request) -> None:
         match request:
-            case requests.Errand.QUIT | requests.Errand.GO_HOME | requests.Errand.LOOK_BACK:
-                super().carry_out(request)
-            case requests.TakeBack() | requests.PlayOn():
+            case requests.Errand.QUIT | requests.Errand.GO_HOME | requests.TakeBack() | requests.PlayOn():
                 super().carry_out(request)
             case requests.Explain(on):
                 self._remember_to_explain(on=on)
+            case requests.Errand.LOOK_BACK:
+                self.begin(self._list_games())
             case requests.Errand.HINT:
-                self._hint = self.interaction.begin(self.hint())
+                self._hint = self.begin(self.hint())
             case _:
-                self.interaction.begin(self.ask(request))
+                self.begin(self.ask(request))
 
     async def _listen(self) -> None:
         """Handle the news until the connection is closed for good."""
@@ -200,7 +201,7 @@ class Client(Service):
             if self._together is not None:
                 self._together.look()
             if isinstance(update, TableChanged) and self._there.bots and self._fills(update):
-                self.interaction.begin(self.ask(messages.StartGame(NEW)))
+                self.begin(self.ask(messages.StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
         looking_back = self._player.looking_back
@@ -209,7 +210,7 @@ class Client(Service):
         if keep is None or model.seat is None or model.table in {None, self._recorded} or study:
             return
         self._recorded = model.table
-        self.interaction.begin(self.keep_record(model.table, keep))
+        self.begin(self.keep_record(model.table, keep))
 
     def _remember_to_explain(self, *, on: bool) -> None:
         if self._player.explaining is not None:
@@ -239,7 +240,6 @@ class Client(Service):
     async def _attend(self) -> None:
         """Go where the visit begins, and keep the lobby's list of tables fresh."""
         if self._first is not None:
-            self.show(replace(self.ui, busy=True))
             await self.ask(self._first)
         while True:
             if self._connection.online:
@@ -253,9 +253,9 @@ class Client(Service):
             await asyncio.sleep(_LOBBY_SECONDS)
 
     async def farewell(self) -> None:
-        """Leave the table if nothing is lost by that; in a running game the seat is kept."""
-        model = self.model
-        if model.table is None or running(model) or not self._connection.online:
+        """Leave the table unless the player may come back: to a running game, or as the terminal is gone."""
+        model, returns = self.model, not self.interaction.by_player
+        if returns or model.table is None or running(model) or not self._connection.online:
             return
         with contextlib.suppress(RequestRefused, ConnectFailed, TimeoutError):
             async with asyncio.timeout(_FAREWELL_SECONDS):
@@ -462,7 +462,7 @@ class Client(Service):
             case requests.Review():
                 connection = None if self.ui.can.private else self._connection
                 self._together = Together(recording, connection, looking_back, request)
-                self.interaction.open(self._together)
+                self.open(self._together)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.Errand.SAVE_PICTURE:
@@ -471,6 +471,11 @@ class Client(Service):
                 picture = as_svg(recording, recording.end, everything)
                 self._save(looking_back, f"palatinus-{table}.svg", picture)
 
+    async def _list_games(self) -> None:
+        """Open the page of the games that the player has finished here."""
+        if (looking_back := self._player.looking_back) is not None and looking_back.games is not None:
+            self.open(await looking_back.games(looking_back))
+
     async def _see_moves(self) -> None:
         """Show the moves of the running game, as this seat or spectator has seen them."""
         model = self._connection.model
@@ -478,7 +483,7 @@ class Client(Service):
         if model.view is not None and model.past:
             names, eyes = dict(enumerate(names_at(model))), model.view.eyes
             recording = Recording.of(model.past, names, eyes)
-            self.interaction.open(Replaying(recording, recording.end, eyes, None))
+            self.open(Replaying(recording, recording.end, eyes, None))
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Keep the record of the finished game at the table with `keep`; report what goes wrong."""

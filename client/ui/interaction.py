@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
+from client.player.terminal import Calling
 from client.tables.table import TableModel
 from client.ui.keys import Action
 from client.ui.requests import Errand, Request
@@ -15,29 +16,38 @@ from client.ui.screens.news import with_log
 from client.ui.state import Outcome, Ui
 
 
-def _nothing(*_told: str) -> None:
+def _nothing(*_told: object) -> None:
     """Do nothing, as long as nobody looks."""
 
 
 class Surroundings(NamedTuple):
-    """What a program does for an interaction: redraw, now or later; run work; call the player."""
+    """What a program does for an interaction: redraw, now or later; run work; call the player, and how."""
 
     changed: Callable[[], None] = _nothing
     changed_later: Callable[[], None] = _nothing
     begin: Callable[[Coroutine[None, None, None]], asyncio.Task[None]] = asyncio.create_task
     call: Callable[[str, str], None] = _nothing
+    call_like: Callable[[Calling], None] = _nothing
 
 
 class Service:
     """What carries out the requests made on a page: a visit to a server, a record's analysis, lessons.
 
-    `model` is the table that the page shows. The service of the first page is there as long as the program;
-    that of a page above it, as long as the page.
+    `model` is the table that the page shows. The service is there as long as its page. When it is `left`, the
+    page is seen only until something else is.
     """
 
     def __init__(self, ui: Ui, model: TableModel | None = None) -> None:
         self.model = TableModel() if model is None else model
         self.interaction = Interaction(ui, self)
+        self.left = False
+        self._then: Callable[[Request], None] | None = None  # without it, leaving ends the program
+        self._group: asyncio.TaskGroup | None = None  # without it, its work is the program's
+        self._work: set[asyncio.Task[None]] = set()
+
+    def prepare(self, then: Callable[[Request], None], group: asyncio.TaskGroup | None = None) -> None:
+        """Prepare for the page above another one: `then` takes what is asked for when it is left."""
+        self._then, self._group = then, group
 
     def start(self, interaction: "Interaction") -> None:
         """Begin to work for this interaction: the service's own, or the one that its page is opened in."""
@@ -45,9 +55,8 @@ class Service:
 
     @property
     def ui(self) -> Ui:
-        """Return the state, for the service of the first page as it is below a page that covers that."""
-        ui = self.interaction.ui
-        return ui.uncovered if self is self.interaction.first else ui
+        """Return the state, as it is below the pages that cover this service's."""
+        return self.interaction.ui.down_to(self._page_number)
 
     def show(self, ui: Ui) -> None:
         self.interaction.show(self._covered(ui))
@@ -57,7 +66,12 @@ class Service:
         self.interaction.show_later(self._covered(ui))
 
     def _covered(self, ui: Ui) -> Ui:
-        return self.interaction.ui.with_uncovered(ui) if self is self.interaction.first else ui
+        return self.interaction.ui.with_down_to(self._page_number, ui)
+
+    @property
+    def _page_number(self) -> int:
+        """Return the number of the service's page in the stack."""
+        return self.interaction.services.index(self)
 
     def log(self, sentence: str) -> None:
         self.show(with_log(self.ui, [sentence]))
@@ -66,9 +80,72 @@ class Service:
         """Return the state to be shown after a change on the page."""
         return ui
 
+    def above(self, below: Ui) -> Ui:
+        """Return the state with the service's page above those that there are."""
+        return replace(below.with_page_above(self.ui.page), notice=self.ui.notice)
+
+    def closed(self, ui: Ui) -> Ui:
+        """Return the state without the service's page, which is the last one."""
+        return ui.without_page()
+
     def carry_out(self, request: Request) -> None:
-        """Carry out the player's request: one that is not about the page ends the program."""
-        self.interaction.end(request)
+        """Carry out the player's request: one that is not about the page leaves it."""
+        self.leave_page(request)
+
+    def begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Begin work that ends with the page."""
+        begin = self.interaction.begin if self._group is None else self._group.create_task
+        task = begin(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
+
+    def stop(self) -> None:
+        for task in self._work:
+            task.cancel()  # a request may wait for a connection that is not coming back
+
+    def open(self, service: "Service") -> None:
+        """Open another service's page above this one; what is asked for elsewhere is carried out here."""
+
+        def back(request: Request) -> None:
+            self.interaction.back_to(self)
+            if request is not Errand.GO_HOME:
+                self.carry_out(request)
+
+        service.prepare(back)
+        self.interaction.open(service, self)
+
+    async def shown(self, service: "Service") -> Request:
+        """Show another service's page above this one until it is left; return what was asked for then.
+
+        It is seen until something else is. Raises an ExceptionGroup if any of its work fails.
+        """
+        left: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
+
+        def leave(request: Request) -> None:
+            self.interaction.show(replace(self.interaction.ui, busy=True))
+            left.set_result(request)
+
+        async with asyncio.TaskGroup() as group:
+            service.prepare(leave, group)
+            self.interaction.open(service, self)
+            request = await left
+            await service.farewell()
+            service.stop()
+        return request
+
+    def leave_page(self, request: Request) -> None:
+        """Leave the page; to quit leaves those below it, too."""
+        if self._then is None or request is Errand.QUIT:
+            self.interaction.end(request)
+        else:
+            self.give_up(request)
+
+    def give_up(self, request: Request) -> None:
+        """Leave the page unless that has been done."""
+        if not self.left and self._then is not None:
+            self.left = True
+            self._then(request)
 
     @property
     def behind(self) -> bool:
@@ -76,44 +153,61 @@ class Service:
         return False
 
     async def farewell(self) -> None:
-        """End properly, as its player has quit."""
+        """End properly, as the page has been left."""
+
+
+class StandaloneService(Service):
+    """A service whose page has a state of its own: when it closes, that of the page below is there again."""
+
+    _below: Ui
+
+    def above(self, below: Ui) -> Ui:
+        self._below = below
+        return self.ui.above(below)
+
+    def closed(self, ui: Ui) -> Ui:
+        return replace(self._below, screens=ui.without_page().screens, notice=None)
 
 
 class Interaction:
     """A stack of screens, which change with keys, clicks and time, and the services of its pages.
 
-    `first` is the service of the first page. When all is `over`, the player has asked for `request`.
+    When all is `over`, the player has asked for `request`, or not `by_player` if the terminal is gone.
     """
 
     def __init__(self, ui: Ui, first: Service) -> None:
-        self.ui, self.first = ui, first
-        self.over = False
+        self.ui, self.services = ui, [first]
+        self.over, self.by_player = False, True
         self.request: Request = Errand.QUIT
         self._around = Surroundings()
 
     def start(self, around: Surroundings) -> None:
         self._around = around
-        self.first.start(self)
+        self.services[0].start(self)
 
     def begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Begin work that ends with the program."""
         return self._around.begin(work)
 
     def call(self, title: str, sentence: str) -> None:
-        """Call the player; a page that covers the first one says why, too."""
-        if len(self.ui.pages) > 1:
+        """Call the player; a page that covers another one says why, too."""
+        if len(self.services) > 1:
             self.show(self.ui.with_notice(sentence))
         self._around.call(title, sentence)
 
+    def call_like(self, calling: Calling) -> None:
+        """Call the player in these ways from here on."""
+        self._around.call_like(calling)
+
     @property
     def service(self) -> Service:
-        """Return what carries out the requests made on the page."""
-        service = self.ui.page.service
-        return service if isinstance(service, Service) else self.first
+        """Return what carries out the requests made on the last page: one below, if that has been left."""
+        return next((each for each in reversed(self.services) if not each.left), self.services[0])
 
     @property
     def model(self) -> TableModel:
         """Return the table that the page shows."""
-        return self.service.model
+        return self.services[-1].model
 
     def press(self, name: str) -> None:
         self.take(after_key(self._at_this_moment(), name, self.model))
@@ -126,7 +220,7 @@ class Interaction:
 
     def tick(self) -> None:
         """Update the times on the screen, and take the next step of an automatic walk."""
-        if counting(self.ui, self.model) or counting(self.ui, self.first.model):
+        if any(counting(self.ui, each.model) for each in self.services):
             self.show(after_tick(replace(self.ui, now=time.monotonic()), self.model))
 
     def take(self, outcome: Outcome) -> None:
@@ -146,21 +240,31 @@ class Interaction:
             self.ui = ui
             self._around.changed_later()
 
-    def open(self, service: Service) -> None:
-        """Open the page of a service above this one."""
-        self.ui = self.ui.with_page_above(service.ui.page)
+    def open(self, service: Service, below: Service) -> None:
+        """Open the page of a service above that of another one."""
+        self._uncover(below)
+        self.ui = service.above(self.ui)
+        self.services.append(service)
         service.start(self)
         self._around.changed()
 
-    def close(self, request: Request) -> None:
-        """Go back to the page below, whose service carries out what else is asked for; without one, end."""
-        if len(self.ui.pages) == 1:
-            self.end(request)
-            return
-        self.show(self.ui.without_page())
-        if request is not Errand.QUIT:
-            self.service.carry_out(request)
+    def back_to(self, service: Service) -> None:
+        """Close the pages above that of a service."""
+        self._uncover(service)
+        self.show(self.ui)
+
+    def _uncover(self, service: Service) -> None:
+        while self.services[-1] is not service:
+            self.ui = self.services[-1].closed(self.ui)
+            self.services.pop().stop()
 
     def end(self, request: Request) -> None:
         self.over, self.request = True, request
         self._around.changed()
+
+    async def finish(self, *, by_player: bool) -> None:
+        """Leave all pages, as the program ends."""
+        self.by_player = by_player
+        for service in reversed(self.services[1:]):
+            service.give_up(self.request)
+        await self.services[0].farewell()

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, labelled, listed, yes_letters
+from client.player.terminal import Calling
 from client.tables.table import TableModel
 from client.typed_text import BadText
 from client.ui.at_table import request_to_answer
@@ -51,7 +52,7 @@ from client.ui.spots import (
     shown_layout,
     spots,
 )
-from client.ui.state import Overlay, Pane, Screen, TypedLine, Ui, with_game
+from client.ui.state import LinePrompt, Overlay, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from client.ui.texts import games
@@ -467,6 +468,9 @@ class LineShell:
     def call(self, title: str, sentence: str) -> None:
         """Do nothing: what calls a player has been printed."""
 
+    def call_like(self, calling: Calling) -> None:
+        """Do nothing: nobody is called."""
+
     def _stop(self) -> None:
         self._by_player = False
         self._done.set()
@@ -497,7 +501,7 @@ class LineShell:
         outage = "" if lost is None or lost.reason in ui.log[-1:] else lost.reason
         notice = "" if ui.notice is None else ui.notice.text
         name = "" if ui.entry is None else f"{_(ui.entry.prompt.value)} {_begun(ui.entry)}".rstrip()
-        log = () if isinstance(ui.page, Replay) else ui.log  # a record tells its own moves
+        log = () if isinstance(ui.page, Replay) else ui.log_here  # a record tells its own moves
         new = tuple(each for each in words if each not in log)
         now = Told(log, remarks, new, tuple(filter(None, (outage, notice, asked, name))))
         self._say(now.without(self._told_before()))
@@ -505,8 +509,11 @@ class LineShell:
 
     def _told_before(self) -> Told:
         """Return what has been printed of the page, now the last one in the list, and of the talk."""
-        pages, talk = len(self._interaction.ui.pages), self._told[-1].remarks if self._told else ()
+        ui, model = self._interaction.ui, self._interaction.model
+        pages, talk = len(ui.pages), self._told[-1].remarks if self._told else ()
         *below, here = [*self._told, *[Told()] * pages][:pages]
+        if pages < len(self._told) and ui.page.options(ui, model) is not None:
+            here = Told()  # whoever comes back to a list hears what there is to choose from
         self._told = [*below, here._replace(remarks=talk)]
         return self._told[-1]
 
@@ -517,7 +524,7 @@ class LineShell:
             self._stop()
 
     async def _obey(self) -> None:
-        while await self._wait_for_answer() and (typed := await self._terminal.line()) is not None:
+        while await self._wait_for_answer() and (typed := await self._typed()) is not None:
             await self._wait_for_answer()
             text = typed.strip()
             self._tell()
@@ -534,6 +541,11 @@ class LineShell:
         await self._wait_for_answer()
         self._by_player = self._remote is None  # who has gone from far away may come back
         self._done.set()
+
+    async def _typed(self) -> str | None:
+        entry = self._interaction.ui.entry
+        secret = entry is not None and entry.prompt is LinePrompt.PASSWORD
+        return await (self._terminal.line(shown=False) if secret else self._terminal.line())
 
     async def _wait_for_answer(self) -> bool:
         """Wait until the server has answered, or cannot, and all is printed; return whether to go on."""

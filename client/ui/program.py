@@ -47,9 +47,12 @@ class Program:
         shown = self._interaction
         async with self._group:
             self.begin(self._tick())
-            shown.start(Surroundings(self.refresh, self._shell.redraw_later, self.begin, self.call))
-            if await self._shell.run():  # else the terminal was closed: its player may come back
-                await shown.first.farewell()
+            shown.start(
+                Surroundings(
+                    self.refresh, self._shell.redraw_later, self.begin, self.call, self._shell.call_like
+                )
+            )
+            await shown.finish(by_player=await self._shell.run())
             for task in self._tasks:
                 task.cancel()  # a request may wait for a connection that is not coming back
         return shown.request
@@ -99,17 +102,16 @@ class Program:
             self._interaction.tick()
 
 
-async def show(service: Service, device: Device | None = None) -> Request | None:
-    """Show a record or lessons until the player asks for something else, which is returned.
+async def shown_alone(service: Service, device: Device | None = None) -> Request:
+    """Show a page on a terminal until the player asks for something else, which is returned."""
+    return await Program(service, device).run()
 
-    Return None after a failure, which has been reported; on a `device` other than this program's own terminal
-    it is raised.
-    """
+
+async def show(service: Service) -> Request | None:
+    """Show a page until the player asks for something else, which is returned; report a failure."""
     try:
-        return await Program(service, device).run()
-    except Exception as error:
-        if device is not None:
-            raise
+        return await shown_alone(service)
+    except Exception as error:  # noqa: BLE001
         # People are owed one sentence, whatever it is.
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None
@@ -118,7 +120,7 @@ async def show(service: Service, device: Device | None = None) -> Request | None
 class Replaying(Service):
     """A record: its analysis, on request or immediately if `analysed`, and the table at its stops.
 
-    Whatever else is asked for closes the record.
+    Whatever else is asked for leaves the record.
     """
 
     def __init__(
@@ -131,13 +133,11 @@ class Replaying(Service):
         analysed: bool = False,
         plays_on: bool = False,
     ) -> None:
-        ui = replay.open_record(
-            recording, stop, eyes, can_analyse=analyse is not None, can_play_on=plays_on, service=self
-        )
+        ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None, can_play_on=plays_on)
         super().__init__(ui, replay.seen_in(ui))
         self._page = ui.page
         self._recording, self._analyse, self._analysed = recording, analyse, analysed
-        self._work: asyncio.Task[None] | None = None
+        self._judging: asyncio.Task[None] | None = None
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
@@ -157,22 +157,21 @@ class Replaying(Service):
                 self._stop()
                 self.show(replay.after_analysis(self.ui))
             case _:
-                self._stop()
-                self.interaction.close(request)
+                super().carry_out(request)
 
     def _judge(self) -> None:
-        if self._analyse is not None and self._work is None:
+        if self._analyse is not None and self._judging is None:
             self.show(replay.begin_analysis(self.ui))
-            self._work = self.interaction.begin(self._analysing(self._analyse))
+            self._judging = self.begin(self._analysing(self._analyse))
 
     def _stop(self) -> None:
-        if self._work is not None:
-            self._work.cancel()
-            self._work = None
+        if self._judging is not None:
+            self._judging.cancel()
+            self._judging = None
 
     async def _analysing(self, analyse: Analyse) -> None:
         failure = await analyse(self._recording, self._show_analysis)
-        self._work = None
+        self._judging = None
         ui = replay.after_analysis(self.ui)
         self.show(ui.with_notice(failure, refusal=True) if failure else ui)
 

@@ -22,7 +22,7 @@ class Errand(enum.Enum):
     SAVE_RECORD = enum.auto()  # write the finished game's record to a file
     SAVE_PICTURE = enum.auto()  # write a picture of the finished game's board to a file
     SEE_MOVES = enum.auto()  # look back at the moves of the running game
-    GO_HOME = enum.auto()  # leave the server for the start screen
+    GO_HOME = enum.auto()  # leave the page, or the server, for the page below
     QUIT = enum.auto()  # leave the program
     LEARN = enum.auto()  # take the lessons
     PLAY = enum.auto()  # play against bots, in this process
@@ -101,6 +101,18 @@ class GoTo(_Request, frozen=True):
     url: str
     table: str | None = None
     watch: bool = False
+
+
+class Password(_Request, frozen=True):
+    """The password of the server that the player is on the way to; None to stay away."""
+
+    text: str | None
+
+
+class Consent(_Request, frozen=True):
+    """Whether the server that the player is on the way to may send them to others."""
+
+    given: bool
 
 
 class ReplayGame(_Request, frozen=True):

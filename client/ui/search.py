@@ -1,4 +1,4 @@
-"""The program that looks for servers on the network until the player chooses one."""
+"""The search for servers on the network, until the player chooses one."""
 
 import asyncio
 from dataclasses import replace
@@ -7,34 +7,27 @@ from typing import Final
 from client.finding.found import Found, SeatAnswer, Silent
 from client.finding.search import follow_seat
 from client.language import describe_reason
-from client.network.transport import FREE_ACCESS, ServerAccess
+from client.network.transport import ServerAccess
 from client.player.seats import KeptSeat
 from client.ui.interaction import Interaction, Service
-from client.ui.program import Program
-from client.ui.requests import Request
 from client.ui.screens.search import Search, seat_stands, with_found
 from client.ui.state import Ui
 
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
 
 
-async def run(ui: Ui, *, access: ServerAccess = FREE_ACCESS, seats: tuple[KeptSeat, ...] = ()) -> Request:
-    """Show the player's seats and the servers found, live; return the player's choice."""
-    return await Program(_Searching(ui, access, seats)).run()
+class Searching(Service):
+    """The player's seats and the servers found, live, until the player chooses."""
 
-
-class _Searching(Service):
-    """The page of what is found, kept up to date."""
-
-    def __init__(self, ui: Ui, access: ServerAccess, seats: tuple[KeptSeat, ...]) -> None:
+    def __init__(self, name: str, access: ServerAccess, seats: tuple[KeptSeat, ...]) -> None:
         at_first = (seats[0].server, seats[0].table) if seats else None
-        super().__init__(ui.with_page(Search(chosen=at_first, seats=seats)))
+        super().__init__(Ui(name, screens=(Search(chosen=at_first, seats=seats),)))
         self._access, self._seats = access, seats
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
         for work in (self._look(), self._give_up_hope(), *map(self._follow, self._seats)):
-            interaction.begin(work)
+            self.begin(work)
 
     def _show_found(self, now: Found) -> None:
         self.show(with_found(self.ui, now))

@@ -9,13 +9,12 @@ from client.language import N_, _
 from client.records import Better, Problem
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.interaction import Interaction, Service
+from client.ui.interaction import Interaction, StandaloneService
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
-from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens.actions import suggest
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
-from client.ui.state import Can, GamePage, Notice, Outcome, Pane, Ui, Ways
+from client.ui.state import Can, GamePage, Notice, Outcome, Pane, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
 from engine.errors import Fault
 from engine.events import Place
@@ -83,11 +82,8 @@ def model_of(problem: Problem) -> TableModel:
     return TableModel(_TABLE, seat, state=state, view=view, legal=problem.legal)
 
 
-def open_problem(problem: Problem, number: int, count: int, *, home: bool = False) -> Ui:
-    """Return the UI state when the problem opens: its log says what to do.
-
-    With `home` there is a start screen to go back to.
-    """
+def open_problem(problem: Problem, number: int, count: int) -> Ui:
+    """Return the UI state when the problem opens: its log says what to do."""
     name = problem.recording.names[problem.legal.seat]
     if problem.own:
         text = _("Move {move} of your game {table}: you missed a clearly better move. Find it.")
@@ -95,7 +91,7 @@ def open_problem(problem: Problem, number: int, count: int, *, home: bool = Fals
         text = _("{name} is to move, and one move is clearly the best. Find it.")
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
     page = ProblemPage(problem, number, count, table=Playing())
-    return Ui(name, screens=(page,), ways=Ways(home=home), can=Can(hints=True), log=(task,))
+    return Ui(name, screens=(page,), can=Can(hints=True), log=(task,))
 
 
 def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:
@@ -144,31 +140,27 @@ def with_solution(
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """The problems there are and those to come, how two moves compare, and who is told of a solved one.
-
-    With `home` there is a start screen to go back to.
-    """
+    """The problems there are and those to come, how two moves compare, and who is told of a solved one."""
 
     known: Sequence[Problem]
     more: AsyncIterator[Problem]
     compare: Callable[[View, Place, Place], Awaitable[Better | None]]
     solved: Callable[[Problem], None]
-    home: bool = False
 
 
-class Solving(Service):
-    """The problems, of which one is open; whatever else is asked for ends the program."""
+class Solving(StandaloneService):
+    """The problems, of which one is open; whatever else is asked for leaves them."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems, self._every, self._at = problems, list(problems.known), 0
         self._tried: Place | None = None
-        self._work: asyncio.Task[None] | None = None
+        self._pondering: asyncio.Task[None] | None = None
         first = self._every[0]
-        super().__init__(open_problem(first, 1, len(self._every), home=problems.home), model_of(first))
+        super().__init__(open_problem(first, 1, len(self._every)), model_of(first))
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
-        interaction.begin(self._look())
+        self.begin(self._look())
 
     async def _look(self) -> None:
         """Add what is found in the meantime after the open problem: it is new, and the player's own."""
@@ -201,16 +193,16 @@ class Solving(Service):
         self._at, self._tried = at, None
         here = self._every[at]
         self.model = model_of(here)
-        self.show(open_problem(here, at + 1, len(self._every), home=self._problems.home))
+        self.show(open_problem(here, at + 1, len(self._every)).in_place_of(self.ui))
 
     def _ponder(self, work: Coroutine[None, None, None]) -> None:
         self._stop()
         self.show(replace(self.ui, ponders=True, notice=Notice(_("One moment ..."))))
-        self._work = self.interaction.begin(work)
+        self._pondering = self.begin(work)
 
     def _stop(self) -> None:
-        if self._work is not None:
-            self._work.cancel()
+        if self._pondering is not None:
+            self._pondering.cancel()
 
     async def _judge(self, here: Problem, given: Place) -> None:
         found = await self._compare(here, given)
@@ -225,8 +217,3 @@ class Solving(Service):
     async def _compare(self, here: Problem, other: Place) -> Better | None:
         view = here.recording.view(here.stop, eyes_of(here.legal.seat))
         return await self._problems.compare(view, here.best, other)
-
-
-async def run(problems: Problems) -> Request:
-    """Show the problems until the player asks for something else, which is returned."""
-    return await Program(Solving(problems)).run()

@@ -1,35 +1,31 @@
-"""The program that shows the start screen until the player chooses where to go."""
+"""The start screen, from which everything else is opened."""
 
-from dataclasses import replace
+import asyncio
 
 from client.finding.found import SeatAnswer, Silent
 from client.language import describe_reason
 from client.player.seats import KeptSeat
-from client.ui.interaction import Interaction, Service
-from client.ui.program import Program
-from client.ui.requests import Request
+from client.ui.interaction import Service
 from client.ui.screens.start import seat_stands, with_seats
 from client.ui.state import Ui
 
 
-async def run(ui: Ui, seats: tuple[KeptSeat, ...]) -> tuple[Ui, Request]:
-    """Show the start screen, with the player's games at these seats; return its last state and the choice."""
-    starting = _Starting(with_seats(ui, seats), seats)
-    request = await Program(starting).run()
-    return replace(starting.ui, notice=None), request
-
-
-class _Starting(Service):
+class Starting(Service):
     """The start screen, kept up to date with whose turn it is where the player has a seat."""
 
-    def __init__(self, ui: Ui, seats: tuple[KeptSeat, ...]) -> None:
+    def __init__(self, ui: Ui) -> None:
         super().__init__(ui)
-        self._seats = seats
+        self._following: list[asyncio.Task[None]] = []
 
-    def start(self, interaction: Interaction) -> None:
-        super().start(interaction)
-        for seat in self._seats:
-            interaction.begin(self._follow(seat))
+    def follow(self, seats: tuple[KeptSeat, ...]) -> None:
+        """Follow the games at these seats, and no others."""
+        self.follow_none()
+        self.show(with_seats(self.ui, seats))
+        self._following = [self.begin(self._follow(seat)) for seat in seats]
+
+    def follow_none(self) -> None:
+        for task in self._following:
+            task.cancel()
 
     async def _follow(self, seat: KeptSeat) -> None:
         # The screen appears before these are loaded.

@@ -13,7 +13,7 @@ from client.language import N_
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Line, ends, line
 from client.ui.keys import Action, Key, spectators_keys
-from client.ui.requests import Join, Open, Request, WatchTable
+from client.ui.requests import Errand, Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.signs import SIGNS, in_words
 from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
@@ -117,22 +117,19 @@ class Screen:
     """A screen is a value: its own data, with what keys do on it and how it is drawn.
 
     A screen `at_server` follows the server's table. `reads_on` if a key shows in full what ends in dots;
-    `asks_to_quit` if leaving it ends the program where there is no start screen. The `log_style` is that of
-    what the log says there; a screen `after_end` shows nothing of it that was before all pieces were placed.
+    `asks_to_quit` if leaving it ends the program where there is no page below, `leads_back` if quitting leads
+    to that page. The `log_style` is that of what the log says there; a screen `after_end` shows nothing of it
+    that was before all pieces were placed.
     """
 
     __slots__ = ()
     at_server: ClassVar[bool] = False
     reads_on: ClassVar[bool] = False
     asks_to_quit: ClassVar[bool] = False
+    leads_back: ClassVar[bool] = False
     log_style: ClassVar[str] = ""
     after_end: ClassVar[bool] = False
     own_keys: ClassVar[tuple[Key, ...]] = ()
-
-    @property
-    def service(self) -> object | None:
-        """Return what carries out the requests made there, unless the first page's service does."""
-        return None
 
     @property
     def own_log(self) -> tuple[str, ...] | None:
@@ -248,6 +245,7 @@ class LinePrompt(enum.Enum):
     TITLE = N_("name of the table:")
     EVENING = N_("name of the evening:")
     ADDRESS = N_("address, name or code:")
+    PASSWORD = N_("password:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +301,8 @@ class OnlineList:
 
 
 class Ways(Struct, frozen=True):
-    """The ways to the server, for others, and back from it."""
+    """The ways to the server for others."""
 
-    home: bool = False  # there is a start screen to go back to
     addresses: tuple[str, ...] = ()  # that others join with
     other_ways: tuple[str, ...] = ()  # what others type or open instead
     way_in: str = ""  # the command that others type, if it is a single one
@@ -436,37 +433,50 @@ class Ui:
 
     def with_page_above(self, page: Screen) -> Self:
         """Return the state with a page that covers this one, and what is open over it."""
-        return replace(self, screens=(*self.screens, page), scroll=0)
+        above = replace(self, screens=(*self.screens, page), scroll=0)
+        return replace(above, entry=None, notice=None, ticks_left=None, busy=False, ponders=False)
+
+    def above(self, below: Self) -> Self:
+        """Return the state with its screens above those of another one."""
+        return replace(self, screens=(*below.screens, *self.screens))
+
+    def in_place_of(self, ui: Self) -> Self:
+        """Return the state with its screens in the place of the last page of another one."""
+        return replace(self, screens=(*ui._below_page, *self.screens))
 
     def without_page(self) -> Self:
         """Return the state with what this page has covered."""
         return replace(self, screens=self._below_page, entry=None, ticks_left=None)
 
     @property
+    def way_back(self) -> Request:
+        """Return the request that leads to the page below; without one, out of the program."""
+        return Errand.GO_HOME if len(self.pages) > 1 else Errand.QUIT
+
+    @property
     def _below_page(self) -> tuple[Screen, ...]:
         return self.screens[: len(self.screens) - len(self.overlays) - 1]
 
-    @property
-    def uncovered(self) -> Self:
-        """Return the state as the first page has it: what is typed and said is about the page above it."""
-        first = self._of_first_page
-        if first == self.screens:
+    def down_to(self, page: int) -> Self:
+        """Return the state as the page with this number has it: what is typed and said is about the last."""
+        screens = self._down_to(page)
+        if len(screens) == len(self.screens):
             return self
-        return replace(self, screens=first, entry=None, notice=None, ticks_left=None)
+        return replace(self, screens=screens, entry=None, notice=None, ticks_left=None)
 
-    def with_uncovered(self, first: Self) -> Self:
-        """Return the state with another one of the first page, covered as before."""
-        above = self.screens[len(self._of_first_page) :]
+    def with_down_to(self, page: int, below: Self) -> Self:
+        """Return the state with another one of the page with this number, covered as before."""
+        above = self.screens[len(self._down_to(page)) :]
         if not above:
-            return first
-        notice = first.notice or self.notice
-        screens = (*first.screens, *above)
-        return replace(first, screens=screens, entry=self.entry, notice=notice, ticks_left=self.ticks_left)
+            return below
+        notice = below.notice or self.notice
+        screens = (*below.screens, *above)
+        return replace(below, screens=screens, entry=self.entry, notice=notice, ticks_left=self.ticks_left)
 
-    @property
-    def _of_first_page(self) -> tuple[Screen, ...]:
-        """Return the first page, and what is open over it."""
-        return (self.screens[0], *takewhile(lambda each: isinstance(each, Overlay), self.screens[1:]))
+    def _down_to(self, page: int) -> tuple[Screen, ...]:
+        """Return the pages down to the one with this number, from 0, and what is open there."""
+        starts = [at for at, each in enumerate(self.screens) if not isinstance(each, Overlay)]
+        return self.screens[: starts[page + 1]] if page + 1 < len(starts) else self.screens
 
     def opened(self, overlay: Overlay) -> Self:
         return replace(self, screens=(*self.screens, overlay))

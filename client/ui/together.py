@@ -50,8 +50,10 @@ class Together(Replaying):
 
     def look(self) -> None:
         """Look who leads now, and where, whether there is a study, and what the player has read."""
+        if self._connection is None or self.interaction.service is not self:
+            return
         page = self.ui.page
-        if self._connection is None or not isinstance(page, Replay) or page.service is not self:
+        if not isinstance(page, Replay):
             return
         state = self._connection.model.state
         company = Companions() if page.company is None else page.company
@@ -77,14 +79,14 @@ class Together(Replaying):
         ui = super().settled(on_own_way(ui))
         if self._leads and not self._telling:
             self._telling = True
-            self.interaction.begin(self._tell())
+            self.begin(self._tell())
         return ui
 
     def carry_out(self, request: Request) -> None:
         if isinstance(request, Show | Say):
-            self.interaction.begin(self._ask(request))
+            self.begin(self._ask(request))
             return
-        if request is Errand.QUIT and self._leads:
+        if request in (Errand.QUIT, Errand.GO_HOME) and self._leads:
             self.interaction.begin(self._ask(Show(NEW)))
         at_table = self._connection is not None
         if at_table and isinstance(request, PlayOn | Study) and request != self._leaves_for:
@@ -113,6 +115,8 @@ class Together(Replaying):
         try:
             await self._connection.ask(request)
         except (RequestRefused, ConnectFailed) as failure:
+            if self.left:
+                return
             self._led_as = None if leads else self._led_as
             self.show(self.ui.with_notice(str(failure), refusal=True))
         else:

@@ -9,13 +9,15 @@ from typing import NamedTuple
 from client.network.transport import FREE_ACCESS, ServerAccess
 from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
+from client.ui.interaction import Service
+from client.ui.program import shown_alone
 from client.ui.seat_keeper import Keeping
 from client.ui.state import Can, Ways
-from client.ui.terminal.device import Device
 from engine.legal import Legal
 from engine.view import View
 
 Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
+Show = Callable[[Service], Awaitable[requests.Request]]  # shows a page until it is left for what is returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,15 @@ class LookingBack:
     `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
     without one, none are. `analyse` judges a game; without it, none is judged. With `keep` the record of each
     game that the player has played is kept: it is given the table and the text, and may raise OSError.
-    With `lists` a key of the lobby ends the visit for the list of these, and with `plays_on` one of a record
-    ends it to play on from there.
+    With `games` a key of the lobby opens the page of these. With `plays_on` one of a record ends the visit to
+    play on from there.
     """
 
     read_record: Callable[[str], Recording]
     folder: Path | None
     analyse: Analyse | None = None
     keep: Callable[[str, str], None] | None = None
-    lists: bool = False
+    games: "Callable[[LookingBack], Awaitable[Service]] | None" = None
     plays_on: bool = False
 
     @property
@@ -41,7 +43,7 @@ class LookingBack:
         """Return what this lets a player do."""
         return Can(
             looks_back=True,
-            lists_games=self.lists,
+            lists_games=self.games is not None,
             analyses=self.analyse is not None,
             saves=self.folder is not None,
         )
@@ -74,7 +76,7 @@ class Player:
     looking_back: LookingBack | None = None  # for finished games
     confirms: bool = False  # every move has to be confirmed
     explaining: Explaining | None = None  # without it, no game is
-    device: Device | None = None  # the player's terminal, if it is not this program's
+    show: Show = shown_alone  # where the visit is seen
 
 
 @dataclass(frozen=True, slots=True)

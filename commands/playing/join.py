@@ -17,12 +17,13 @@ from client.player.seats import kept_seats, seats_folder
 from client.typed_text import BadText, invitation, not_found, server_url
 from client.typed_text import table_code as code_of
 from client.ui.game import report
+from client.ui.program import shown_alone
 from client.ui.requests import GoTo
 from client.ui.visit import Destination
 from commands.arguments import access_of
 from commands.finished_games.records import kept_here
 from commands.parsing import need_terminal
-from commands.playing.start_screen import choose_server, run_logged
+from commands.playing.start_screen import run_logged, searching
 from commands.playing.visiting import play_on_after, player_of, visit_server
 from past_games.records import keep_record
 
@@ -37,7 +38,7 @@ def run_join(arguments: argparse.Namespace) -> int:
     name = preferences.name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal()
-        request = asyncio.run(choose_server(name, access, home=False))
+        request = asyncio.run(shown_alone(searching(name, access)))
         if not isinstance(request, GoTo):
             return 0
         goal = request

@@ -13,7 +13,8 @@ from client.language import WrongUse, _, listed
 from client.player import preferences
 from client.typed_text import seat_to_start, seats_meant
 from client.ui.game import report
-from client.ui.requests import Errand, Open, PlayOn
+from client.ui.program import shown_alone
+from client.ui.requests import Errand, Open, PlayOn, Request
 from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.texts.times import local_time
@@ -25,7 +26,7 @@ from commands.playing.visiting import play_on_after, player_of
 from engine.pieces import People, Seat
 from hosting.against_bots import against_bots, going_on, playing_on
 from hosting.kept_games import kept_games
-from past_games.own_games import solve
+from past_games.own_games import solving
 from server.config import Config
 
 # What plays a game, and what the start screen remembers of it.
@@ -132,9 +133,13 @@ def run_problems(arguments: argparse.Namespace) -> int:
     need_terminal()
     known = preferences.prefer_as_remembered() or preferences.Preferences()
     name = preferences.name_of_player(arguments.name)
-    request = asyncio.run(solve(folder_of(arguments), name))
+    request = asyncio.run(_solve(arguments, name))
     if not isinstance(request, PlayOn):
         return 0
     player, brains, config = player_of(name, arguments), (known.brain,), kept_here()
     game = playing_on(player, request, brains, config)
     return report(run_logged(play_on_after(game, player, brains, config)))
+
+
+async def _solve(arguments: argparse.Namespace, name: str) -> Request:
+    return await shown_alone(await solving(folder_of(arguments), name))

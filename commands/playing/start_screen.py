@@ -6,6 +6,7 @@ What it leads to is imported when it is chosen: the menu appears sooner without 
 import argparse
 import asyncio
 import io
+import os
 import random
 import sys
 from collections.abc import Coroutine
@@ -19,13 +20,18 @@ from client.language import _, listed
 from client.levels import LEVELS, usual_level
 from client.player.preferences import Preferences, prefer_as_remembered, preferences_file, remember
 from client.player.seats import kept_seats, seats_folder
-from client.player.terminal import prefer_calling
+from client.player.terminal import chosen_calling, prefer_calling
 from client.typed_text import login_name
 from client.ui import requests
-from client.ui.lessons.course import run as run_lessons
+from client.ui.interaction import Interaction, Service
+from client.ui.lessons.course import Course
+from client.ui.program import show
+from client.ui.screens.overlays import Consenting
 from client.ui.screens.start import LeftGame, Start, StartLine
-from client.ui.start import run
-from client.ui.state import Notice, Ui, Ways
+from client.ui.start import Starting
+from client.ui.state import LinePrompt, Notice, TypedLine, Ui
+from client.ui.terminal.device import own_device
+from client.ui.terminal.shell import describe_failure
 from client.ui.texts.times import local_time
 from commands.parsing import need_terminal
 from engine.game import Game, RandomChance
@@ -35,8 +41,10 @@ from server.monitoring.logs import log_to
 
 if TYPE_CHECKING:
     from client.network.transport import ServerAccess
+    from client.ui.visit import Visit
 
 _SEATS: Final = 5  # those taken last; servers that are gone for good would fill the list
+_SECONDS_TO_END: Final = 3.0  # for a visit, when its player has quit
 
 T = TypeVar("T")
 
@@ -59,55 +67,153 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
 
 
 async def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> int:
-    """Show the start screen, go where it leads, and come back to it, until the player quits."""
-    levels = tuple(level.name for level in LEVELS)
-    if preferences.brain not in levels:
-        preferences = msgspec.structs.replace(preferences, brain=usual_level(levels))
-    ui = Ui(preferences.name or login_name(), screens=(Start(levels, preferences, chosen=line),))
-    failed: set[Path] = set()
-    while True:
+    """Show the start screen, and above it where it leads, until the player quits; return the exit code."""
+    home = _Home(preferences, line, arguments)
+    if await show(home) is None:
+        return 1
+    if home.visited is None:
+        return 0
+    from client.ui.game import report
+
+    return report(home.visited)
+
+
+class _Home(Starting):
+    """The start screen; what is chosen there is opened above it, and closed when its player comes back.
+
+    The program ends with a visit if it was its player's last wish to quit there; `visited` says how.
+    """
+
+    def __init__(self, preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> None:
+        levels = tuple(level.name for level in LEVELS)
+        if preferences.brain not in levels:
+            preferences = msgspec.structs.replace(preferences, brain=usual_level(levels))
+        start = Start(levels, preferences, chosen=line)
+        super().__init__(Ui(preferences.name or login_name(), screens=(start,)))
+        self.visited: Visit | None = None
+        self._arguments = arguments
+        self._failed: set[Path] = set()  # kept games that could not be continued
+        self._left: KeptGame | None = None  # the game that would be continued
+        self._going: asyncio.Task[None] | None = None
+        self._answer: asyncio.Future[object] | None = None  # to what the player is asked on the way
+
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
+        self._at_home()
+
+    def carry_out(self, request: requests.Request) -> None:
+        match request:
+            case requests.Errand.QUIT:
+                super().carry_out(request)
+            case requests.Password(answer) | requests.Consent(answer):
+                if self._answer is not None and not self._answer.done():
+                    self._answer.set_result(answer)
+            case _ if self._going is None:
+                self.show(replace(self.ui, busy=True, notice=None))
+                self._going = self.begin(self._go(request))
+
+    async def farewell(self) -> None:
+        """Keep what the player prefers, or wait until what is above has ended properly."""
+        if self._going is None:
+            self._remember(self._start.preferences)
+            return
+        if self._answer is not None or len(self.interaction.services) == 1:  # it is still on the way
+            self._going.cancel()
+        await asyncio.wait({self._going}, timeout=_SECONDS_TO_END)
+
+    @property
+    def _start(self) -> Start:
+        start = self.ui.page
+        assert isinstance(start, Start)  # noqa: S101 - it stays on its page
+        return start
+
+    def _at_home(self) -> None:
+        """Show what there is to continue, and where it is the player's turn."""
         kept = kept_games()
-        left = next((game for game in kept.games if game.folder not in failed), None)
-        ui = _with_left(ui, left)
+        self._left = next((game for game in kept.games if game.folder not in self._failed), None)
+        ui = _with_left(self.ui, self._left)
         if kept.damaged and ui.notice is None:
             text = _("A saved game cannot be read, and was left untouched: {folders}")
-            told = text.format(folders=listed(map(str, kept.damaged)))
-            ui = replace(ui, notice=Notice(told, refusal=True))
-        ui, request = await run(ui, kept_seats(seats_folder())[:_SEATS])
-        start = ui.page
-        assert isinstance(start, Start)  # noqa: S101 - it stays on its page
-        preferences = msgspec.structs.replace(start.preferences, name=ui.name)
+            ui = ui.with_notice(text.format(folders=listed(map(str, kept.damaged))), refusal=True)
+        self.show(ui)
+        self.follow(kept_seats(seats_folder())[:_SEATS])
+
+    def _remember(self, preferences: Preferences) -> Preferences:
+        preferences = msgspec.structs.replace(preferences, name=self.ui.name)
         prefer_calling(preferences.calling)
+        self.interaction.call_like(chosen_calling().resolved(os.environ))
         remember(preferences_file(), preferences)
-        if request is requests.Errand.SEARCH:
+        return preferences
+
+    async def _go(self, request: requests.Request) -> None:
+        """Go where the player has chosen to, and come back unless the player quits there."""
+        preferences, left = self._remember(self._start.preferences), self._left
+        self.follow_none()
+        if request is requests.Errand.LEARN:
+            lessons = Course(self.ui.name, practice, own_device().glyphs())
+            request = await self.shown(lessons)
+            request = requests.Errand.LEARN if request is requests.Errand.PLAY else request
+        elif request is requests.Errand.SEARCH:
             from client.network.transport import FREE_ACCESS
 
-            request = await choose_server(ui.name, FREE_ACCESS, home=True)
-        if request is requests.Errand.QUIT:
-            return 0
-        if request is requests.Errand.GO_HOME:
-            continue
-        if request is requests.Errand.LEARN and (
-            await run_lessons(ui.name, practice) is not requests.Errand.PLAY
-        ):
-            ui = replace(ui, notice=None)
-            continue
-        from client.ui.game import report
-        from commands.playing.visiting import go_where_chosen
-
-        visited = await go_where_chosen(request, preferences, left, arguments)
+            request = await self.shown(searching(self.ui.name, FREE_ACCESS))
+        visited = await self._visit(request, preferences, left)
+        if visited.request is not requests.Errand.GO_HOME and not visited.code:
+            self.visited = visited
+            self.interaction.end(requests.Errand.QUIT)
+            return
         if request is requests.Errand.CONTINUE and left is not None and visited.code:
-            failed.add(left.folder)
+            self._failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)
             remember(preferences_file(), preferences)
-        if visited.request is not requests.Errand.GO_HOME and not visited.code:
-            return report(visited)
-        ui = replace(
-            ui.with_page(replace(start, preferences=preferences)),
-            name=visited.name or ui.name,
-            notice=Notice(visited.sentence, refusal=True) if visited.code else None,
+        self._going = None
+        self.interaction.back_to(self)
+        self.show(
+            replace(
+                self.ui.with_page(replace(self._start, preferences=preferences)),
+                name=visited.name or self.ui.name,
+                busy=False,
+                notice=Notice(visited.sentence, refusal=True) if visited.code else None,
+            )
         )
+        self._at_home()
+
+    async def _visit(
+        self, request: requests.Request, preferences: Preferences, left: KeptGame | None
+    ) -> "Visit":
+        from client.ui.visit import Visit
+
+        if request in (requests.Errand.QUIT, requests.Errand.GO_HOME):
+            return Visit(request=request)
+        from commands.playing.visiting import Asking, Home, go_where_chosen
+
+        if isinstance(request, requests.GoTo):
+            self.show(self.ui.with_notice(_("Connecting to {url} ...").format(url=request.url)))
+            await asyncio.sleep(0)  # it is seen before all that is loaded
+        home = Home(self._arguments, self.shown, Asking(self._consent, self._password))
+        try:
+            return await go_where_chosen(request, preferences, left, home)
+        except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+            return Visit(1, describe_failure(error))
+
+    async def _consent(self, told: str, question: str) -> bool:
+        asked = Consenting(f"{told} {question} [{_('y')}/N]")
+        return bool(await self._answered(self.interaction.ui.opened(asked)))
+
+    async def _password(self, told: str) -> str | None:
+        asked = replace(self.interaction.ui, entry=TypedLine(LinePrompt.PASSWORD))
+        answer = await self._answered(asked.with_notice(told, refusal=True))
+        return answer if isinstance(answer, str) else None
+
+    async def _answered(self, asked: Ui) -> object:
+        """Ask the player, and return the answer."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.interaction.show(replace(asked, busy=False))
+        answer = await self._answer
+        self._answer = None
+        self.interaction.show(replace(self.interaction.ui, busy=True, notice=None))
+        return answer
 
 
 def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
@@ -122,15 +228,11 @@ def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     return ui.with_page(replace(start, left=LeftGame(game.players, when), chosen=chosen))
 
 
-async def choose_server(name: str, access: "ServerAccess", *, home: bool) -> requests.Request:
-    """Show the servers and tables that are found until the player chooses; return where the player goes.
+def searching(name: str, access: "ServerAccess") -> Service:
+    """Return the page of the servers and tables that are found."""
+    from client.ui.search import Searching
 
-    With `home` there is a start screen to go back to.
-    """
-    from client.ui.search import run as run_search
-
-    ui, seats = Ui(name, ways=Ways(home=home)), kept_seats(seats_folder())[:_SEATS]
-    return await run_search(ui, access=access, seats=seats)
+    return Searching(name, access, kept_seats(seats_folder())[:_SEATS])
 
 
 def practice(record: str) -> Game:

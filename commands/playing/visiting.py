@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from client.bots.analysis import Analyses
@@ -28,38 +29,54 @@ from client.typed_text import login_name
 from client.ui import requests
 from client.ui.export.tables import describe_losses
 from client.ui.game import visit
+from client.ui.program import shown_alone
 from client.ui.seat_keeper import Keeping
-from client.ui.state import Ways
 from client.ui.terminal.device import own_lines
-from client.ui.visit import Destination, Explaining, LookingBack, Player, Stay, Visit, at_table
+from client.ui.visit import Destination, Explaining, LookingBack, Player, Show, Stay, Visit, at_table
 from commands.finished_games.records import kept_here
 from commands.parsing import confirm
 from hosting.against_bots import against_bots, going_on, playing_on
 from hosting.kept_games import KeptGame
 from hosting.on_the_network import host_game
-from past_games.history_screen import look_back
-from past_games.own_games import known_games, solve
+from past_games.history_screen import looking_at_games
+from past_games.own_games import known_games, solving
 from past_games.records import keep_record, recording_of, records_folder
 from server.config import Config
 
 
 def player_of(
-    name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
+    name: str,
+    arguments: argparse.Namespace,
+    keep: Callable[[str, str], None] | None = None,
+    show: Show = shown_alone,
 ) -> Player:
     """Return who visits: files are saved in the current folder, and `keep` keeps records."""
     known = kept_in(explanations_file(), Explanations) or Explanations()
     explaining = Explaining(known.wanted, lambda on: remember(explanations_file(), Explanations(on)))
-    return Player(name, suggest_move, _looking_back(keep), arguments.confirm, explaining)
+    return Player(name, suggest_move, _looking_back(keep), arguments.confirm, explaining, show)
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:
     return LookingBack(recording_of, Path.cwd(), Analyses(), keep, plays_on=True)
 
 
+class Asking(NamedTuple):
+    """How the player is asked on the way to a server; None is an answer to stay away."""
+
+    consent: Callable[[str, str], Awaitable[bool]]
+    password: Callable[[str], Awaitable[str | None]]
+
+
 async def visit_server(
-    player: Player, goal: requests.GoTo, there: Destination, *, new: bool = False
+    player: Player,
+    goal: requests.GoTo,
+    there: Destination,
+    asking: Asking | None = None,
+    *,
+    new: bool = False,
 ) -> Visit:
     """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
+    asking = Asking(_ask_consent, _password) if asking is None else asking
     stay = Stay(at_table(goal.table, watch=goal.watch), Keeping(Seats(seats_folder(), goal.url, new=new)))
     clusters = kept_in(clusters_file(), Clusters) or Clusters()
     host = urlsplit(there.url).hostname or ""
@@ -70,7 +87,7 @@ async def visit_server(
         if visited.hosts:
             text = _("This server is one of several. If it stops, your game continues at one of: {hosts}")
             question = _("Go there then? Your seat and your password go with you.")
-            if await _ask_consent(text.format(hosts=", ".join(visited.hosts)), question):
+            if await asking.consent(text.format(hosts=", ".join(visited.hosts)), question):
                 remember(clusters_file(), clusters.confirmed(host, visited.hosts))
                 there = replace(there, access=replace(there.access, hosts=hosts.union(visited.hosts)))
             there = replace(there, asks=False)
@@ -79,8 +96,7 @@ async def visit_server(
             return visited
         if not sys.stdin.isatty():
             return replace(visited, sentence=password_wanted(visited.sentence))
-        print(visited.sentence, flush=True)
-        if (password := await _password()) is None:
+        if (password := await asking.password(visited.sentence)) is None:
             return replace(visited, sentence=password_wanted(visited.sentence))
         there = replace(there, access=replace(there.access, password=password))
 
@@ -95,11 +111,11 @@ async def _ask_consent(told: str, question: str) -> bool:
     return (await own_lines().line() or "").strip().casefold() in yes_letters()
 
 
-async def _password() -> str | None:
+async def _password(told: str) -> str | None:
+    print(told, flush=True)
     if plain_chosen(os.environ):
-        with own_lines().unseen():
-            own_lines().print([_("Password: ")])
-            return await own_lines().line()
+        own_lines().print([_("Password: ")])
+        return await own_lines().line(shown=False)
     try:
         return getpass.getpass(_("Password: "))
     except EOFError:
@@ -116,37 +132,44 @@ async def play_on_after(
     return visited
 
 
+class Home(NamedTuple):
+    """What the start screen does for a visit: its options, where it is seen, how its player is asked."""
+
+    arguments: argparse.Namespace
+    show: Show
+    asking: Asking
+
+
 async def go_where_chosen(
-    request: requests.Request, preferences: Preferences, left: KeptGame | None, arguments: argparse.Namespace
+    request: requests.Request,
+    preferences: Preferences,
+    left: KeptGame | None,
+    home: Home,
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
+    name, brains = preferences.name or login_name(), (preferences.brain,)
     if request is requests.Errand.LOOK_BACK:
         own = describe_losses(list(known_games().looked.values()))
-        request = await look_back(records_folder(), _looking_back(), own=own, home=True)
-    name = preferences.name or login_name()
-    if request is requests.Errand.SOLVE:
-        request = await solve(records_folder(), name, home=True)
-    if request in (requests.Errand.QUIT, requests.Errand.GO_HOME):
-        return Visit(request=request)
-    player = player_of(name, arguments)
+        request = await home.show(await looking_at_games(records_folder(), _looking_back(), own))
+    elif request is requests.Errand.SOLVE:
+        request = await home.show(await solving(records_folder(), name))
+    player = player_of(name, home.arguments, show=home.show)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
         case requests.Errand.LEARN:  # the lessons lead to a first game
-            opening = requests.Open(3, preferences.random_layout)
-            game = against_bots(player, (preferences.brain,), opening, config)
+            game = against_bots(player, brains, requests.Open(3, preferences.random_layout), config)
         case requests.Errand.PLAY:
             opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
-            game = against_bots(player, (preferences.brain,), opening, config)
+            game = against_bots(player, brains, opening, config)
         case requests.PlayOn():
-            game = playing_on(player, request, (preferences.brain,), config)
+            game = playing_on(player, request, brains, config)
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(player, left, config)
         case requests.Errand.HOST:
-            game = host_game(player, kept_here(), preferences, announced=arguments.announced)
+            game = host_game(player, kept_here(), preferences, announced=home.arguments.announced)
         case requests.GoTo(url):
-            print(_("Connecting to {url} ...").format(url=url), flush=True)
-            there = Destination(url, ways=Ways(home=True))
-            game = visit_server(player_of(name, arguments, keep_record), request, there)
+            guest = player_of(name, home.arguments, keep_record, home.show)
+            game = visit_server(guest, request, Destination(url), home.asking)
         case _:
             return Visit(request=request)
-    return await play_on_after(game, player, (preferences.brain,), config)
+    return await play_on_after(game, player, brains, config)

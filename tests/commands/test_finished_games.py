@@ -13,13 +13,12 @@ from client.records import Looked, PastGame, Slip, own_results, player_standings
 from client.ui.export.tables import describe_losses, standings_listing, statistics_listing
 from client.ui.requests import PlayOn
 from client.ui.screens.history import HistoryPage
-from client.ui.state import Ui
 from client.ui.visit import LookingBack
 from commands.finished_games.records import kept_here, need_writable
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from engine.view import eyes_of
-from past_games.history_screen import LookingAtGames
+from past_games.history_screen import looking_at_games
 from past_games.own_games import known_games, look_through, note_solved, problems
 from past_games.records import keep_record, recording_of
 from protocol.messages import Standing
@@ -54,9 +53,7 @@ def records(tmp_path: Path) -> Path:
 async def test_a_past_game_is_played_on_from_its_record(records: Path) -> None:
     """The list is where the player comes back to, on the same line, unless they go on playing."""
     looking_back = LookingBack(recording_of, None, plays_on=True)
-    listed = LookingAtGames(Ui("", screens=(HistoryPage(()),)), records, looking_back, None)
-    await listed.list()
-    shown = listed.interaction
+    shown = (await looking_at_games(records, looking_back)).interaction
     for key in ("down", "enter", "n", "escape"):
         shown.press(key)
     assert isinstance(shown.ui.page, HistoryPage)

@@ -15,17 +15,15 @@ from client.ui import requests
 from client.ui.at_table import step
 from client.ui.draw.page import Board, scrolled, with_news
 from client.ui.frame import EMPTY, WIDE, Line, ends, line, spoken, wrapped
-from client.ui.interaction import Service
+from client.ui.interaction import StandaloneService
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, record_at
-from client.ui.program import show
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, result_lines, sentence, step_of
 from client.ui.spots import Marks
 from client.ui.state import GamePage, Notice, Outcome, Pane, Screen, Ui, with_game
-from client.ui.terminal.device import own_device
 from client.ui.texts.games import amounts, describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.tables import names_at
@@ -84,6 +82,7 @@ class Lesson(GamePage):
     top: int = 0
 
     reads_on = False
+    leads_back = True
     log_style = "class:info"  # it says what to do
     own_keys = _KEYS
 
@@ -137,7 +136,7 @@ class Lesson(GamePage):
             return _looking(ui, lesson.table, action)
         held = lesson.table.piece, lesson.table.position, lesson.table.orientation or None
         if action is Act.CANCEL and held == (None, None, None):  # else Esc takes back a choice
-            return ui, requests.Errand.QUIT
+            return ui, ui.way_back
         if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
             return ui.with_notice(_("Nothing can be placed on this page: move the cursor.")), None
         return lesson.table.act(ui, action, model)
@@ -306,7 +305,7 @@ class Practice(Protocol):
 Replayed = Callable[[str], Practice]
 
 
-class Course(Service):
+class Course(StandaloneService):
     """The lessons as one pupil goes through them, until the pupil leaves, or wants to play a game."""
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:
@@ -333,7 +332,7 @@ class Course(Service):
 
     def carry_out(self, request: Request) -> None:
         match request:
-            case requests.Errand.QUIT:
+            case requests.Errand.QUIT | requests.Errand.GO_HOME:
                 super().carry_out(request)
             case requests.TurnPage(pages):
                 if (number := self._lesson.number + pages) == len(PAGES):
@@ -352,7 +351,7 @@ class Course(Service):
         assert self.model.view is not None  # noqa: S101 - the game has begun
         lesson = Lesson(number, table=_moment(page, self.model.view))
         log = (f"{self._glyphs.pointer} {page.fill(page.task, self._glyphs)}",)
-        self.show(Ui(self._name, screens=(lesson,), log=log))
+        self.show(Ui(self._name, screens=(lesson,), log=log).in_place_of(self.ui))
 
     def _set_up(self, page: LessonPage) -> None:
         self._practice = self._replayed(record_at(page.moves))
@@ -427,8 +426,3 @@ def model_of(practice: Practice, page: LessonPage, name: str) -> TableModel:
         seq=len(practice.events),
         legal=legal if legal is not None and legal.seat == page.eyes else None,
     )
-
-
-async def run(name: str, replayed: Replayed) -> Request | None:
-    """Give the lessons; return what the pupil wants then, or None if they failed, which has been reported."""
-    return await show(Course(name, replayed, own_device().glyphs()))

@@ -3,7 +3,7 @@
 import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -130,14 +130,10 @@ class Action(Struct, frozen=True):
         for key in self.keys:
             yield structs.replace(key, help=key.help or self.help, when=possible)
 
-    def keys_elsewhere(self, does: Act) -> Iterator[Key]:
+    def keys_elsewhere(self, does: Act, when: Callable[[Any, Ui, TableModel], bool]) -> Iterator[Key]:
         """Yield its keys for a screen of another stage, which does it in its own way."""
-
-        def possible(_screen: object, ui: Ui, model: TableModel) -> bool:
-            return bool(self.possible(At(ui, model)))
-
         for key in self.keys_offered():
-            yield structs.replace(key, action=does, when=possible)
+            yield structs.replace(key, action=does, when=when)
 
 
 def nothing(_at: At) -> tuple[str, ...]:

@@ -84,20 +84,20 @@ def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
     """Ask before a page is left where leaving ends more than the visit to it."""
     if isinstance(ui.page, LobbyPage) and hosts_others(ui):
         return ui.opened(Quitting(requests.Errand.GO_HOME)), None
-    if not ui.ways.home and ui.page.asks_to_quit:
+    if len(ui.pages) == 1 and ui.page.asks_to_quit:
         return ui.opened(Quitting()), None  # one Esc too many must not end the program
     return None
 
 
 def _quit(ui: Ui, model: TableModel) -> Outcome:
-    if len(ui.pages) > 1:  # it leads back to the page below
-        return ui, requests.Errand.QUIT
+    if ui.page.leads_back:
+        return ui, ui.way_back
     running = isinstance(ui.page, Playing) and model.seat is not None
     if running or hosts_others(ui):
         return ui.opened(Quitting(running=running)), None
     if isinstance(ui.page, Gathering) and loses_seat(ui, model):
         return ui.opened(Quitting(gives_up_seat=True)), None
-    if ui.ways.home:  # whoever wants to go back there may take q for the key
+    if len(ui.pages) > 1:  # whoever wants to go back there may take q for the key
         return ui.opened(Quitting()), None
     return ui, requests.Errand.QUIT
 

@@ -20,7 +20,7 @@ from client.ui.keys import (
     PointAt,
     action_of,
 )
-from client.ui.requests import Errand, Explain, Request, TakeBack
+from client.ui.requests import Errand, Explain, Password, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.anywhere import done_anywhere
 from client.ui.screens.menu import At, with_mute
@@ -80,15 +80,18 @@ def _recall(by: int) -> Handler:
     return recalled
 
 
-def _discard(_entry: object, ui: Ui, _model: TableModel) -> Outcome:
-    return replace(ui, entry=None, retry=None), None
+def _discard(entry: TypedLine, ui: Ui, _model: TableModel) -> Outcome:
+    request = Password(None) if entry.prompt is LinePrompt.PASSWORD else None
+    return replace(ui, entry=None, retry=None), request
 
 
 def _send(entry: TypedLine, ui: Ui, model: TableModel) -> Outcome:
     text = entry.text.strip()
     if not text and entry.prompt not in {LinePrompt.TITLE, LinePrompt.EVENING}:
-        return replace(ui, entry=None, retry=None), None
+        return _discard(entry, ui, model)
     closed = replace(ui, entry=None)
+    if entry.prompt is LinePrompt.PASSWORD:
+        return closed, Password(entry.text)
     if entry.prompt in {LinePrompt.SAY, LinePrompt.SAY_IN_LOBBY}:
         said = SayInLobby(NEW, text) if entry.prompt is LinePrompt.SAY_IN_LOBBY else Say(NEW, text)
         return replace(closed, talk=replace(ui.talk, unread=0)), said
@@ -282,7 +285,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     if outage.until is None and isinstance(request, Leave):
-        return ui, Errand.GO_HOME if ui.ways.home else Errand.QUIT
+        return ui, ui.way_back
     if outage.until is None:
         return ui.with_notice(outage.reason), None
     if isinstance(request, ListTables):

@@ -18,10 +18,15 @@ from client.ui.state import Notice, Outcome, Pane, Ui
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.times import local_time
 
+
+def _saves(history: "HistoryPage", _ui: Ui, _model: TableModel) -> bool:
+    return history.saves
+
+
 _OF_A_GAME: Final = (
-    *actions.ANALYSE.keys_elsewhere(Act.ANALYSE),
-    *actions.SAVE.keys_elsewhere(Act.SAVE_RECORD),
-    *actions.PICTURE.keys_elsewhere(Act.SAVE_PICTURE),
+    *actions.ANALYSE.keys_elsewhere(Act.ANALYSE, lambda history, _ui, _model: history.analyses),
+    *actions.SAVE.keys_elsewhere(Act.SAVE_RECORD, _saves),
+    *actions.PICTURE.keys_elsewhere(Act.SAVE_PICTURE, _saves),
 )
 
 
@@ -53,15 +58,19 @@ _KEYS: Final = (
 class HistoryPage(ListScreen):
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
 
-    `removing` if asking again removes that game. `own` says what the player's own moves cost.
+    `removing` if asking again removes that game. `own` says what the player's own moves cost. It `analyses`
+    and `saves` games if that is possible here.
     """
 
     games: tuple[PastGame, ...]
     chosen: int = 0
     removing: bool = False
     own: str = ""
+    analyses: bool = False
+    saves: bool = False
 
     own_keys = _KEYS
+    own_log = ()
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         here = replace(self, removing=False)
@@ -76,9 +85,9 @@ class HistoryPage(ListScreen):
             case Act.PAGE_UP | Act.PAGE_DOWN:
                 there = self.chosen + (_PAGE if action is Act.PAGE_DOWN else -_PAGE)
                 return ui.with_page(replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
-            case Act.CONFIRM | ChooseLine() | Act.ANALYSE if ui.can.analyses or not analysed:
+            case Act.CONFIRM | ChooseLine() | Act.ANALYSE if self.analyses or not analysed:
                 return ui.with_page(here), requests.ReplayGame(game.file, analysed)
-            case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.can.saves:
+            case Act.SAVE_RECORD | Act.SAVE_PICTURE if self.saves:
                 picture = action is Act.SAVE_PICTURE
                 return ui.with_page(here), requests.SaveGame(game.file, picture=picture)
             case _:

@@ -8,7 +8,7 @@ from client.tables.table import TableModel
 from client.ui.draw.page import remark_rows, scrolled, scrolled_to
 from client.ui.frame import EMPTY, Line, first_rows, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
-from client.ui.requests import Errand
+from client.ui.requests import Consent, Errand
 from client.ui.state import Outcome, Overlay, Pane, Ui
 from client.ui.texts.tables import describe_online
 from protocol.messages import Leave
@@ -16,6 +16,10 @@ from protocol.messages import Leave
 _QUITTING: Final = (
     Key((YES, "q", "c-c"), Act.CONFIRM, N_("quit, or leave the table"), N_("yes")),
     Key(("n", "escape"), Act.CANCEL, N_("stay"), N_("stay")),
+)
+_CONSENTING: Final = (
+    Key((YES,), Act.CONFIRM, N_("let the server send you to others"), N_("yes")),
+    Key(("n", "escape", "c-c"), Act.CANCEL, N_("choose something else"), N_("no")),
 )
 _ANNOUNCEMENT: Final = (
     Key(("escape", "enter"), Act.CANCEL, N_("close the announcement"), N_("close")),
@@ -74,6 +78,21 @@ class Quitting(Overlay):
         else:
             asks = _("Quit Palatinus? {yes}: quit, n: stay")
         return asks.format(yes=_("y"))
+
+
+@dataclass(frozen=True, slots=True)
+class Consenting(Overlay):
+    """The question whether the server that the player is on the way to may send them to others."""
+
+    asked: str
+
+    own_keys = _CONSENTING
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        return ui.closed(), Consent(action is Act.CONFIRM)
+
+    def question(self, ui: Ui) -> str:
+        return self.asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A record on the screen: moving through it, whose eyes see it, and everybody's chances if it is analysed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -203,7 +203,7 @@ class Replay(GamePage):
 
     It `can_analyse` if this program analyses games, and `can_play_on` if games are played on here; `analysis`
     is what there is of that, and it is `judging` as long as there is more to come. There is `company` at the
-    table where the game was played. The `service` carries out what is asked for.
+    table where the game was played.
     """
 
     recording: Recording
@@ -215,7 +215,8 @@ class Replay(GamePage):
     analysis: Analysis | None = None
     judging: bool = False
     company: Companions | None = None
-    service: object | None = field(default=None, repr=False, compare=False)
+
+    leads_back = True
 
     @property
     def step(self) -> int:
@@ -262,7 +263,7 @@ class Replay(GamePage):
             case Act.TOGETHER:
                 return _together(ui, self)
             case Act.LEAVE:
-                return ui, requests.Errand.STOP_ANALYSIS if self.judging else requests.Errand.QUIT
+                return ui, requests.Errand.STOP_ANALYSIS if self.judging else ui.way_back
             case _:
                 return _look(ui, self, action, model.view), None
 
@@ -334,7 +335,6 @@ def open_record(
     *,
     can_analyse: bool = False,
     can_play_on: bool = False,
-    service: object | None = None,
 ) -> Ui:
     """Return the UI state when a record is opened at that stop; only a finished game is analysed."""
     page = Replay(
@@ -344,7 +344,6 @@ def open_record(
         table=Playing(),
         can_analyse=can_analyse and recording.over,
         can_play_on=can_play_on,
-        service=service,
     )
     return Ui("", screens=(_with_log(page),))
 

@@ -27,7 +27,7 @@ from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import at_table_page
 from client.ui.screens.search import where_to
-from client.ui.state import Pane, TypedLine, Ui, closed_for_good
+from client.ui.state import LinePrompt, Pane, TypedLine, Ui, closed_for_good
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, table_name
@@ -88,7 +88,8 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
 
 def typed_line(ui: Ui, entry: TypedLine, model: TableModel, width: int) -> Line:
     prompt = line(cut(f" {_(entry.prompt.value)}", width - _LEAST_TYPED) + " ", "class:key")
-    before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
+    text = "*" * len(entry.text) if entry.prompt is LinePrompt.PASSWORD else entry.text
+    before, at, after = text[: entry.at], text[entry.at :][:1], text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
         before = before[1:]
     typed = (

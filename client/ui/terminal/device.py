@@ -30,8 +30,8 @@ class LineTerminal(Protocol):
     def width(self) -> int | None:
         """How many cells a line of the terminal has; None where lines have no end."""
 
-    async def line(self) -> str | None:
-        """Return the next line, None at the end of the input."""
+    async def line(self, *, shown: bool = True) -> str | None:
+        """Return the next line, None at the end of the input; the terminal may not have `shown` it."""
 
     def print(self, texts: Iterable[str]) -> None:
         """Print each text as a line; raises OSError if nobody reads any more."""
@@ -54,7 +54,11 @@ class OwnLines:
         except (OSError, ValueError):  # it is no terminal
             return None
 
-    async def line(self) -> str | None:
+    async def line(self, *, shown: bool = True) -> str | None:
+        with contextlib.nullcontext() if shown else self._unseen():
+            return await self._next()
+
+    async def _next(self) -> str | None:
         loop, typed = asyncio.get_running_loop(), asyncio.Event()
         self._call = functools.partial(loop.call_soon_threadsafe, typed.set)
         while True:
@@ -70,7 +74,7 @@ class OwnLines:
         sys.stdout.flush()
 
     @contextlib.contextmanager
-    def unseen(self) -> Iterator[None]:
+    def _unseen(self) -> Iterator[None]:
         """Keep the terminal from showing what is typed, as getpass does, which would read it as well."""
         if sys.platform == "win32":  # where it cannot be kept from that
             yield

@@ -52,6 +52,15 @@ class Caller:
         self._taken, self._title, self.focused = True, "", None
         self._write(_REPORT_FOCUS, _KEEP_TITLE if self._calling.title else "")
 
+    def call_like(self, calling: Calling) -> None:
+        """Call in other ways from here on; they must be resolved."""
+        if calling != self._calling:
+            taken = self._taken
+            self.give_back()
+            self._calling = calling
+            if taken:
+                self.take()
+
     def give_back(self) -> None:
         if self._taken:
             self._taken = False
@@ -225,6 +234,9 @@ class Shell:
 
     def call(self, title: str, sentence: str) -> None:
         self._caller.call(title, sentence)
+
+    def call_like(self, calling: Calling) -> None:
+        self._caller.call_like(calling)
 
     def quit(self) -> None:
         self._end(by_player=True)

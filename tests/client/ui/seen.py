@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 import client.ui
+from client.player.preferences import Preferences
 from client.tables.table import Happened, TableChanged, TableModel
 from client.ui.frame import Frame, plain
 from client.ui.keys import Act, Action, Key
@@ -22,6 +23,7 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, at_step, step_of
 from client.ui.screens.screen import drawn
+from client.ui.screens.start import Start
 from client.ui.state import Screen, Ui, with_game
 from client.ui.texts.glyphs import UNICODE, GlyphSet
 from engine.board import Hex
@@ -100,6 +102,11 @@ def played_until_turn_of(game: Game, seat: int) -> Game:
             case LegalPlaces(mover, pieces, fields):
                 game.apply(Place(mover, pieces[0], fields[0]))
     return game
+
+
+def at_home(ui: Ui) -> Ui:
+    """Return the UI state of a player who has come from the start screen."""
+    return ui.above(Ui(ui.name, screens=(Start((), Preferences()),)))
 
 
 def after(ui: Ui, model: TableModel, *keys: str) -> Ui:

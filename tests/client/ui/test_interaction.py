@@ -1,5 +1,6 @@
 """One stack of screens: a record covers the table where it was played, and each carries out its requests."""
 
+import asyncio
 import io
 from dataclasses import replace
 from typing import ClassVar
@@ -7,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from client.tables.table import HeardRemark
-from client.ui.interaction import Interaction, Service
+from client.ui.interaction import Interaction, Service, StandaloneService
 from client.ui.keys import Act
 from client.ui.lines import LineShell
 from client.ui.program import Replaying
@@ -17,7 +18,7 @@ from client.ui.screens.overlays import Announcements, TalkPage
 from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Companions, Replay, in_company, open_record
 from client.ui.screens.scoring import Result
-from client.ui.state import Can, TypedLine, Ui, Ways
+from client.ui.state import Can, TypedLine, Ui
 from client.ui.terminal.device import OwnLines
 from engine.pieces import Seat
 from protocol.messages import Announced
@@ -28,13 +29,11 @@ RECORDING = recording_of(3)
 
 
 class Table(Service):
-    """The table of a finished game, at a server that is reached from the start screen, and its record."""
+    """The table of a finished game, and its record."""
 
     def __init__(self) -> None:
         ui, model = over()
-        super().__init__(
-            replace(ui.with_page(Result()), can=Can(looks_back=True), ways=Ways(home=True)), model
-        )
+        super().__init__(replace(ui.with_page(Result()), can=Can(looks_back=True)), model)
         self.asked: list[Request] = []
 
     def carry_out(self, request: Request) -> None:
@@ -42,7 +41,7 @@ class Table(Service):
         self.show(replace(self.ui, busy=False))
         if isinstance(request, Review):
             everything = RECORDING.all_eyes
-            self.interaction.open(Replaying(RECORDING, 0, everything, None, plays_on=True))
+            self.open(Replaying(RECORDING, 0, everything, None, plays_on=True))
 
 
 def press(shown: Interaction, *keys: str) -> Ui:
@@ -83,7 +82,7 @@ def test_what_is_said_at_the_table_is_read_in_its_record() -> None:
     screen = screen_of(shown.ui, shown.model)
     assert "SAID AT THE TABLE" in screen
     assert "well played" in screen
-    assert press(shown, "escape").page.service is not None
+    assert isinstance(press(shown, "escape").page, Replay)
     assert press(shown, "escape").page == Result()
 
 
@@ -96,7 +95,6 @@ def test_leaving_a_record_leads_back_to_the_table(key: str) -> None:
     ui = press(shown, key)
     assert (ui.screens, shown.over) == ((Result(),), False)
     assert shown.model is not model
-    assert press(shown, "q").overlay is not None  # here it is
 
 
 def test_what_a_record_cannot_do_is_asked_of_the_table() -> None:
@@ -121,7 +119,7 @@ async def test_a_table_is_not_told_again_after_its_record(capsys: pytest.Capture
     class Typed(OwnLines):
         left: ClassVar = ["quit", "next", "review"]
 
-        async def line(self) -> str | None:
+        async def line(self, **_how: bool) -> str | None:
             return self.left.pop() if self.left else None
 
     table = Table()
@@ -142,3 +140,66 @@ def test_who_follows_to_the_scoring_can_go_on_typing_and_reading() -> None:
     assert isinstance(there.page, Replay)
     assert there.page.stop == RECORDING.end
     assert (there.overlay, there.entry) == (ui.overlay, ui.entry)
+
+
+class Elsewhere(StandaloneService):
+    """A page with a state of its own, and the work of its service."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Ui(name, screens=(Result(),), log=("Elsewhere it rains.",)))
+        self.stopped = asyncio.Event()
+
+    async def work(self, failure: Exception | None) -> None:
+        if failure is not None:
+            raise failure
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped.set()
+
+
+async def test_a_page_with_a_state_of_its_own_is_opened_and_closed() -> None:
+    """It is seen until its opener goes on; its work ends with it, and what was said below is there again."""
+    table = Table()
+    shown, below = table.interaction, table.interaction.ui
+    there = Elsewhere("Bob")
+    opening = asyncio.create_task(table.shown(there))
+    await asyncio.sleep(0)
+    there.begin(there.work(None))
+    await asyncio.sleep(0)
+    assert (shown.ui.name, shown.ui.log, len(shown.ui.pages)) == ("Bob", ("Elsewhere it rains.",), 2)
+    assert shown.ui.way_back is Errand.GO_HOME
+    shown.call("Palatinus", "Ann is back.")
+    there.carry_out(Errand.PLAY)
+    assert await opening is Errand.PLAY
+    assert there.stopped.is_set()
+    assert (shown.ui.name, shown.ui.busy, shown.over) == ("Bob", True, False)
+    shown.press("q")  # which nobody carries out there any more
+    assert table.asked == []
+    shown.back_to(table)
+    assert replace(shown.ui, today=below.today) == below
+
+
+async def test_a_page_whose_work_fails_takes_nothing_else_along() -> None:
+    table = Table()
+    there = Elsewhere("Bob")
+    opening = asyncio.create_task(table.shown(there))
+    await asyncio.sleep(0)
+    there.begin(there.work(OSError("no room")))
+    with pytest.raises(ExceptionGroup) as failed:
+        await opening
+    assert failed.group_contains(OSError, match="no room")
+    table.interaction.back_to(table)
+    assert table.interaction.ui.page == Result()
+    assert not table.interaction.over
+
+
+async def test_quitting_anywhere_leaves_every_page() -> None:
+    table = Table()
+    there = Elsewhere("Bob")
+    opening = asyncio.create_task(table.shown(there))
+    await asyncio.sleep(0)
+    there.carry_out(Errand.QUIT)
+    assert table.interaction.over
+    await table.interaction.finish(by_player=True)
+    assert await opening is Errand.QUIT

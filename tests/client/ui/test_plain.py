@@ -514,7 +514,7 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
     class Typed(OwnLines):
         left: ClassVar = ["tables"]
 
-        async def line(self) -> str | None:
+        async def line(self, **_how: bool) -> str | None:
             return self.left.pop() if self.left else None
 
     async def listed_late() -> None:
@@ -539,7 +539,7 @@ def test_lines_wait_until_a_record_is_analysed(capsys: pytest.CaptureFixture[str
     class Typed(OwnLines):
         left: ClassVar = ["chances", "wait", "analyse"]
 
-        async def line(self) -> str | None:
+        async def line(self, **_how: bool) -> str | None:
             return self.left.pop() if self.left else None
 
     async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:

@@ -28,7 +28,7 @@ from client.ui.texts.glyphs import UNICODE
 from discovery.names import default_name
 from protocol.messages import TableSummary, Turn
 from tests.client.ui.pty_terminal import RUN, Terminal
-from tests.client.ui.seen import after, assert_screen, request_after, screen_of, text_of
+from tests.client.ui.seen import after, assert_screen, at_home, request_after, screen_of, text_of
 from tests.discovery.network import own_network
 from tests.games import examples
 from tests.server.peer import connected
@@ -124,8 +124,7 @@ def test_servers_and_tables_are_chosen() -> None:
     assert at_first is None
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "escape") is None
-    home = replace(SEEN, ways=Ways(home=True))
-    assert request_after(home, NOWHERE, "escape") == requests.Errand.GO_HOME
+    assert request_after(at_home(SEEN), NOWHERE, "escape") == requests.Errand.GO_HOME
 
 
 def test_kept_seats_come_first() -> None:
@@ -251,7 +250,7 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 
 def test_the_host_sees_the_address_in_the_lobby() -> None:
     """From the moment the server is open, and the name as soon as it is announced."""
-    ways = Ways(home=True, addresses=(ATTIC,))
+    ways = Ways(addresses=(ATTIC,))
     before = Ui("Ann", screens=(LobbyPage(),), ways=ways)
     assert f"Others join with palatinus join {ATTIC}" in screen_of(before, NOWHERE)
     announced = replace(before, ways=structs.replace(ways, found_as="attic-2"))

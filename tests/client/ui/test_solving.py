@@ -14,7 +14,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Piece
 from engine.view import View
 from tests.client.ui.analysed import NAMES
-from tests.client.ui.seen import after, assert_screen, notice_of, request_after, screen_of, typed
+from tests.client.ui.seen import after, assert_screen, at_home, notice_of, request_after, screen_of, typed
 from tests.games import played
 from tests.server.peer import eventually
 
@@ -32,7 +32,7 @@ def problem(key: str, table: str = "") -> Problem:
 
 def test_quitting_is_asked_where_there_is_a_start_screen_to_go_back_to() -> None:
     """Escape leads there, and q may be pressed by mistake for it."""
-    shown, model = open_problem(problem("a"), 1, 1, home=True), model_of(problem("a"))
+    shown, model = at_home(open_problem(problem("a"), 1, 1)), model_of(problem("a"))
     asked = after(shown, model, "q")
     assert "Quit Palatinus? y: quit, n: stay" in screen_of(asked, model)
     assert request_after(asked, model, "y") is requests.Errand.QUIT

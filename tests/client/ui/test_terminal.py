@@ -267,7 +267,7 @@ async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
     shown = table.interaction
     shown.call("Palatinus", "Your turn")
     assert shown.ui == table.ui
-    shown.open(looking_back)
+    table.open(looking_back)
     shown.call("Palatinus", "Your turn")
     assert (table.ui.notice, looking_back.ui.notice) == (None, Notice("Your turn"))
 

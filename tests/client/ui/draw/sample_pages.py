@@ -107,8 +107,8 @@ def history() -> tuple[Ui, TableModel]:
         results = seen.NAMES[:seats], (14, 12, 9, 7)[:seats], (number % 2,)
         games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
-    page = HistoryPage(tuple(games), chosen=1)
-    return Ui("", screens=(page,), can=Can(analyses=True, saves=True)), TableModel()
+    page = HistoryPage(tuple(games), chosen=1, analyses=True, saves=True)
+    return Ui("", screens=(page,)), TableModel()
 
 
 def waiting() -> tuple[Ui, TableModel]:

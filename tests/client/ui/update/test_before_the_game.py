@@ -14,9 +14,9 @@ from client.ui.requests import Request
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import after_update, at_other_table, at_table_page
-from client.ui.screens.overlays import TalkPage
+from client.ui.screens.overlays import Consenting, TalkPage
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Notice, Offers, OnlineList, Outage, Ui, Ways
+from client.ui.state import LinePrompt, Notice, Offers, OnlineList, Outage, TypedLine, Ui, Ways
 from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.texts.tables import ROWS, Row
 from engine.pieces import Seat
@@ -113,8 +113,19 @@ def test_escape_leaves_the_lobby() -> None:
     assert "Quit Palatinus?" in seen.screen_of(seen.after(Ui("Ann"), seen.LOBBY, "escape"), seen.LOBBY)
     assert seen.request_after(Ui("Ann"), seen.LOBBY, "escape", "y") == requests.Errand.QUIT
     assert seen.after(Ui("Ann"), seen.LOBBY, "escape", "escape") == Ui("Ann", screens=(LobbyPage(),))
-    home = Ui("Ann", ways=Ways(home=True))
-    assert seen.request_after(home, seen.LOBBY, "escape") == requests.Errand.GO_HOME
+    assert seen.request_after(seen.at_home(Ui("Ann")), seen.LOBBY, "escape") == requests.Errand.GO_HOME
+
+
+def test_what_a_server_asks_on_the_way_is_answered_on_the_screen() -> None:
+    """A password as it is typed, spaces included; with Escape the player stays away."""
+    asked = replace(seen.at_home(Ui("Ann")), entry=TypedLine(LinePrompt.PASSWORD))
+    assert seen.request_after(asked, NOWHERE, *" hush ", "enter") == requests.Password(" hush ")
+    assert seen.request_after(asked, NOWHERE, *"hush", "escape") == requests.Password(None)
+    assert seen.request_after(asked, NOWHERE, "enter") == requests.Password(None)
+    asked = seen.at_home(Ui("Ann")).opened(Consenting("Go there then?"))
+    assert "Go there then?" in seen.screen_of(asked, NOWHERE)
+    assert seen.request_after(asked, NOWHERE, "y") == requests.Consent(given=True)
+    assert seen.request_after(asked, NOWHERE, "escape") == requests.Consent(given=False)
 
 
 def test_without_a_connection_one_request_waits() -> None:
@@ -134,7 +145,8 @@ def test_without_a_connection_one_request_waits() -> None:
 )
 def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
     """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
-    closed = Ui("Ann", ways=Ways(home=home), lost=Outage("Your seat was taken over.", None))
+    closed = Ui("Ann", lost=Outage("Your seat was taken over.", None))
+    closed = seen.at_home(closed) if home else closed
     model = gathering(ANN, SeatSummary())
     ui = at_table_page(closed, model)
     assert seen.request_after(ui, model, "escape") == way_out
@@ -307,8 +319,7 @@ def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
 
 
 def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
-    hosting = Ways(home=True, addresses=("ws://192.0.2.7:7733",))
-    ui = replace(in_lobby(), ways=hosting)
+    ui = seen.at_home(replace(in_lobby(), ways=Ways(addresses=("ws://192.0.2.7:7733",))))
     assert ui.company is not None
     for key, errand in (("q", requests.Errand.QUIT), ("escape", requests.Errand.GO_HOME)):
         asked = seen.after(ui, NOWHERE, key)
