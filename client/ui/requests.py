@@ -26,7 +26,6 @@ class Errand(enum.Enum):
     QUIT = enum.auto()  # leave the program
     LEARN = enum.auto()  # take the lessons
     PLAY = enum.auto()  # play against bots, in this process
-    CONTINUE = enum.auto()  # continue the game against bots that was left last
     HOST = enum.auto()  # serve in this process, for others on the network
     SEARCH = enum.auto()  # look for servers on the network
     LOOK_BACK = enum.auto()  # show the list of finished games
@@ -113,6 +112,12 @@ class Consent(_Request, frozen=True):
     """Whether the server that the player is on the way to may send them to others."""
 
     given: bool
+
+
+class Continue(_Request, frozen=True):
+    """Continue the game against bots that is kept under this name."""
+
+    game: str
 
 
 class ReplayGame(_Request, frozen=True):

@@ -11,7 +11,6 @@ import random
 import sys
 from collections.abc import Coroutine
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -27,7 +26,7 @@ from client.ui.interaction import Interaction, Service
 from client.ui.lessons.course import Course
 from client.ui.program import show
 from client.ui.screens.overlays import Consenting
-from client.ui.screens.start import LeftGame, Start, StartLine
+from client.ui.screens.start import LeftGame, Start, StartLine, with_left
 from client.ui.start import Starting
 from client.ui.state import LinePrompt, Notice, TypedLine, Ui
 from client.ui.terminal.device import own_device
@@ -92,8 +91,8 @@ class _Home(Starting):
         super().__init__(Ui(preferences.name or login_name(), screens=(start,)))
         self.visited: Visit | None = None
         self._arguments = arguments
-        self._failed: set[Path] = set()  # kept games that could not be continued
-        self._left: KeptGame | None = None  # the game that would be continued
+        self._failed: set[str] = set()  # kept games that could not be continued
+        self._kept: dict[str, KeptGame] = {}  # the games that can be continued, by their names
         self._going: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[object] | None = None  # to what the player is asked on the way
 
@@ -130,8 +129,9 @@ class _Home(Starting):
     def _at_home(self) -> None:
         """Show what there is to continue, and where it is the player's turn."""
         kept = kept_games()
-        self._left = next((game for game in kept.games if game.folder not in self._failed), None)
-        ui = _with_left(self.ui, self._left)
+        self._kept = {game.folder.name: game for game in kept.games if game.folder.name not in self._failed}
+        left = [LeftGame(name, game.players, local_time(game.left_at)) for name, game in self._kept.items()]
+        ui = with_left(self.ui, left)
         if kept.damaged and ui.notice is None:
             text = _("A saved game cannot be read, and was left untouched: {folders}")
             ui = ui.with_notice(text.format(folders=listed(map(str, kept.damaged))), refusal=True)
@@ -147,7 +147,7 @@ class _Home(Starting):
 
     async def _go(self, request: requests.Request) -> None:
         """Go where the player has chosen to, and come back unless the player quits there."""
-        preferences, left = self._remember(self._start.preferences), self._left
+        preferences = self._remember(self._start.preferences)
         self.follow_none()
         if request is requests.Errand.LEARN:
             lessons = Course(self.ui.name, practice, own_device().glyphs())
@@ -157,13 +157,13 @@ class _Home(Starting):
             from client.network.transport import FREE_ACCESS
 
             request = await self.shown(searching(self.ui.name, FREE_ACCESS))
-        visited = await self._visit(request, preferences, left)
+        visited = await self._visit(request, preferences)
         if visited.request is not requests.Errand.GO_HOME and not visited.code:
             self.visited = visited
             self.interaction.end(requests.Errand.QUIT)
             return
-        if request is requests.Errand.CONTINUE and left is not None and visited.code:
-            self._failed.add(left.folder)
+        if isinstance(request, requests.Continue) and visited.code:
+            self._failed.add(request.game)
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)
             remember(preferences_file(), preferences)
@@ -179,9 +179,7 @@ class _Home(Starting):
         )
         self._at_home()
 
-    async def _visit(
-        self, request: requests.Request, preferences: Preferences, left: KeptGame | None
-    ) -> "Visit":
+    async def _visit(self, request: requests.Request, preferences: Preferences) -> "Visit":
         from client.ui.visit import Visit
 
         if request in (requests.Errand.QUIT, requests.Errand.GO_HOME):
@@ -193,7 +191,7 @@ class _Home(Starting):
             await asyncio.sleep(0)  # it is seen before all that is loaded
         home = Home(self._arguments, self.shown, Asking(self._consent, self._password))
         try:
-            return await go_where_chosen(request, preferences, left, home)
+            return await go_where_chosen(request, preferences, self._kept, home)
         except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
             return Visit(1, describe_failure(error))
 
@@ -214,18 +212,6 @@ class _Home(Starting):
         self._answer = None
         self.interaction.show(replace(self.interaction.ui, busy=True, notice=None))
         return answer
-
-
-def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
-    """Return the start screen with the game that can be continued; one just left is chosen."""
-    start = ui.page
-    assert isinstance(start, Start)  # noqa: S101 - it stays on its page
-    if game is None:
-        away = replace(start, chosen=StartLine.PLAY) if start.chosen is StartLine.CONTINUE else start
-        return ui.with_page(replace(away, left=None))
-    when = local_time(game.left_at)
-    chosen = StartLine.CONTINUE if start.left is None else start.chosen
-    return ui.with_page(replace(start, left=LeftGame(game.players, when), chosen=chosen))
 
 
 def searching(name: str, access: "ServerAccess") -> Service:

@@ -4,7 +4,7 @@ import argparse
 import getpass
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -143,7 +143,7 @@ class Home(NamedTuple):
 async def go_where_chosen(
     request: requests.Request,
     preferences: Preferences,
-    left: KeptGame | None,
+    kept: Mapping[str, KeptGame],
     home: Home,
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
@@ -163,8 +163,8 @@ async def go_where_chosen(
             game = against_bots(player, brains, opening, config)
         case requests.PlayOn():
             game = playing_on(player, request, brains, config)
-        case requests.Errand.CONTINUE if left is not None:
-            game = going_on(player, left, config)
+        case requests.Continue(name) if name in kept:
+            game = going_on(player, kept[name], config)
         case requests.Errand.HOST:
             game = host_game(player, kept_here(), preferences, announced=home.arguments.announced)
         case requests.GoTo(url):

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
@@ -35,9 +35,8 @@ T = TypeVar("T")
 
 
 class StartLine(enum.Enum):
-    """A choice on the start screen, other than the servers joined before: title, meaning, errand."""
+    """A choice that is always on the start screen: title, meaning, errand."""
 
-    CONTINUE = N_("Continue"), "", requests.Errand.CONTINUE
     LEARN = N_("Learn the game"), N_("a guided first game; takes a few minutes"), requests.Errand.LEARN
     PLAY = N_("Play against bots"), N_("right away, with nothing to set up"), requests.Errand.PLAY
     HOST = N_("Host a game"), N_("on this computer, for others on your network"), requests.Errand.HOST
@@ -51,10 +50,14 @@ class StartLine(enum.Enum):
 
 
 class LeftGame(Struct, frozen=True):
-    """A game against bots that can be continued: for how many players, and when it was left."""
+    """A game against bots that can be continued: its name, for how many players it is, when it was left."""
 
+    name: str
     players: int
     when: str
+
+
+Choice: TypeAlias = KeptSeat | LeftGame | StartLine | str  # a string is a server joined before
 
 
 def _setting(line: StartLine | None, change: Callable[["Start"], Mapping[str, object]]) -> Handler:
@@ -146,23 +149,22 @@ _KEYS: Final = (
 class Start(ListScreen):
     """The start screen: the levels of bots, and what its player prefers; the name is that of the state.
 
-    `left` is the game that can be continued, `chosen` the line that the player is on. `waiting` are the games
-    under way where the player has a seat, as their servers say; one where it is the player's turn is chosen,
-    unless the player has `moved`.
+    `left` are the games that can be continued, `chosen` is the line that the player is on. `waiting` are the
+    games under way where the player has a seat, as their servers say; one where it is the player's turn is
+    chosen, unless the player has `moved`.
     """
 
     levels: tuple[str, ...]
     preferences: Preferences
-    left: LeftGame | None = None
-    chosen: StartLine | str | KeptSeat = StartLine.LEARN
+    left: tuple[LeftGame, ...] = ()
+    chosen: Choice = StartLine.LEARN
     waiting: Mapping[KeptSeat, Turn] = field(default_factory=dict)
     moved: bool = False
 
     @property
-    def lines(self) -> tuple[StartLine | str | KeptSeat, ...]:
+    def lines(self) -> tuple[Choice, ...]:
         games = sorted(self.waiting, key=lambda seat: not is_turn(self.waiting[seat]))
-        every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
-        return (*games, *every, *self.preferences.servers)
+        return (*games, *self.left, *StartLine, *self.preferences.servers)
 
     asks_to_quit = True
 
@@ -197,7 +199,7 @@ class Start(ListScreen):
         evening = structs.replace(plan, name=name) if name else None
         return self.with_preferences(ui, StartLine.HOST, evening=evening)
 
-    def with_preferences(self, ui: Ui, line: StartLine | str | KeptSeat, **changes: object) -> Ui:
+    def with_preferences(self, ui: Ui, line: Choice, **changes: object) -> Ui:
         """Return the state with changed preferences, at the line that they are about."""
         now = structs.replace(self.preferences, **changes)
         return ui.with_page(replace(self, preferences=now, chosen=line, moved=True))
@@ -238,7 +240,7 @@ class Start(ListScreen):
         width, welcome = pane.width, _(_WELCOME).format(name=pane.ui.name)
         rows = [line(f"  {welcome}", "class:heading")]
         *of_bots, calls, of_host = _set_up(self, temper=False)
-        set_up: Mapping[StartLine | str | KeptSeat, Sequence[tuple[str, str]]]
+        set_up: Mapping[Choice, Sequence[tuple[str, str]]]
         set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
         for at, each in enumerate(self.lines):
             title, words = _describe(each, self)
@@ -271,6 +273,18 @@ def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
     return _with_waiting(ui, start, waiting)
 
 
+def with_left(ui: Ui, left: Sequence[LeftGame]) -> Ui:
+    """Return the state with the games that can be continued, the latest first; a new one is chosen."""
+    start = ui.page
+    if not isinstance(start, Start):
+        return ui
+    known, chosen = {each.name for each in start.left}, start.chosen
+    new = (each for each in left if each.name not in known)
+    if isinstance(chosen, LeftGame):  # which may have been left again since, or be over
+        chosen = next((each for each in left if each.name == chosen.name), StartLine.PLAY)
+    return ui.with_page(replace(start, left=tuple(left), chosen=next(new, chosen)))
+
+
 def _with_waiting(ui: Ui, start: Start, waiting: Mapping[KeptSeat, Turn]) -> Ui:
     start = replace(start, waiting=waiting)
     first = start.lines[0]
@@ -281,10 +295,12 @@ def _with_waiting(ui: Ui, start: Start, waiting: Mapping[KeptSeat, Turn]) -> Ui:
     return ui.with_page(start)
 
 
-def _where(chosen: StartLine | str | KeptSeat) -> requests.Request:
+def _where(chosen: Choice) -> requests.Request:
     match chosen:
         case StartLine():
             return chosen.value[2]
+        case LeftGame(name):
+            return requests.Continue(name)
         case KeptSeat(server, table):
             return requests.GoTo(server, table)
         case server:
@@ -327,16 +343,16 @@ _USUAL_ROUNDS: Final = 4
 _MOST_ROUNDS: Final = 8  # that the key leads to; after them, as many as people like
 
 
-def _describe(chosen: StartLine | str | KeptSeat, start: Start) -> tuple[str, str]:
+def _describe(chosen: Choice, start: Start) -> tuple[str, str]:
     if isinstance(chosen, KeptSeat):
         return _describe_game(chosen, start.waiting[chosen])
+    if isinstance(chosen, LeftGame):
+        bots = chosen.players - 1
+        words = counted("your game of {when} against {n} bot", "your game of {when} against {n} bots", bots)
+        return _("Continue"), words.format(n=bots, when=chosen.when)
     if not isinstance(chosen, StartLine):
         return _("Join again"), chosen
     title, words, _errand = chosen.value
-    if chosen is StartLine.CONTINUE and (left := start.left) is not None:
-        bots = left.players - 1
-        words = counted("your game of {when} against {n} bot", "your game of {when} against {n} bots", bots)
-        return _(title), words.format(n=bots, when=left.when)
     if chosen is StartLine.HOST and (plan := start.preferences.evening) is not None:
         words = _("the evening {name}, without rounds")
         if plan.rounds:

@@ -16,7 +16,7 @@ from client.ui import requests
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
 from client.ui.screens.search import Search
-from client.ui.screens.start import LeftGame, Start, StartLine, seat_stands, with_seats
+from client.ui.screens.start import LeftGame, Start, StartLine, seat_stands, with_left, with_seats
 from client.ui.state import Ui
 from commands.playing.play import half_played
 from engine.game import GameOptions
@@ -52,8 +52,7 @@ def to_line(line: StartLine | str) -> list[str]:
 
 def test_every_line_of_the_start_screen_asks_for_what_it_says() -> None:
     for line in StartLine:
-        if line is not StartLine.CONTINUE:
-            assert seen.request_after(UI, NOWHERE, *to_line(line), "enter") == line.value[2]
+        assert seen.request_after(UI, NOWHERE, *to_line(line), "enter") == line.value[2]
     for server in SERVERS:
         assert seen.request_after(UI, NOWHERE, *to_line(server), "enter") == requests.GoTo(server)
 
@@ -63,8 +62,7 @@ def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> 
         return " ".join(seen.screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())
 
     for line in StartLine:
-        if line is not StartLine.CONTINUE:
-            assert " ".join(line.value[:2]) in shown(seen.after(UI, NOWHERE, *to_line(line)))
+        assert " ".join(line.value[:2]) in shown(seen.after(UI, NOWHERE, *to_line(line)))
     assert SERVERS[1] in shown(seen.after(UI, NOWHERE, *to_line(SERVERS[1])))
     for first, again in "45", "xx", "pp", "ss", "aa", "ww":  # the first leads to the line
         assert shown(seen.after(UI, NOWHERE, first)) != shown(seen.after(UI, NOWHERE, first, again))
@@ -95,7 +93,7 @@ def test_bots_take_their_time_if_they_are_to() -> None:
     assert "Plebeian, moves with some delay." in seen.screen_of(slow, NOWHERE)
     assert "Plebeian, moves at once." in seen.screen_of(seen.after(slow, NOWHERE, "a"), NOWHERE)
     many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
-    crowded = replace(slow.page, preferences=many, left=LeftGame(3, "2026-01-01 10:00"))
+    crowded = replace(slow.page, preferences=many, left=(LeftGame("a", 3, "2026-01-01 10:00"),))
     assert "your turn: bell" in seen.screen_of(slow.with_page(crowded), NOWHERE)
 
 
@@ -137,13 +135,20 @@ def test_a_name_is_typed_and_checked() -> None:
     assert (wrong.name, seen.is_refused(wrong)) == ("Ann", True)
 
 
-def test_a_game_left_can_be_continued() -> None:
-    assert isinstance(UI.page, Start)
-    left = replace(UI.page, left=LeftGame(4, "2026-11-21 20:15"), chosen=StartLine.CONTINUE)
-    ui = UI.with_page(left)
-    assert seen.request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
+def test_games_left_can_be_continued() -> None:
+    """Each of them: one just left is chosen, and stays so until it is over."""
+    one, other = LeftGame("one", 4, "2026-11-21 20:15"), LeftGame("other", 2, "2026-11-21 19:00")
+    ui = with_left(UI, [one])
+    assert seen.request_after(ui, NOWHERE, "enter") == requests.Continue("one")
     assert seen.request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
-    at_server = ui.with_page(replace(left, chosen=SERVERS[1]))
+    both = with_left(ui, [one, other])
+    assert seen.request_after(both, NOWHERE, "enter") == requests.Continue("other")
+    assert seen.request_after(both, NOWHERE, "up", "enter") == requests.Continue("one")
+    again = with_left(both, [structs.replace(other, when="2026-11-21 21:00"), one])
+    assert seen.request_after(again, NOWHERE, "enter") == requests.Continue("other")
+    assert seen.request_after(with_left(again, [one]), NOWHERE, "enter") == requests.Errand.PLAY
+    assert isinstance(ui.page, Start)
+    at_server = ui.with_page(replace(ui.page, chosen=SERVERS[1]))
     assert seen.request_after(at_server, NOWHERE, "enter") == requests.GoTo(SERVERS[1])
     seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
 

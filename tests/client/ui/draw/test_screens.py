@@ -572,7 +572,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         pages = [LobbyPage(listed, chosen=at) for at in range(len(listed) + 1)]
         yield "lobby", [(ui.with_page(page), TableModel()) for page in pages]
     servers = tuple(f"ws://192.0.2.{number}:7733" for number in range(5))
-    start = Start(LEVELS, Preferences(servers=servers), left=LeftGame(3, "2026-01-01 10:00"))
+    start = Start(LEVELS, Preferences(servers=servers), left=(LeftGame("a", 3, "2026-01-01 10:00"),))
     games = {KeptSeat(url, "AB01", "Ann"): Turn(0, "playing", seat=0, turn=1, name="Bob") for url in servers}
     start = replace(start, waiting=games)
     found = Found(tuple(FoundServer("attic", url, Listed(listed[:4], 3)) for url in servers))
