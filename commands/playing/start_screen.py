@@ -149,15 +149,13 @@ class _Home(Starting):
         """Go where the player has chosen to, and come back unless the player quits there."""
         preferences = self._remember(self._start.preferences)
         self.follow_none()
-        if request is requests.Errand.LEARN:
-            lessons = Course(self.ui.name, practice, own_device().glyphs())
-            request = await self.shown(lessons)
-            request = requests.Errand.LEARN if request is requests.Errand.PLAY else request
-        elif request is requests.Errand.SEARCH:
-            from client.network.transport import FREE_ACCESS
+        try:
+            request = await self._further(request)
+            visited = await self._visit(request, preferences)
+        except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+            from client.ui.visit import Visit
 
-            request = await self.shown(searching(self.ui.name, FREE_ACCESS))
-        visited = await self._visit(request, preferences)
+            visited = Visit(1, describe_failure(error))
         if visited.request is not requests.Errand.GO_HOME and not visited.code:
             self.visited = visited
             self.interaction.end(requests.Errand.QUIT)
@@ -179,6 +177,17 @@ class _Home(Starting):
         )
         self._at_home()
 
+    async def _further(self, request: requests.Request) -> requests.Request:
+        """Return where lessons and the search for servers lead to; anything else leads there itself."""
+        if request is requests.Errand.LEARN:
+            asked = await self.shown(Course(self.ui.name, practice, own_device().glyphs()))
+            return request if asked is requests.Errand.PLAY else asked
+        if request is requests.Errand.SEARCH:
+            from client.network.transport import FREE_ACCESS
+
+            return await self.shown(searching(self.ui.name, FREE_ACCESS))
+        return request
+
     async def _visit(self, request: requests.Request, preferences: Preferences) -> "Visit":
         from client.ui.visit import Visit
 
@@ -190,10 +199,7 @@ class _Home(Starting):
             self.show(self.ui.with_notice(_("Connecting to {url} ...").format(url=request.url)))
             await asyncio.sleep(0)  # it is seen before all that is loaded
         home = Home(self._arguments, self.shown, Asking(self._consent, self._password))
-        try:
-            return await go_where_chosen(request, preferences, self._kept, home)
-        except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-            return Visit(1, describe_failure(error))
+        return await go_where_chosen(request, preferences, self._kept, home)
 
     async def _consent(self, told: str, question: str) -> bool:
         asked = Consenting(f"{told} {question} [{_('y')}/N]")

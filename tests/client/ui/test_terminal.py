@@ -109,6 +109,16 @@ def calling(written: Written, calling: Calling) -> Caller:
     return Caller(Vt100_Output(written, lambda: Size(24, 80), term="xterm"), calling)
 
 
+def test_other_ways_to_call_count_from_then_on() -> None:
+    """As they are chosen on the start screen, below the games: the title is given back, or taken."""
+    written = Written()
+    caller = calling(written, Calling(notices=DesktopNotices.NONE))
+    caller.take()
+    caller.call_like(Calling(bell=False, title=False, notices=DesktopNotices.OSC9))
+    caller.call("Palatinus", "Your turn.")
+    assert written.sent() == f"{TAKEN}{GIVEN_BACK}\x1b[?1004h\x1b]9;Palatinus: Your turn.\x1b\\"
+
+
 @pytest.mark.parametrize(
     ("wanted", "sent"),
     [
