@@ -12,6 +12,7 @@ from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
+from client.ui.requests import FOR_WHOEVER_COMES
 from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from client.ui.visit import Destination, Player, Stay, Visit
@@ -80,7 +81,9 @@ async def host_game(player: Player, config: Config, preferences: Preferences, *,
                         ),
                         found_as=lambda: found_as[-1],
                     )
-                    stay = Stay(keeping=Keeping(Seats(seats_folder(), url)), news=news)
+                    # Who has played here before finds those tables first.
+                    first = None if evening or server.lobby.tables else FOR_WHOEVER_COMES
+                    stay = Stay(first, Keeping(Seats(seats_folder(), url)), news)
                     return await visit(player, there, stay)
             except JournalInUse:
                 used = _(

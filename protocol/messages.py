@@ -53,6 +53,8 @@ else:  # looked up in a sixth of the time that a pattern takes, and always the s
     PieceName = Literal[tuple(sorted(NOTATIONS))]
     FieldName = Literal[FIELDS]
 SeatNumber: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
+_FEWEST_SEATS: Final = 2
+_MOST_SEATS: Final = 5
 PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
 OrientationNumber: TypeAlias = Annotated[int, Meta(ge=0, le=5)]
 PeopleName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA]\Z")]
@@ -124,7 +126,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     """The protocol version to use from now on, and what this server offers.
 
     `addresses` are those of other servers in the cluster, which take over the tables if this one stops. With
-    `own_tokens`, clients may send tokens that they have made.
+    `own_tokens`, clients may send tokens that they have made; with `growing`, open tables that grow.
     """
 
     version: int
@@ -138,6 +140,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     evening: bool = False
     notices: list[NoticeKind] = []
     own_tokens: bool = False
+    growing: bool = False
 
 
 class Done(ServerAnswer, frozen=True, tag="done"):
@@ -366,7 +369,8 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
 
     The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client will add to
     the game's draws (see DrawBegins). For `token` see JoinTable, too: the same request sent again leads to
-    the same table.
+    the same table. If the table `grows`, it has a seat for whoever comes, up to five, until the host starts
+    the game; `players` is then how many it has at least.
     """
 
     players: Annotated[int, Meta(ge=2, le=5)]
@@ -378,6 +382,7 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
     switches: ChosenSwitches = ChosenSwitches()
     pledge: Hex32 | None = None
     token: OwnToken | None = None
+    grows: bool = False
 
 
 class JoinTable(ClientRequest, frozen=True, tag="join"):
@@ -687,7 +692,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; of the `long_clock` see TableSummary.
 
     `ended` says that the host ended the game, which then has no result. While the game is `paused`, nobody
-    may move. `turn_limit` is the maximum length of a turn until a clock starts with the next round.
+    may move. `turn_limit` is the maximum length of a turn until a clock starts with the next round. A table
+    that `grows` adds a seat for whoever comes.
     """
 
     table: TableCode
@@ -713,11 +719,28 @@ class TableState(FromServer, frozen=True, tag="table"):
     holidays: Count = 0
     study: bool = False
     studied: Studied | None = None
+    grows: bool = False
 
     @property
     def policy(self) -> Absence:
         """Return the absence policy in force."""
         return self.long_clock or self.absence
+
+    @property
+    def taken(self) -> int:
+        """Return how many seats have a player, or are kept for one."""
+        return sum(each.name is not None for each in self.seats)
+
+    @property
+    def room(self) -> int:
+        """Return for how many more players there is a seat."""
+        return (_MOST_SEATS if self.grows else len(self.seats)) - self.taken
+
+    @property
+    def can_start(self) -> bool:
+        """Return whether everybody has come whom the game needs."""
+        enough = self.taken >= _FEWEST_SEATS if self.grows else not self.room
+        return enough and not any(each.kept for each in self.seats)
 
 
 class Said(FromServer, frozen=True, tag="said"):

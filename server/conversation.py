@@ -99,6 +99,7 @@ class Conversation:
                 turns=True,
                 notices=server.lobby.notice_kinds,
                 own_tokens=True,
+                growing=True,
                 **server.lobby.welcomed(),
             )
         )

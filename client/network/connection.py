@@ -256,6 +256,7 @@ class Connection:
         self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
         self.has_evening = welcome.evening
         self._takes_tokens = welcome.own_tokens
+        self.opens_growing = welcome.growing
         self._stopping = False  # whether this server has said when it stops
         self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))

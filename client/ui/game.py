@@ -107,7 +107,7 @@ class Client(StandaloneService):
             _offered(connection),
             _can(player, there.bots),
             now=time.monotonic(),
-            new_table=first if isinstance(first, requests.Open) else requests.Open(3),
+            new_table=first if isinstance(first, requests.Open) else requests.FOR_WHOEVER_COMES,
             confirms=player.confirms,
             explains=player.explaining is not None and player.explaining.wanted,
             log=stay.news,
@@ -232,10 +232,11 @@ class Client(StandaloneService):
             self.interaction.call(window_title(self.model), new[0].sentence)
 
     def _fills(self, update: TableChanged) -> bool:
-        """Return whether the last free seat of this host's table has just been taken."""
+        """Return whether somebody has just come with whom this host's game can begin."""
         state, before = update.state, update.before
         hosts = state.stage == "gathering" and state.host == self.model.seat
-        return hosts and _full(state) and (before is None or not _full(before))
+        more = before is None or _here(state) > _here(before)
+        return hosts and state.can_start and more
 
     async def _attend(self) -> None:
         """Go where the visit begins, and keep the lobby's list of tables fresh."""
@@ -426,6 +427,8 @@ class Client(StandaloneService):
     async def _open(self, request: requests.Open) -> None:
         opening = structs.asdict(request) | {"id": NEW, "name": self._name}
         del opening["people"]
+        if request.grows and not self._connection.opens_growing:
+            opening |= {"players": _SEATS_WITHOUT_GROWING, "grows": False}
         seated = await self._connection.ask(messages.OpenTable(**opening))
         self._keep(seated, self._name)
         if request.people is not None:
@@ -632,5 +635,8 @@ def running(model: TableModel) -> bool:
     return model.view is not None and model.view.phase is not Phase.OVER and not ended
 
 
-def _full(state: TableState) -> bool:
-    return all(seat.name is not None and not seat.kept for seat in state.seats)
+def _here(state: TableState) -> int:
+    return sum(seat.name is not None and not seat.kept for seat in state.seats)
+
+
+_SEATS_WITHOUT_GROWING: Final = 3  # of a table at an older server

@@ -1,7 +1,7 @@
 """The player's requests on screen, other than messages to the server and the game's own commands."""
 
 import enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -37,7 +37,7 @@ class _Request(Struct, frozen=True):
 
 
 class Open(_Request, frozen=True):
-    """Open a table for `players`; `starting` is the seat that starts, None for a draw."""
+    """Open a table for `players`, or one that `grows`; `starting` is the seat that starts, None: a draw."""
 
     players: int
     random_layout: bool = False
@@ -45,6 +45,10 @@ class Open(_Request, frozen=True):
     absence: Absence = WAIT
     switches: ChosenSwitches = ChosenSwitches()
     people: People | None = None
+    grows: bool = False
+
+
+FOR_WHOEVER_COMES: Final = Open(2, grows=True)
 
 
 class Join(_Request, frozen=True):

@@ -13,7 +13,7 @@ from client.language import N_
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Line, ends, line
 from client.ui.keys import Action, Key, spectators_keys
-from client.ui.requests import Errand, Join, Open, Request, WatchTable
+from client.ui.requests import FOR_WHOEVER_COMES, Errand, Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.signs import SIGNS, in_words
 from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
@@ -231,7 +231,6 @@ class Nowhere(Screen):
 
 
 _NOWHERE: Final = Nowhere()
-_NEW_TABLE: Final = Open(3)
 _LONG_AGO: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
 
 
@@ -366,7 +365,7 @@ class Ui:
     offers: Offers = _OFFERS
     can: Can = _CAN
     screens: tuple[Screen, ...] = (_NOWHERE,)
-    new_table: Open = _NEW_TABLE
+    new_table: Open = FOR_WHOEVER_COMES
     entry: TypedLine | None = None
     sent: TypedLine | None = None
     retry: Open | Join | WatchTable | None = None

@@ -408,9 +408,8 @@ def _field(words: str, name: str, **attributes: str) -> Markup:
 
 def _new_table() -> Iterator[Markup]:
     """Yield what can be chosen for a table that is opened here; its menu has the rest."""
-    numbers = (
-        element("option", str(number), **({"selected": ""} if number == 3 else {})) for number in range(2, 6)
-    )
+    grows = element("option", _("a seat for whoever comes"), value="")
+    numbers = (grows, *(element("option", str(number)) for number in range(2, 6)))
     yield element("label", _("Players"), " ", element("select", *numbers, name="players"))
     yield _checkbox("layout", describe_layout(at_random=True))
     for each in WHEN_OPENED:

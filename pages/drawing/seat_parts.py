@@ -145,11 +145,11 @@ class SeatPage:
         state, seat = self._state, self.model.seat
         if self._may(START):
             yield button(_("Start the game"), messages.StartGame(NEW), main=True)
-        elif self._may(SEAT_BOT):
+        if self._may(SEAT_BOT):
             yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.offers.levels)))
         if self._may(READY) and seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
-        if self._address and not self._of_evening and any(each.name is None for each in state.seats):
+        if self._address and not self._of_evening and state.room:
             yield invitation(f"{self._address}play/{self._state.table}")
 
     def _may(self, action: Action) -> bool:

@@ -67,7 +67,7 @@ def way_in(*, joins: str | None, plays: bool) -> dict[str, str]:
 def _has_room(state: TableState) -> bool:
     """Return whether somebody may take a seat: a free one, a bot's before the game, or a vacant one."""
     if state.stage == "gathering":
-        return any(seat.name is None or seat.level is not None for seat in state.seats)
+        return state.room > 0 or any(seat.level is not None for seat in state.seats)
     return state.stage == "playing" and any(seat.vacant for seat in state.seats)
 
 
@@ -167,7 +167,7 @@ def _now(state: TableState, model: TableModel, names: Sequence[str]) -> str:
     if state.ended:
         return tables.describe_ended()
     if state.stage == "gathering":
-        free = sum(seat.name is None for seat in state.seats)
+        free = state.room
         if not free:
             return tables.describe_stage("gathering", full=True)
         return counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)

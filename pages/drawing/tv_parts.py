@@ -245,7 +245,7 @@ def _podium(shown: EveningShown) -> Markup:
 def _waiting(state: TableState) -> Markup:
     state = safe_to_show(state)
     names = ", ".join(each.name for each in state.seats if each.name is not None)
-    free = sum(each.name is None for each in state.seats)
+    free = state.room
     said = [element("strong", state.table), " ", element("bdi", names)]
     if state.title:
         said[1:1] = [" ", element("bdi", state.title), " ·"]

@@ -53,6 +53,10 @@ class Opened(Entry, frozen=True, tag="opened"):
     origin: str = ""
 
 
+class SeatsFollow(Entry, frozen=True, tag="seats-follow"):
+    """Until the game begins, the table has a seat for whoever comes, and takes it away when they leave."""
+
+
 class OfEvening(Entry, frozen=True, tag="of-evening"):
     """The table was opened for an evening, which decides what its host would."""
 
@@ -381,12 +385,13 @@ class Contents(Struct, frozen=True):
 def contents(entries: Iterable[Entry]) -> Contents:
     """Return what the entries say, without replaying the game: there may be thousands of tables."""
     names: dict[int, str] = {}
+    least = 0  # seats
     kinds: list[Any] = []
     moves = 0
     for entry in entries:
         match entry:
             case Opened(players):
-                names = dict.fromkeys(range(players), "")
+                least, names = players, dict.fromkeys(range(players), "")
             case Taken(seat, name) | Kept(seat, name) | BotSeated(seat, _, name):
                 names[seat] = name
             case Freed(seat):
@@ -398,7 +403,10 @@ def contents(entries: Iterable[Entry]) -> Contents:
                     moves -= len(event.get("fields", ())) if kind == "taken-back" else 0
             case EndedByHost():
                 kinds.append("ended")
-    return Contents(_stage(kinds), tuple(names.values()), moves)
+    seats = max(
+        least, *(seat + 1 for seat, name in names.items() if name), 0
+    )  # others went with their people
+    return Contents(_stage(kinds), tuple(names.get(seat, "") for seat in range(seats)), moves)
 
 
 def _stage(kinds: list[Any]) -> Stage:

@@ -240,7 +240,7 @@ async def settle(context: TableContext) -> None:
             await _follow(context, [Returned(seat) for seat in sorted(back)])
         for room in FOLLOWING:
             await _follow(context, context.state.rooms[room].follow(context.moment()))
-    if (draw := context.draw) is not None and game_start.is_complete(context, draw):
+    while (draw := context.draw) is not None and game_start.is_complete(context, draw):
         await _begin_drawn_game(context, draw)
     context.tell()
 

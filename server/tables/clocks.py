@@ -25,6 +25,10 @@ class Clocks:
         self._reserve = [0] * players  # used of it, where the policy gives one
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
+    def set_seats(self, players: int) -> None:
+        """Have clocks for so many seats, before the game."""
+        self._used, self._reserve = [0] * players, [0] * players
+
     def charge(self, seat: Seat, milliseconds: int) -> None:
         """Charge the seat for its turn since its clock was last stopped."""
         if self.counts:

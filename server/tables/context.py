@@ -66,7 +66,7 @@ class Draw:
     """A game that starts as soon as the shares are in; nothing of it is stored before.
 
     `starter` is the host's session, None if the evening starts the game, `message` its request. The shares of
-    `awaited` seats are to come. If `subject` is no longer what it was, the draw is for another game.
+    `awaited` seats are to come. If `subject` is no longer what it was, or None, another draw begins instead.
     """
 
     starter: Session | None

@@ -29,6 +29,10 @@ class Facts(Protocol):
         """Return with which options the table was opened."""
 
     @property
+    def seats_follow(self) -> bool:
+        """Return whether the table was opened to have a seat for whoever comes before the game."""
+
+    @property
     def of_evening(self) -> bool:
         """Return whether an evening decides here what its host would."""
 

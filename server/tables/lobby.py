@@ -153,7 +153,8 @@ class Lobby:
         token = new_token() if message.token is None else None  # otherwise the client knows it
         held = token_hash(token or message.token or "")
         opened = stored.Opened(message.players, message.random_layout, message.starting, message.absence)
-        entries: list[Entry] = [stored.Taken(0, message.name, held, message.program)]
+        entries: list[Entry] = [stored.SeatsFollow()] if message.grows else []
+        entries.append(stored.Taken(0, message.name, held, message.program))
         entries += [stored.Changed(each) for each in unusual(message.switches)]
         async with self._opening.setdefault(held, asyncio.Lock()):
             if message.token is not None and await self._opened_before(session, message, held):

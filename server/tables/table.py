@@ -144,10 +144,10 @@ class Table:
         return messages.TableSummary(
             self.code,
             "" if host is None else host.name,
-            len(state.players),
+            state.most_seats,
             len(state.players) - len(state.free) - vacant,
             state.stage,
-            state.options.random_layout,
+            state.opened.random_layout,
             for_older_clients(state.absence),
             state.title,
             state.switches,

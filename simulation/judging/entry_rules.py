@@ -93,7 +93,7 @@ class _Sitting:
         elif self._before is None:
             self._before = copy.deepcopy(model)
         match entry:
-            case e.Taken(seat, name, vacant=False) if (was := model.seats[seat]) is None or was.name != name:
+            case e.Taken(seat, name, vacant=False) if (was := model.holder(seat)) is None or was.name != name:
                 if model.stage == "gathering":
                     self._unready = set(model.ready)
                 self._without_bot.add(seat)
@@ -128,6 +128,8 @@ def _wrong_in_a_rematch(model: TableModel, entries: Sequence[Entry]) -> Iterator
     opened, *others = entries
     first = [*takewhile(lambda each: not isinstance(each, e.Taken), others)]
     assert isinstance(opened, e.Opened)
+    if any(isinstance(each, e.SeatsFollow) for each in others) != model.follows:
+        yield "the next game has other seats"
     if model.first is None or opened.starting != (model.first + 1) % len(model.seats):
         yield f"seat {opened.starting} starts the next game"
     if opened.absence != model.absence:
@@ -328,7 +330,7 @@ def _wrong_start(seat: int, model: TableModel) -> Iterator[str]:
     if not model.of_evening and seat != model.host:
         yield f"the host is {model.host}"
     if None in model.seats or any(each.kept for _, each in model.held):
-        yield "not all have come"
+        yield "not all have come, or a seat is left over"
 
 
 def _wrong_name(seat: int, name: str, entry: Entry, model: TableModel) -> Iterator[str]:

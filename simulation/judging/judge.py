@@ -183,7 +183,10 @@ class Judge:
             case Record():
                 return self._over and message.lines == self._record.splitlines()
             case Refused() if self.began:
-                own = {people for seat in eyes for people in self.game(1).view.start.peoples[seat]}
+                peoples = dict(
+                    enumerate(self.game(1).view.start.peoples)
+                )  # of seats that did not go before it
+                own = {people for seat in eyes for people in peoples.get(seat, ())}
                 return set(_PIECES.findall(message.text)) <= own
         return True
 

@@ -55,6 +55,14 @@ class _Moment:
 
 
 _NOBODY: Final = m.SeatSummary()
+_MOST: Final = 5  # seats of any table
+
+
+def _lacks_players(state: m.TableState) -> bool:
+    named = [each for each in state.seats if each.name is not None]
+    return len(named) < (2 if state.grows else len(state.seats))
+
+
 _Condition: TypeAlias = Callable[[_Moment, Any], bool]
 
 
@@ -81,10 +89,13 @@ _REFUSED_IF: Final[Mapping[str, _Condition]] = {
         or moment.state.stage != "playing"
         or moment.state.paused is not None
     ),
-    "seats-empty": lambda moment, _: any(each.name is None for each in moment.state.seats),
+    "seats-empty": lambda moment, _: _lacks_players(moment.state),
     "seat-kept": lambda moment, _: any(each.kept for each in moment.state.seats),
     "no-free-seat": lambda moment, _: all(each.name is not None for each in moment.state.seats),
-    "table-full": lambda moment, _: all(each.name is not None for each in moment.state.seats),
+    "table-full": lambda moment, _: (
+        all(each.name is not None for each in moment.state.seats)
+        and not (moment.state.grows and len(moment.state.seats) < _MOST)
+    ),
     "seat-taken": lambda moment, request: moment.seat_of(request).name is not None,
     "people-taken": lambda moment, request: any(
         each.chosen and each.people == request.people and seat != moment.seat

@@ -61,6 +61,8 @@ class TableModel:
     absence: Absence | None = None
     study: bool = False
     of_evening: bool = False
+    least: int = 0  # seats
+    follows: bool = False  # it has a seat for whoever comes, before the game
     ready: set[int] = field(default_factory=set)
     asked: Asked | None = None
     paused: int | None = None
@@ -95,6 +97,19 @@ class TableModel:
     def present(self) -> list[int]:
         """Return the seats whose players have come; bots of the server do not come."""
         return [seat for seat, each in self.held if each.token and not each.kept]
+
+    @property
+    def grows(self) -> bool:
+        return self.follows and self.stage == "gathering"
+
+    @property
+    def starts(self) -> int | None:
+        """Return the seat that starts; one that has gone leaves that to a draw."""
+        return self.starting if self.starting is not None and self.starting < len(self.seats) else None
+
+    def holder(self, seat: int) -> Holder | None:
+        """Return who has the seat; None if nobody does, or there is none any more, or not yet."""
+        return dict(self.held).get(seat)
 
     @property
     def held(self) -> list[tuple[int, Holder]]:
@@ -132,10 +147,12 @@ class TableModel:
     def take(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
         match entry:
             case e.Opened(players, _, starting, absence):
-                self.seats = [None] * players
+                self.seats, self.least = [None] * players, players
                 self.starting, self.absence = starting, absence
                 self.clock = absence if isinstance(absence, _Clock) else None
                 self.used, self.reserve = [0] * players, [0] * players
+            case e.SeatsFollow():
+                self.follows = True
             case e.OfEvening():
                 self.of_evening = True
             case e.OfStudy():
@@ -182,7 +199,7 @@ class TableModel:
                 if (since := self.away_since.pop(seat, None)) is not None:
                     self.days_off[seat] += max(1, math.ceil((at - since) / _DAY))
             case e.PeopleChosen(seat, people):
-                if (holder := self.seats[seat]) is not None:
+                if (holder := self.holder(seat)) is not None:
                     holder.people = people
             case e.PlanMade(seat, piece, place):
                 if (holder := self.seats[seat]) is not None:
@@ -202,8 +219,15 @@ class TableModel:
                 self.taken_back += 1
 
     def _sit(self, seat: int, holder: Holder | None) -> None:
-        self.seats[seat] = holder
         self.away_since.pop(seat, None)
+        if not self.grows:
+            self.seats[seat] = holder
+            return
+        holders = dict(self.held) | ({} if holder is None else {seat: holder})
+        if holder is None:
+            holders.pop(seat, None)
+        self.seats = [holders.get(at) for at in range(max([self.least, *(each + 1 for each in holders)]))]
+        self.used, self.reserve = [0] * len(self.seats), [0] * len(self.seats)
 
     def _set(self, setting: Setting) -> None:
         self.changed[type(setting)] = setting
@@ -275,7 +299,7 @@ def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
     same: list[tuple[str, object, object]] = [
         ("stage", model.stage, told.stage),
         ("host", model.host or 0, told.host),
-        ("starting", model.starting, told.starting),
+        ("starting", model.starts, told.starting),
         ("asked", model.asked if playing else None, asked if playing and not lapsed else None),
         ("paused", model.paused if playing else None, told.paused and told.paused.seat),
         ("paused until", model.until if playing else None, told.paused and told.paused.until),

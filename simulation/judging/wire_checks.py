@@ -350,7 +350,7 @@ def check_kept_seats(table: str, entries: Sequence[Entry], taps: Iterable[Wireta
             message = heard.message
             if isinstance(message, TableState) and message.table == table:
                 for seat in kept:
-                    if message.seats[seat].name is None:
+                    if seat >= len(message.seats) or message.seats[seat].name is None:
                         verdict.lost.append(tap.finding(f"it was forgotten that seat {seat} is kept", heard))
                         return
 

@@ -301,7 +301,11 @@ class Games:
             guest, guests = None, set[str]()
             try:
                 host = players[0]
-                table = await host.open(game.players, random_layout=game.random_layout, private=game.private)
+                table = await host.open(
+                    *((2, True) if game.grows else (game.players, False)),
+                    random_layout=game.random_layout,
+                    private=game.private,
+                )
                 for _ in range(game.bots):
                     await host.connection.ask(SeatBot(NEW, self._rng.choice(host.connection.levels[:2])))
                     self._counts["bots of the server seated"] += 1

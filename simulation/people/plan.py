@@ -9,6 +9,7 @@ from engine.components import DEALS
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
 
 _WATCHED: Final = 0.4  # of the games
+_GROWS: Final = 0.4  # of the games
 _LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
 _WITH_A_PROGRAM: Final = 0.35
 _DEEDS_AT_MOST: Final = (
@@ -74,6 +75,7 @@ class PlannedGame:
     private: bool  # from the beginning
     deeds: tuple[int, int]  # how many things people do before a lively game, and during it
     may_end: bool
+    grows: bool  # its seats follow the people
 
 
 # What a game can do without, and what it is then.
@@ -86,6 +88,7 @@ _WITHOUT: Final[Mapping[str, Mapping[str, Any]]] = {
     "rematch": {"again": False},
     "deeds": {"lively": False, "may_end": False},
     "leaving": {"leaves_at": None},
+    "growing": {"grows": False},
 }
 
 
@@ -137,4 +140,5 @@ def _game(rng: random.Random, plan: Crowd) -> PlannedGame:
         private=rng.random() < 0.2,
         deeds=(rng.randrange(_DEEDS_AT_MOST + 1), rng.randrange(_DEEDS_AT_MOST + 1)),
         may_end=lively and rng.random() < plan.may_end,
+        grows=rng.random() < _GROWS,
     )

@@ -124,7 +124,7 @@ class SimulatedPlayer(Visitor):
         """Return what the player is called where it went wrong."""
         return f"{self.table}: {self.name}"
 
-    async def open(self, players: int, *, random_layout: bool, private: bool) -> str:
+    async def open(self, players: int, grows: bool, *, random_layout: bool, private: bool) -> str:
         """Open a table and return its code; raises ConnectFailed if that is not known to have happened."""
         assert self.name is not None
         await self.connect()
@@ -138,6 +138,7 @@ class SimulatedPlayer(Visitor):
                 absence=self.absence,
                 program=self.program,
                 switches=ChosenSwitches(private=private),
+                grows=grows,
             )
         )
         self.table, self.token = seated.table, seated.token or ""
@@ -416,7 +417,7 @@ class SimulatedPlayer(Visitor):
         state = connection.model.state
         if state is None or state.stage != "gathering" or state.host != connection.model.seat:
             return False
-        if any(seat.name is None or seat.kept for seat in state.seats):
+        if not state.can_start:
             return False
         return self.deeds is None or self.deeds.may_start()
 

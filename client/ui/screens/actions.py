@@ -188,8 +188,8 @@ def _line_of_starting(at: At) -> Iterator[MenuLine]:
 # Before the game
 
 
-def _is_full(at: At) -> bool:
-    return all(each.name is not None and not each.kept for each in at.state.seats)
+def _can_start(at: At) -> bool:
+    return at.state.can_start
 
 
 def _line_of_ready(at: At) -> Iterator[MenuLine]:
@@ -286,7 +286,7 @@ def _press_bot(at: At) -> Outcome:
         text = _("To add a bot, run the command above in another terminal.")
     elif model.seat != model.state.host:
         text = _("The host of the table seats bots.")
-    elif not free_seats(model.state):
+    elif not model.state.room:
         text = _("No seat is free. The table's menu removes players and bots.")
     elif len(levels) == 1:
         return ui, messages.SeatBot(NEW, levels[0])
@@ -712,11 +712,11 @@ def _is_studied(at: At) -> bool:
 
 def _open(text: str, _at: At) -> Request:
     """Return the request to open a table: players, who starts, absence policy, and words like `random`."""
-    opening, starts = requests.Open(3), "random"
+    opening, starts = requests.FOR_WHOEVER_COMES, "random"
     settings = {row.name for row in tables.ROWS}
     for word in text.lower().split():
         if word in map(str, DEALS):
-            opening = structs.replace(opening, players=int(word))
+            opening = structs.replace(opening, players=int(word), grows=False)
         elif word.isdecimal():
             hint = _("Palatinus is for {least} to {most} players, not {n}.")
             raise BadText(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
@@ -781,11 +781,11 @@ PAGES: Final = tuple(
 
 START: Final = Action(
     "start",
-    N_("start the game, once every seat is taken"),
+    N_("start the game, once everybody is there"),
     exactly("", messages.StartGame(NEW)),
     stages=GATHERING,
     who=Who.HOST,
-    possible=_is_full,
+    possible=_can_start,
     keys=(
         Key(
             ("enter", "s"),
@@ -823,7 +823,7 @@ SEAT_BOT: Final = Action(
     pages=(BOT,),
     stages=GATHERING,
     who=Who.HOST,
-    possible=lambda at: at.ui.offers.levels and free_seats(at.state),
+    possible=lambda at: at.ui.offers.levels and at.state.room,
     menu=lambda _at: [MenuLine(_("seat a bot"), BOT)],
     keys=(Key(("b",), pressing(_press_bot), N_("let a bot take a free seat"), N_("bot"), for_players=True),),
 )
@@ -1231,13 +1231,14 @@ ACTIONS: Final[tuple[Action, ...]] = (
         who=Who.ANYBODY,
     ),
     Action(
-        "open 3 random",
+        "open random",
         N_("open a table, tiles at random; starts:2, starts:me"),
         _open,
         more=(
+            ("open 3", N_("open a table for so many, not for whoever comes")),
             ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
-            ("open 3 private", N_("open a table that is not in the list")),
-            ("open 3 no-spectators", N_("and so for each setting that is on or off")),
+            ("open private", N_("open a table that is not in the list")),
+            ("open no-spectators", N_("and so for each setting that is on or off")),
         ),
         texts=anything,
         stages=LOBBY,

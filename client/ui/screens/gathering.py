@@ -111,7 +111,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if special := list(set_up(state)):
         so = _("At this table: {settings}.").format(settings=parted(special))
         lines += indented(so, width, "class:faint")
-    if not ui.can.private and any(each.name is None for each in state.seats):
+    if not ui.can.private and state.room:
         lines += _how_to_join(ui, state.table, width, host=model.seat == state.host)
     return lines
 
@@ -119,7 +119,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
 def _code_for_phones(pane: Pane) -> tuple[Line, ...]:
     """Return the QR code that leads a phone to a seat, with a heading; nothing if no phone can play here."""
     state, pages = pane.model.state, pane.ui.ways.pages
-    if state is None or not pages or pane.glyphs.ascii or all(each.name is not None for each in state.seats):
+    if state is None or not pages or pane.glyphs.ascii or not state.room:
         return ()
     return (line(_("Play on a phone:"), "class:faint"), *qr_code(f"{pages}play/{state.table}"))
 
@@ -164,19 +164,27 @@ def _commands(commands: Sequence[str], width: int) -> list[Line]:
 
 
 def _waits_for(state: TableState, model: TableModel) -> str:
-    free = sum(each.name is None for each in state.seats)
     kept = [each.name for each in state.seats if each.kept and each.name]
     if kept:
         waits = _("Waiting for {names}.").format(names=listed(kept))
-    elif free:
+    elif not state.can_start:
+        free = state.room
         waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)
+        if state.grows:
+            waits = _("Whoever comes sits down.")
     elif model.seat == state.host:
         waits = _("Everybody is here. Press Enter to start.")
+        if state.grows:
+            waits = _("Whoever comes sits down. Press Enter to start with those who are here.")
+        if state.grows and not state.room:
+            waits = _("All five seats are taken. Press Enter to start; whoever comes now can watch.")
         others = (each for seat, each in enumerate(state.seats) if seat != state.host)
         if unready := [each.name for each in others if each.name and not each.ready]:
             waits += " " + _("Not ready yet: {names}.").format(names=listed(unready))
     else:
         host = state.seats[state.host].name or _("the host")
         waits = _("Everybody is here. {name} starts the game.").format(name=host)
+        if state.grows and state.room:
+            waits = _("Whoever comes sits down. {name} starts the game.").format(name=host)
     at_random, by_players = _("The tiles will be laid at random."), _("The players will lay the tiles.")
     return f"{waits} {at_random if state.random_layout else by_players}"

@@ -92,8 +92,11 @@ def _set_up(change: Callable[[Open], Open]) -> Handler:
 
 
 def _for_players(table: Open, number: int) -> Open:
-    starting = None if table.starting is None or table.starting >= number else table.starting
-    return structs.replace(table, players=number, starting=starting)
+    """Return the table with so many seats; if it has them already, with one for whoever comes."""
+    grows = table.players == number and not table.grows
+    players = requests.FOR_WHOEVER_COMES.players if grows else number
+    starting = None if table.starting is None or table.starting >= players else table.starting
+    return structs.replace(table, players=players, starting=starting, grows=grows)
 
 
 def _turning(switch: str) -> Handler:
@@ -176,7 +179,12 @@ _KEYS: Final = (
         when=lambda _lobby, ui, _model: ui.can.lists_games,
     ),
     *(
-        Key((str(n),), Pick(n), N_("new table: how many players"), typed=(f"players {n}",))
+        Key(
+            (str(n),),
+            Pick(n),
+            N_("new table: how many seats; again: one for whoever comes"),
+            typed=(f"players {n}",),
+        )
         for n in range(2, 6)
     ),
     Key(
@@ -265,7 +273,7 @@ class LobbyPage(ServerScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if ui.can.private:
             return ()
-        here = _("You are in the lobby. Type tables for the list, join and a table's code, or open 3.")
+        here = _("You are in the lobby. Type tables for the list, join and a table's code, or open.")
         new = labelled(_("A new table"), parted(words for _keys, words in _describe_set_up(ui.new_table)))
         return [*spoken(_above(ui)), here, new]
 
@@ -433,8 +441,9 @@ def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
     starts = _("you start") if table.starting == 0 else _("seat {number} starts")
     if table.starting is None:
         starts = _("a draw decides who starts")
+    number = counted("{n} player", "{n} players", table.players).format(n=table.players)
     return (
-        ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
+        ("2-5", _("a seat for whoever comes") if table.grows else number),
         ("x", tables.describe_layout(at_random=table.random_layout)),
         *((row.key, row.describe(on=row.is_on(table.switches))) for row in tables.WHEN_OPENED),
         ("s", starts.format(number=(table.starting or 0) + 1)),

@@ -256,7 +256,7 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
         return _("the lobby")
     if view is None:
         state = model.state
-        return describe_stage("gathering", full=state is not None and all(seat.name for seat in state.seats))
+        return describe_stage("gathering", full=state is not None and not state.room)
     if view.turn is None:
         return _("one moment")
     mine = view.turn == model.seat

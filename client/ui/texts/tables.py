@@ -1,6 +1,7 @@
 """Who is at a table, how it is set up, and its changes in the words of the log."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
@@ -237,15 +238,15 @@ def describe_absence(table: TableState | TableSummary) -> str:
 
 def describe_changes(state: TableState, before: TableState | None, view: View | None = None) -> list[str]:
     """Return sentences on who came, went or is away, what the others do about it, and what the host did."""
-    if before is None or len(before.seats) != len(state.seats):
+    if before is None or before.table != state.table:
         return []
-    names = names_of(state, len(state.seats))
+    names = names_of(state, 5)
     was, now = ([seat.name for seat in each.seats] for each in (before, state))
     if was != now and sorted(filter(None, was)) == sorted(filter(None, now)):
         sat = listed(f"{seat} {name}" for seat, name in enumerate(now, start=1) if name)
         return [_("The seats have changed: {seats}.").format(seats=sat)]
     told: list[str] = []
-    for seat, seat_now in zip(before.seats, state.seats, strict=True):
+    for seat, seat_now in zip_longest(before.seats, state.seats, fillvalue=SeatSummary()):
         told += filter(None, (_came_or_went(seat, seat_now), *_held_or_voted(seat, seat_now, names)))
     were_here = {each.name for each in before.watching}
     watch = (each.name for each in state.watching if each.name is not None and each.name not in were_here)

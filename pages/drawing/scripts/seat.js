@@ -172,7 +172,8 @@ part("join").onsubmit = (event) => {
     const random_layout = event.target.elements.layout.checked;
     const chosen = [...event.target.querySelectorAll(".switch:checked")];
     const switches = Object.fromEntries(chosen.map((box) => [box.name, box.value === "true"]));
-    joining = { t: "open", players: Number(players.value), name, random_layout, switches };
+    const grows = !players.value; // with a seat for whoever comes
+    joining = { t: "open", players: Number(players.value) || 2, grows, name, random_layout, switches };
   }
   localStorage.setItem("name", name);
   if (typed) sessionStorage.setItem("password", (password = typed.value));

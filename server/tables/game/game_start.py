@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from engine.components import DEALS
 from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share, commitment_to, pledge_of
 from engine.game import Chance, Game, SharedChance
 from engine.pieces import Seat
@@ -42,7 +43,7 @@ def start(context: TableContext, session: Session, message: StartGame) -> Sequen
     seat, draw = session.player_seat(), context.draw
     _check_start(context.state, seat)
     if draw is None:
-        return _draw(context, session, seat, message)
+        return _close_ranks(context, session, seat, message) or _draw(context, session, seat, message)
     if (draw.seat, draw.message) != (seat, message):
         raise Refusal(Code.ALREADY_STARTED)
     probe("a request to start comes again during the draw")
@@ -110,6 +111,8 @@ def begin(context: TableContext, draw: Draw) -> Sequence[Happening]:
     state, seat = context.state, _seat_of(context, draw)
     if draw.starter is not None:
         _check_start(state, seat)
+        if closed := _close_ranks(context, draw.starter, seat, draw.message):
+            return closed
     if draw.subject == _subject(state):
         return _begin(context, draw.starter, seat, draw.message, SharedChance(draw.seed, draw.shares))
     probe("a game is drawn again because its table has changed")
@@ -175,7 +178,7 @@ def _seat_of(context: TableContext, draw: Draw) -> Seat:
 def _begin(
     context: TableContext, session: Session | None, seat: Seat, message: StartGame, chance: Chance
 ) -> Sequence[Happening]:
-    game = Game.new(replace(context.state.options, peoples=context.state.chosen), chance)
+    game = Game.new(context.state.options, chance)
     happened = tuple(game.events)
     events = [event_map(event) for event in happened]
     return made(context, Played(seat, message, events, seed=chance.seed()), happened, mover=session)
@@ -185,14 +188,34 @@ def _check_start(state: PersistentState, seat: Seat) -> None:
     state.check_gathering()
     if seat != state.host:
         raise Refusal(Code.NOT_THE_HOST)
-    if state.free:
+    if state.free and not (state.grows and len(state.held) >= min(DEALS)):
         raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, state.free)))
     for _, player in state.held:
         if player.kept:
             raise Refusal(Code.SEAT_KEPT, name=player.name)
 
 
+def _close_ranks(
+    context: TableContext, session: Session, seat: Seat, message: StartGame
+) -> Sequence[Happening]:
+    """Take away the seats between the players that others have left, and begin then; nothing without any.
+
+    The players keep their order.
+    """
+    state = context.state
+    if not state.free:
+        return ()
+    probe("a game begins at a table that others have left")
+    order = [*(taken for taken, _ in state.held), *map(Seat, state.free)]
+    now = Seat(order.index(seat))
+
+    def begin_then() -> None:
+        context.draw = Draw(session, now, message, None, Bytes32(secrets.token_hex(32)), [], awaited={})
+
+    return [*state.rearranged(order), Then(begin_then)]
+
+
 def _subject(state: PersistentState) -> object:
     """Return what the draws of a game are about: who sits where, and which draws there are."""
     seats = [player and (player.name, player.token_hash, player.level) for player in state.players]
-    return state.options.starting, state.options.random_layout, seats
+    return state.starting, state.opened.random_layout, seats

@@ -65,7 +65,7 @@ class LookingBack(Feature):
             *map(Changed, [*settings, Hints(on=True)]),
             *facts.played_until(step),
         ]
-        opened = replace(facts.opened, starting=None, absence=WAIT)
+        opened = replace(facts.opened, players=len(facts.names), starting=None, absence=WAIT)
         return Opening(opened, entries, lambda table: StudyOpened(table, step, seat))
 
     def fold(self, entry: Happening) -> bool:

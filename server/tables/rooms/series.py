@@ -13,7 +13,7 @@ from protocol.codes import Code
 from protocol.messages import Rematch
 from protocol.settings import AbsenceSetting, Starting
 from server.refusal import Refusal
-from server.storage.entries import Changed, Continued, Entry, Hosted
+from server.storage.entries import Changed, Continued, Entry, Hosted, SeatsFollow
 from server.tables.feature import Access, Facts, Feature, GoesOn, Happening, Moment
 
 
@@ -40,6 +40,8 @@ class Series(Feature):
             each for each in facts.settings.values() if not isinstance(each, Starting | AbsenceSetting)
         )
         entries = [*facts.kept_seats, *host, *map(Changed, settings)]
+        if facts.seats_follow:
+            entries.insert(0, SeatsFollow())
         return [GoesOn(seat, self.next_table, opened, entries, Continued)]
 
     def fold(self, entry: Happening) -> bool:

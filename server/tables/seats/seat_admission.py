@@ -50,7 +50,7 @@ def join(context: TableContext, session: Session, message: JoinTable) -> Sequenc
     token = new_token() if message.token is None else None  # otherwise the client knows it
     newcomer = Player(message.name, token_hash(token or message.token or ""), message.program)
     seat, entries = _taken(context, message.seat, newcomer, context.hands_known.get(session))
-    gone = state.players[seat]
+    gone = dict(state.held).get(seat)
     taken_over = gone.name if gone is not None and gone.vacant else None
 
     def take_seat() -> None:
@@ -178,7 +178,7 @@ def leave(context: TableContext, session: Session, _: Leave) -> Sequence[Happeni
 
 def free_if_away(context: TableContext, seat: Seat) -> Sequence[Happening]:
     """Free a seat that was kept for long enough, unless its player is back or the game has begun."""
-    taken = context.state.players[seat] is not None and seat not in context.state.bots
+    taken = seat in {each for each, _ in context.state.held} - context.state.bots
     if not taken or seat in context.audience.seated or context.state.stage != "gathering":
         return ()
     probe("a seat is freed because its player is away")
@@ -212,12 +212,12 @@ def seat_bot(context: TableContext, _: Session, message: SeatBot) -> Sequence[Ha
     """Give a free seat to a bot of the server, the first one unless one is wanted."""
     context.state.check_gathering()
     level, wanted = message.level, message.seat
-    levels, free = context.lobby.stand_in.levels, context.state.free
+    levels, free = context.lobby.stand_in.levels, context.state.to_be_had
     if not levels:
         raise Refusal(Code.NO_BOTS)
     if level not in levels:
         raise Refusal(Code.NO_SUCH_LEVEL, level=level, levels=", ".join(levels))
-    if wanted is not None:
+    if wanted is not None and wanted not in free:
         context.state.check_seat(wanted)
     if not free:
         raise Refusal(Code.TABLE_FULL, table=context.code)
@@ -269,14 +269,13 @@ def reseat(context: TableContext, rearranged: Rearranged) -> None:
     """Have everything that is not stored follow players to other seats."""
     state, audience, order = context.state, context.audience, rearranged.order
     context.removed.clear()
-    for seat, player in enumerate(rearranged.players):
-        now = state.players[seat]
+    for now, player in zip(state.players, rearranged.players, strict=False):
         if now is not None and player is not None:
             now.answers.others = player.answers.others
     sessions = [audience.seated.pop(seat, None) for seat in order]
     for seat, session in zip(map(Seat, range(len(order))), sessions, strict=True):
         if session is None:
-            if order[seat] != seat:
+            if order[seat] != seat and seat < len(state.players):
                 keep_for_a_while(context, seat)
             continue
         context.deadlines.cancel(Due.SEAT_FREE, seat)
@@ -299,6 +298,7 @@ def _taken(
         raise Refusal(Code.GAME_FINISHED, table=code)
     free = [seat for seat, player in enumerate(state.players) if player is None or player.vacant]
     free.sort(key=lambda seat: not alike(state.names[seat], newcomer.name))
+    free += [seat for seat in state.to_be_had if seat not in free]
     bots = [] if state.game is not None or newcomer.program else sorted(state.bots)
     if not free and not bots:
         raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)

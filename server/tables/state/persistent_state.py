@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.board import Field
-from engine.components import peoples_by_seat
+from engine.components import DEALS, peoples_by_seat
 from engine.draws import Bytes32
 from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameStarted, Place, TakenBack, lasting, stops
@@ -103,7 +103,7 @@ class PersistentState:
     entries: InitVar[Iterable[Entry]]
     chance: Chance
     opened: stored.Opened = field(default=stored.Opened(2, random_layout=False, starting=None))
-    options: GameOptions = field(default=GameOptions(2))
+    seats_follow: bool = False  # the people, until the game begins
     of_evening: bool = False
     study: bool = False
     absence: Absence = WAIT
@@ -122,6 +122,7 @@ class PersistentState:
     forgotten: bool = False
     entry_count: int = 0
     ready: set[Seat] = field(default_factory=set)  # whose players have said that they are
+    _starting: Seat | None = None  # the seat that starts, if the table has it
     _host: Seat | None = None  # unless it is still the lowest taken seat
     _movers: set[int] = field(default_factory=set)  # seats whose players have made a move themselves
     earlier: list[tuple[list[str], View]] = field(default_factory=list)  # ends of games; in memory
@@ -148,6 +149,26 @@ class PersistentState:
         if self._game is None:
             return "gathering"
         return "over" if self._game.over or self.ended else "playing"
+
+    @property
+    def grows(self) -> bool:
+        """Return whether the seats follow the people who come and go."""
+        return self.seats_follow and self.stage == "gathering"
+
+    @property
+    def most_seats(self) -> int:
+        """Return how many people can sit down."""
+        return max(DEALS) if self.grows else len(self.players)
+
+    @property
+    def starting(self) -> Seat | None:
+        """Return the seat that starts, None for a draw; one that has gone with its player does not."""
+        return self._starting if self._starting in range(len(self.players)) else None
+
+    @property
+    def options(self) -> GameOptions:
+        """Return how the coming game starts."""
+        return GameOptions(len(self.players), self.starting, self.opened.random_layout, self.chosen)
 
     def check_gathering(self) -> None:
         """Raise Refusal unless the game has yet to begin."""
@@ -196,8 +217,7 @@ class PersistentState:
 
     def holder(self, seat: Seat) -> str:
         """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
-        player = self.players[seat]
-        return "" if player is None else player.token_hash
+        return self._holder(seat).token_hash
 
     def played_until(self, step: int) -> list[Entry]:
         """Return the moves of the finished game until this step; raises Refusal if nobody moves then."""
@@ -270,6 +290,11 @@ class PersistentState:
     def free(self) -> list[int]:
         """Return the seats that nobody has, nor is kept for anybody."""
         return [seat for seat, player in enumerate(self.players) if player is None]
+
+    @property
+    def to_be_had(self) -> list[int]:
+        """Return the free seats, and the one that is added for whoever comes next, if it can be."""
+        return [*self.free, *range(len(self.players), self.most_seats)[:1]]
 
     def check_seat(self, seat: int) -> None:
         if seat >= len(self.players):
@@ -355,8 +380,8 @@ class PersistentState:
         entries += sorted(seated, key=lambda entry: isinstance(entry, stored.PeopleChosen))
         if self.host is not None:
             entries.append(stored.Hosted(order.index(self.host)))
-        if self.options.starting is not None:
-            entries.append(stored.Changed(settings.Starting(order.index(self.options.starting))))
+        if self.starting is not None:
+            entries.append(stored.Changed(settings.Starting(order.index(self.starting))))
         return [*entries, Rearranged(order, players)]
 
     @property
@@ -418,11 +443,12 @@ class PersistentState:
             self.stage,
             seats,
             self.host or 0,
-            self.options.random_layout,
+            self.opened.random_layout,
             absence=for_older_clients(self.absence),
             title=self.title,
             switches=self.switches,
-            starting=self.options.starting,
+            starting=self.starting,
+            grows=self.grows,
             ended=self.ended,
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
@@ -441,29 +467,33 @@ class PersistentState:
 
     def _fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
         match entry:
-            case stored.Opened(players, random_layout, starting, absence):
+            case stored.Opened(players, _, starting, absence):
+                GameOptions(players)  # raises ValueError for what nobody can play
                 self.opened = entry
                 self.absence = kept(absence)
                 self.clocks = Clocks(absence, players)
-                self.options = GameOptions(
-                    players, None if starting is None else Seat(starting), random_layout
-                )
+                self._starting = None if starting is None else Seat(starting)
                 self.players = [None] * players
+            case stored.SeatsFollow():
+                self.seats_follow = True
             case stored.OfEvening():
                 self.of_evening = True
             case stored.OfStudy():
                 self.study = True
             case stored.Taken(seat, name, token_hash, program, standing, vacant):
-                self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
+                self._seat(seat, Player(name, token_hash, program, standing=standing, vacant=vacant))
             case stored.Kept(seat, name, token_hash, program, standing):
-                self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
+                self._seat(seat, Player(name, token_hash, program, kept=True, standing=standing))
             case stored.BotSeated(seat, level, name, standing):
-                self.players[seat] = Player(name, "", program=True, standing=standing, level=level)
+                self._seat(seat, Player(name, "", program=True, standing=standing, level=level))
             case stored.Freed(seat):
-                self.players[seat] = None
+                if seat < len(self.players):  # else it has gone already
+                    self.players[seat] = None
                 self.ready.discard(Seat(seat))
                 if self._host == seat:
                     self._host = None
+                if self.grows:
+                    self._set_seats(max([self.opened.players, *(seat + 1 for seat, _ in self.held)]))
             case stored.Hosted(seat):
                 self._host = Seat(seat)
             case stored.SaidReady(seat, on):
@@ -502,9 +532,20 @@ class PersistentState:
             seen |= self.rooms[room].fold(entry)
         return seen
 
+    def _seat(self, seat: int, player: Player) -> None:
+        if self.grows and seat >= len(self.players):
+            self._set_seats(seat + 1)
+        self.players[seat] = player
+
+    def _set_seats(self, number: int) -> None:
+        """Add free seats, or take away the last ones."""
+        if number != len(self.players):
+            self.players = [*self.players, *[None] * number][:number]
+            self.clocks.set_seats(number)
+
     def _holder(self, seat: int) -> Player:
         """Return who holds the seat; if nobody does, what is stored about them counts for nothing."""
-        return self.players[seat] or Player("", "")
+        return dict(self.held).get(Seat(seat)) or Player("", "")
 
     def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> bool:
         """Take in a move, as `fold` does, whose events are at hand already."""
@@ -547,7 +588,7 @@ class PersistentState:
             case settings.Switch():
                 self.switches = setting.applied(self.switches)
             case settings.Starting(seat):
-                self.options = replace(self.options, starting=None if seat is None else Seat(seat))
+                self._starting = None if seat is None else Seat(seat)
             case settings.AbsenceSetting(policy):
                 self.absence = kept(policy)
                 self.clocks.change_policy(policy, in_game=self._game is not None)

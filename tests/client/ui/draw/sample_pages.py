@@ -14,7 +14,7 @@ from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.scoring import last_step
-from client.ui.state import Can, Offers, Ui
+from client.ui.state import Can, Offers, Ui, Ways
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game, GameOptions
@@ -119,6 +119,14 @@ def waiting() -> tuple[Ui, TableModel]:
     return ui, TableModel("KXQT", Seat(0), state=state)
 
 
+def waiting_for_more() -> tuple[Ui, TableModel]:
+    """Return a table whose seats follow the people."""
+    ui, model = waiting()
+    assert model.state is not None
+    seen.change(model, seats=model.state.seats[:2], grows=True)
+    return replace(ui, ways=Ways(addresses=("ws://10.79.0.1:7733",))), model
+
+
 def waiting_for_nobody() -> tuple[Ui, TableModel]:
     """Return the same table with a bot of the server in its last seat."""
     ui, model = waiting()
@@ -180,6 +188,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering": waiting,
     "gathering-no-bots": lambda: (replace(waiting()[0], offers=Offers()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,
+    "gathering-growing": waiting_for_more,
     "menu": menu,
     "menu-bots": lambda: (waiting()[0].opened(TableMenu(BOT, 1)), waiting()[1]),
     "menu-peoples": lambda: then(waiting, "p", "down"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import segno
+from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
 from client.tables.table import ConnectionLost, HeardRemark, TableModel
@@ -62,15 +63,16 @@ def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
 def test_a_table_is_opened_with_any_of_its_settings(row: Row) -> None:
     """Typed, on or off, the last word counts; and by a key if the setting has one."""
     ui, on = Ui("Ann", screens=(LobbyPage(),)), not row.is_on(USUAL)
-    turned = requests.Open(3, switches=ChosenSwitches(**{row.name: on}))
+    usual = requests.FOR_WHOEVER_COMES
+    turned = structs.replace(usual, switches=ChosenSwitches(**{row.name: on}))
     words = (f"no-{row.name}", row.name) if on else (row.name, f"no-{row.name}")
-    for line, asked in ((words[1], turned), (words[0], requests.Open(3)), (" ".join(words), turned)):
-        assert seen.request_after(ui, seen.LOBBY, *seen.typed(f"open 3 {line}")) == asked
+    for line, asked in ((words[1], turned), (words[0], usual), (" ".join(words), turned)):
+        assert seen.request_after(ui, seen.LOBBY, *seen.typed(f"open {line}")) == asked
     if row.key:
         keyed = seen.after(ui, seen.LOBBY, row.key)
         assert seen.request_after(keyed, seen.LOBBY, "o") == turned
         assert row.describe(on=on) in seen.screen_of(keyed, seen.LOBBY)
-        assert seen.request_after(keyed, seen.LOBBY, row.key, "o") == requests.Open(3)
+        assert seen.request_after(keyed, seen.LOBBY, row.key, "o") == usual
 
 
 def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
@@ -95,10 +97,20 @@ def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
 def test_the_lobby_chooses_who_starts() -> None:
     """R3.1: a key goes through the seats and back to random; a seat beyond the players is dropped."""
     ui = Ui("Ann")
-    opened = [seen.request_after(ui, seen.LOBBY, *"s" * presses, "o") for presses in range(5)]
+    opened = [seen.request_after(ui, seen.LOBBY, "3", *"s" * presses, "o") for presses in range(5)]
     assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
     assert seen.request_after(ui, seen.LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
-    assert seen.request_after(ui, seen.LOBBY, *"sss2", "o") == requests.Open(2)
+    assert seen.request_after(ui, seen.LOBBY, *"3sss2", "o") == requests.Open(2)
+
+
+def test_the_number_of_seats_can_be_chosen_and_left_open_again() -> None:
+    for keys, asked in (
+        ("3", requests.Open(3)),
+        ("35", requests.Open(5)),
+        ("33", requests.FOR_WHOEVER_COMES),
+    ):
+        assert seen.request_after(Ui("Ann"), seen.LOBBY, *keys, "o") == asked
+    assert seen.request_after(Ui("Ann"), seen.LOBBY, *seen.typed("open 4")) == requests.Open(4)
 
 
 def test_the_time_of_an_absence_policy_has_bounds() -> None:

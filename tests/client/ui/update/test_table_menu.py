@@ -499,7 +499,7 @@ ASKED_BY_LINES: dict[str, dict[str, object]] = {
         "open 2 random": requests.Open(2, random_layout=True),
         "open starts:4 4": requests.Open(4, starting=Seat(3)),
         "open 2 starts:Me random": requests.Open(2, random_layout=True, starting=Seat(0)),
-        "open starts:random": requests.Open(3),
+        "open starts:random": requests.Open(2, grows=True),
     },
     "host": {
         "ready": messages.SayReady(NEW, on=True),

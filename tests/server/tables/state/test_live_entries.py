@@ -59,18 +59,24 @@ seat_entries = st.one_of(
 )
 
 
-@given(st.lists(seat_entries, max_size=60))
-@example([stored.Voted(3, 1, agree=True), stored.Voted(3, 1, agree=False)])
+@given(st.booleans(), st.lists(seat_entries, max_size=60))
+@example(False, [stored.Voted(3, 1, agree=True), stored.Voted(3, 1, agree=False)])
 @example(
+    False,
     [
         stored.Taken(0, "A", "h"),
         stored.OnHoliday(0, 0, on=True),
         stored.Taken(0, "A", "h"),
         stored.Kept(0, "A", "h"),
-    ]
+    ],
 )
-def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> None:
-    entries = [stored.Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
+@example(True, [stored.Taken(3, "A", "h"), stored.Taken(4, "B", "i"), stored.Freed(3), stored.Freed(4)])
+def test_the_live_entries_make_the_same_table(grows: bool, happened: list[stored.Entry]) -> None:
+    entries: list[stored.Entry] = [
+        stored.Opened(2 if grows else 5, random_layout=True, starting=None, absence=ByVote(0)),
+        *([stored.SeatsFollow()] if grows else []),
+        *(each for each in happened if not (grows and isinstance(each, stored.Clocked))),  # of a game
+    ]
     kept = [entries[number] for number in live_entries(entries)]
     before, after = (PersistentState(each, RandomChance(random.Random(1))) for each in (entries, kept))
     assert table_facts(before) | {"entries": 0} == table_facts(after) | {"entries": 0}
@@ -79,7 +85,7 @@ def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> N
         isinstance(entry, stored.EndedByHost | stored.Paused | stored.OnHoliday | stored.Answered)
         for entry in entries
     )
-    assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
+    assert len(kept) <= 1 + grows + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))
 
 
