@@ -693,7 +693,7 @@ class TableState(FromServer, frozen=True, tag="table"):
 
     `ended` says that the host ended the game, which then has no result. While the game is `paused`, nobody
     may move. `turn_limit` is the maximum length of a turn until a clock starts with the next round. A table
-    that `grows` adds a seat for whoever comes.
+    that `grows` adds a seat for whoever comes. `still_asked` are the seats whose consent the request lacks.
     """
 
     table: TableCode
@@ -720,6 +720,7 @@ class TableState(FromServer, frozen=True, tag="table"):
     study: bool = False
     studied: Studied | None = None
     grows: bool = False
+    still_asked: list[SeatNumber] = []
 
     @property
     def policy(self) -> Absence:

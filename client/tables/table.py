@@ -36,6 +36,7 @@ def check_seats(state: messages.TableState | None, view: View | None, seat: Seat
         votes = (voter for each in state.seats for voter in each.votes)
         pauses = (*state.pause_asked, 0 if state.paused is None else state.paused.seat)
         asked = () if state.asked is None else (*state.asked.seats, state.asked.refused or 0)
+        asked = (*asked, *state.still_asked)
         leads = 0 if state.shown is None else state.shown.seat or 0
         studies = 0 if state.studied is None else state.studied.seat
         named = (state.host, state.starting or 0, *votes, *pauses, *asked, leads, studies)

@@ -216,7 +216,7 @@ class Interaction:
         self.take(updated(self._at_this_moment(), action, self.model))
 
     def _at_this_moment(self) -> Ui:
-        return replace(self.ui, today=datetime.now())  # noqa: DTZ005 - local time
+        return replace(self.ui, today=datetime.now(), now=time.monotonic())  # noqa: DTZ005 - local time
 
     def tick(self) -> None:
         """Update the times on the screen, and take the next step of an automatic walk."""

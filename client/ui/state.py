@@ -1,6 +1,7 @@
 """The UI state: the stack of screens, what was said, and what all screens share."""
 
 import enum
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -354,9 +355,10 @@ class Ui:
     one that waits for that. While it `explains`, a first game says what is new in it. `ticks_left` is how
     long a walk that goes on by itself stays at its step, `speed` how fast it goes, from 0. `today` is the
     local time of the last key or click. `now` is the time of a monotonic clock; `told_at` is when the last
-    state of the table came, `clock_at` when the clock of the seat to move did, `stops_at` when the server is
-    going to stop, if it is. `last_top` is how far the text on the screen could be scrolled at the last key or
-    click. `since_end` is how many lines the log has got since all pieces are placed.
+    state of the table came, `asked_at` when a request or a vote began last, `clock_at` when the clock of the
+    seat to move did, `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on
+    the screen could be scrolled at the last key or click. `since_end` is how many
+    lines the log has got since all pieces are placed.
     """
 
     name: str
@@ -390,6 +392,7 @@ class Ui:
     now: float = 0.0
     today: datetime = _LONG_AGO
     told_at: float = 0.0
+    asked_at: float = -math.inf
     clock_at: float = 0.0
     stops_at: float | None = None
     last_top: int = 0

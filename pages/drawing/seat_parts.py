@@ -39,7 +39,7 @@ from client.ui.state import Offers, TypedLine, Ui
 from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.games import turned
 from client.ui.texts.pieces import kind_words, piece_sign, piece_words
-from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
+from client.ui.texts.tables import describe_answers, describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
 from engine.board import Field, Hex
 from engine.events import LayTile, Place
@@ -158,7 +158,10 @@ class SeatPage:
     def _request(self) -> Iterator[Markup]:
         asked = open_request(self._state)
         if asked is not None:
-            told = element("p", describe_asked(asked, names_at(self.model), self._view, universal_time))
+            names = names_at(self.model)
+            told = element("p", describe_asked(asked, names, self._view, universal_time))
+            if answered := describe_answers(asked, self._state.still_asked, names):
+                told = join(told, element("p", answered, class_="faint"))
             answers = ((_("Yes"), True), (_("No"), False))
             requests = ((words, at_table.request_to_answer(self.model, on=on)) for words, on in answers)
             yield join(told, *(button(words, each) for words, each in requests if each is not None))

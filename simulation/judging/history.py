@@ -167,6 +167,14 @@ def _lasting(state: TableState) -> TableState:
     pause = state.paused and PauseSummary(state.paused.seat, 0, 0, state.paused.until)
     seats = [replace(seat, again=False, **_NOW) for seat in state.seats]
     told = replace(
-        state, seats=seats, spectators=0, watching=[], pause_asked=[], paused=pause, shown=None, studied=None
+        state,
+        seats=seats,
+        spectators=0,
+        watching=[],
+        pause_asked=[],
+        still_asked=[],
+        paused=pause,
+        shown=None,
+        studied=None,
     )
     return replace(told, asked=None) if state.asked and state.asked.what == "pause" else told

@@ -37,14 +37,21 @@ from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.signs import in_words
-from client.ui.texts.tables import describe_asked, describe_pause, names_at, names_of, table_name
+from client.ui.texts.tables import (
+    describe_answers,
+    describe_asked,
+    describe_pause,
+    names_at,
+    names_of,
+    table_name,
+)
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.view import View
 from protocol.limits import OTHERS_WAIT_SECONDS
-from protocol.messages import SeatSummary
+from protocol.messages import Asked, SeatSummary
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:
@@ -130,9 +137,53 @@ def request_question(model: TableModel) -> str:
     state = model.state
     if state is None or (asked := open_request(state)) is None:
         return ""
-    told = describe_asked(asked, names_of(state, 0), model.view)
-    keys = _("V: withdraw the request") if model.seat in asked.seats else _("v: yes, V: no")
-    return told if model.seat is None else f"{told} {keys}"
+    names = names_of(state, 0)
+    told = describe_asked(asked, names, model.view)
+    answers = describe_answers(asked, state.still_asked, names)
+    return " ".join(filter(None, (told, answers, _keys_of_answers(asked, model.seat))))
+
+
+def _keys_of_answers(asked: Asked, seat: Seat | None) -> str:
+    """Return the keys with which this player answers a request; empty for spectators."""
+    if seat is None:
+        return ""
+    if seat == asked.seats[0]:
+        return _("n: withdraw the request")
+    return _("n: no longer agree") if seat in asked.seats else _("y: yes, n: no")
+
+
+def request_box(pane: Pane) -> list[Line]:
+    """Return what a player asks the others for as a box, with everybody's answers; empty if nobody does."""
+    model, width, frame = pane.model, pane.width, pane.glyphs.frame
+    if (state := model.state) is None or (asked := open_request(state)) is None:
+        return []
+    names = names_of(state, 0)
+    told = wrapped(describe_asked(asked, names, model.view), width - 4)
+    agreed = (_("{name}: yes").format(name=names[seat]) for seat in asked.seats[1:])
+    answers = (*agreed, *(f"{names[seat]} ..." for seat in state.still_asked))
+    joined = ", ".join(each.replace(" ", _NO_BREAK) for each in answers)
+    in_edge = len(told) == 1 and width_of(line(told[0])) <= width - 6
+    rows = [] if in_edge else [line(row, "class:heading") for row in told]
+    rows += [line(row, "class:talk") for row in wrapped(joined, width - 4)]
+    side = line(frame.side, "class:info")
+    return [
+        _edge(frame.top, told[0] if in_edge else "", width),
+        *(side + line(" ") + fitted(row, width - 4) + line(" ") + side for row in rows),
+        _edge(frame.bottom, _keys_of_answers(asked, model.seat), width),
+    ]
+
+
+_NO_BREAK: Final = "\xa0"
+
+
+def _edge(edge: tuple[str, str, str], words: str, width: int) -> Line:
+    """Return the upper or the lower edge of a box, with words in it."""
+    left, across, right = edge
+    inside = line(f" {words} ", "class:heading") if words else EMPTY
+    drawn = line(left + across, "class:info") + inside
+    drawn = fitted(drawn, width - 1)[: len(drawn)]
+    filling = across * (width - 1 - width_of(drawn))
+    return drawn + line(filling + right, "class:info")
 
 
 def vote_question(model: TableModel) -> str:
@@ -143,9 +194,9 @@ def vote_question(model: TableModel) -> str:
     summary = model.state.seats[vote.seat]
     name = names_of(model.state, 0)[vote.seat]
     form = (
-        _("{name} is away. Let a bot play until they are back? v: yes ({votes} of {needed} agree)")
+        _("{name} is away. Let a bot play until they are back? y: yes ({votes} of {needed} agree)")
         if vote.agree
-        else _("{name} is away. You agreed to let a bot play. v: take it back ({votes} of {needed} agree)")
+        else _("{name} is away. You agreed to let a bot play. n: take it back ({votes} of {needed} agree)")
     )
     return form.format(name=name, votes=len(summary.votes), needed=summary.votes_needed)
 
@@ -313,7 +364,8 @@ class Board(Struct, frozen=True):
     """A board with a panel beside it, and what is new, laid out for a window of any size.
 
     In a small one the board is cut around the cursor, with the `hand` in a line below and the `small_panel`
-    beside it where there is room; one line in so many of its `share` is for what is new.
+    beside it where there is room; one line in so many of its `share` is for what is new. A `box` stands in
+    place of the sentence where there is room.
     """
 
     view: View
@@ -323,9 +375,22 @@ class Board(Struct, frozen=True):
     hand: Callable[[Pane], Line] | None = None
     small_panel: Callable[[Pane], list[Line]] | None = None
     share: int = 2
+    box: Callable[[Pane], list[Line]] | None = None
 
     def laid_out(self, pane: Pane) -> list[Line]:
         return _small_board(self, pane) if pane.small else _large_board(self, pane)
+
+    def boxed(self, pane: Pane) -> list[Line]:
+        """Return the box at this width, unless there is none or something else has to be read first."""
+        ui = pane.ui
+        hidden = ui.notice is not None or (ui.overlay is not None and bool(ui.overlay.question(ui)))
+        return [] if self.box is None or hidden else self.box(pane)
+
+    def news(self, pane: Pane) -> list[Line]:
+        box = self.boxed(pane)
+        if not box or len(box) > pane.height:
+            return news_lines(pane.ui, pane.width, pane.height, self.sentence)
+        return [*news_lines(pane.ui, pane.width, pane.height - len(box), ""), *box]
 
 
 def _large_board(board: Board, pane: Pane) -> list[Line]:
@@ -345,12 +410,13 @@ def _large_board(board: Board, pane: Pane) -> list[Line]:
     if below >= LOG_LINES:
         right = board.panel(pane.sized(panel_width, scale.height))
         both = side_by_side(left, right, left_width, panel_width, scale.height)
-        return both + news_lines(pane.ui, width, below, sentence)
-    wanted = max(lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
+        return both + board.news(pane.sized(width, below))
+    box = len(board.boxed(pane.sized(panel_width, height)))
+    wanted = max(box or lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
     right = board.panel(pane.sized(panel_width, height - wanted))
     room_left = max(height - len(right) - 1, wanted)
     right = stacked(right, panel_width, height - room_left)
-    right += news_lines(pane.ui, panel_width, room_left, sentence)
+    right += board.news(pane.sized(panel_width, room_left))
     return side_by_side(left, right, left_width, panel_width, height)
 
 
@@ -363,7 +429,7 @@ def _small_board(board: Board, pane: Pane) -> list[Line]:
     rows = height - below - bool(hand)
     drawn = drawn_board(board.view, marks, pane.glyphs, SMALL)
     shown = around(drawn, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
-    told = news_lines(pane.ui, width, below, board.sentence)
+    told = board.news(pane.sized(width, below))
     board_width = min(SMALL.width, width) + 1
     if board.small_panel is not None and width - board_width >= _PANEL_WIDTH - 1:
         right = board.small_panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))

@@ -390,20 +390,52 @@ def _can_ask(what: messages.Wish) -> Callable[[At], bool]:
 
 
 def agree(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    """Agree to what a player asks for, or else vote; with neither to answer, look back at the game."""
+    """Agree to what a player asks for, or else vote."""
     if (yes := request_to_answer(model, on=True)) is not None:
         return ui, yes
-    if (vote := next_vote(model)) is not None:
+    if (vote := next_vote(model)) is not None and vote.agree:
         return ui, vote
-    if stage_of(model) != "playing":
-        return ui.with_notice(_("There is nothing to vote on.")), None
-    return ui, requests.Errand.SEE_MOVES
+    return ui.with_notice(_("There is nothing to agree to.")), None
 
 
 def refuse(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    if (no := request_to_answer(model, on=False)) is None:
-        return ui.with_notice(_("There is no open request.")), None
-    return ui, no
+    """Refuse what a player asks for, or take an answer or a vote back."""
+    if (no := request_to_answer(model, on=False)) is not None:
+        return ui, no
+    if (vote := next_vote(model)) is not None and not vote.agree:
+        return ui, vote
+    return ui.with_notice(_("There is no open request.")), None
+
+
+_READ_SECONDS: Final = 0.7
+
+
+def _once_read(answer: Handler) -> Handler:
+    """Return what answers a question that can have been read: before, the key moved over the board."""
+
+    def answered(screen: object, ui: Ui, model: TableModel) -> Outcome:
+        if ui.now - ui.asked_at < _READ_SECONDS:
+            return ui.with_notice(
+                _("You have just been asked something. Press the key again to answer.")
+            ), None
+        outcome: Outcome = answer(screen, ui, model)
+        return outcome
+
+    return answered
+
+
+_ANSWER: Final = N_("answer a request or a vote")
+_YES: Final = Key(("y",), _once_read(agree), _ANSWER, N_("yes"), for_players=True)
+_NO: Final = Key(("n",), _once_read(refuse), _ANSWER, N_("no"), for_players=True)
+
+
+def answers(model: TableModel) -> Iterator[Key]:
+    """Yield the keys with which this player answers what is asked now."""
+    vote = next_vote(model)
+    if request_to_answer(model, on=True) is not None or (vote is not None and vote.agree):
+        yield _YES
+    if request_to_answer(model, on=False) is not None or (vote is not None and not vote.agree):
+        yield _NO
 
 
 _ANSWERS: Final = {"yes": True, "no": False}
@@ -767,7 +799,6 @@ def _evening(text: str, _at: At) -> Meaning | None:
 _SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
 _CONSENT: Final = N_("pause (until fri 20:00), time, holiday; off: end it")
 _SEATS: Final = N_("swap two seats, shuffle all; before the game")
-_ANSWER: Final = N_("answer a request or a vote; v: look back")
 PAGES: Final = tuple(
     Action(
         word,
@@ -1054,8 +1085,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         stages=PLAYING,
         menu=_line_of_refusal,
         keys=(
-            Key(("v",), agree, _ANSWER, with_others=True),
-            Key(("V",), refuse, _ANSWER, for_players=True, with_others=True),
+            Key(("v",), asking(requests.Errand.SEE_MOVES), N_("look back at the moves"), with_others=True),
         ),
     ),
     Action(

@@ -25,7 +25,7 @@ from client.ui.screens import replay, start
 from client.ui.screens.anywhere import done_anywhere
 from client.ui.screens.menu import At, with_mute
 from client.ui.screens.news import at_table_page
-from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
+from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import (
     Result,
@@ -255,7 +255,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
     )
     after, request = _act(before, action, model)
-    at_board = keys_now(ui, model) in {LAYING_KEYS, PLACING_KEYS}
+    at_board = ui.entry is None and isinstance(ui.top, Playing)
     if ui.asked is not None and at_board and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
         request = ui.asked if action is Act.CONFIRM else None

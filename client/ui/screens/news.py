@@ -120,6 +120,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
                 return with_log(ui, tables.describe_lead_changes(state, before))
+            if _asks_more(state, before):
+                ui = replace(ui, asked_at=ui.now)
             paused = before is not None and before.paused is not None
             if ui.entry is None and (_asks_more(state, before) or (paused and state.paused is None)):
                 # It would hide what is asked, and the keys that answer; or it is about a pause that is over.

@@ -14,6 +14,7 @@ from client.ui.draw.page import (
     asked_question,
     describe_plan,
     is_paused,
+    request_box,
     request_question,
     vote_question,
 )
@@ -21,7 +22,7 @@ from client.ui.draw.panel import Panel
 from client.ui.first_game import explain
 from client.ui.frame import EMPTY, Line, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
-from client.ui.screens.actions import AGAIN, LEAVE, keys_at
+from client.ui.screens.actions import AGAIN, LEAVE, answers, keys_at
 from client.ui.spots import Marks, just_placed
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
@@ -91,7 +92,9 @@ class _GameScreen(at_table.Selection, ServerScreen):
 
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         sentence, panel = self.sentence(pane), self.panel_block
-        board = Board(pane.view, self.marks(pane.model), panel, sentence, self.hand_line, panel, share=4)
+        share = 2 if request_question(pane.model) else 4
+        marks, box = self.marks(pane.model), request_box
+        board = Board(pane.view, marks, panel, sentence, self.hand_line, panel, share, box)
         return board.laid_out(pane), 0
 
     def sentence(self, pane: Pane) -> str:
@@ -150,7 +153,7 @@ class Playing(_GameScreen):
     reads_on = True
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS
+        return (*answers(model), *(LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS))
 
     def sentence(self, pane: Pane) -> str:
         explained = explain(pane.model) if pane.ui.explains else ""

@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from client.language import _
+
+
+class Frame(NamedTuple):
+    """What the edges of a box are drawn with, from left to right, and its sides."""
+
+    top: tuple[str, str, str]
+    side: str
+    bottom: tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,7 @@ class GlyphSet:
     bar: str
     above: str
     below: str
+    frame: Frame
     keys: Mapping[str, str]
 
 
@@ -37,6 +46,7 @@ UNICODE: Final = GlyphSet(
     bar="■",
     above="↑",
     below="↓",
+    frame=Frame(("┌", "─", "┐"), "│", ("└", "─", "┘")),
     keys={"left": "←", "right": "→", "up": "↑", "down": "↓"},
 )
 ASCII: Final = GlyphSet(
@@ -52,6 +62,7 @@ ASCII: Final = GlyphSet(
     bar="#",
     above="^",
     below="v",
+    frame=Frame(("+", "-", "+"), "|", ("+", "-", "+")),
     keys={},
 )
 

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel, open_request
+from client.ui.texts.pieces import piece_sign
 from client.ui.texts.times import clock_time, local_day_and_time, span
 from engine.pieces import Seat
 from engine.view import View
@@ -328,6 +329,9 @@ def _asked_or_paused(
                 else _("{name} says no.")
             )
             yield form.format(name=names[asked.refused])
+    if opened is not None and was is not None and opened.seats[0] == was.seats[0]:
+        agreed = (seat for seat in opened.seats if seat not in was.seats)
+        yield from (_("{name} says yes.").format(name=names[seat]) for seat in agreed)
     if state.paused is not None and before.paused is None:
         yield describe_pause(state.paused, names)
     if state.paused is None and before.paused is not None and not state.ended:
@@ -344,22 +348,22 @@ def describe_pause(
     return form.format(name=name, moment=moment(pause.until))
 
 
+def describe_answers(asked: Asked, still_asked: Sequence[int], names: Sequence[str]) -> str:
+    """Return who agrees to a request, and who has not answered it."""
+    parts = (_("Agreed so far: {names}."), asked.seats[1:]), (_("Still asked: {names}."), still_asked)
+    return " ".join(
+        form.format(names=listed(names[seat] for seat in seats)) for form, seats in parts if seats
+    )
+
+
 def describe_asked(
     asked: Asked,
     names: Sequence[str],
     view: View | None = None,
     moment: Callable[[float], str] = local_day_and_time,
 ) -> str:
-    """Return what a player asks for, which pieces would go back if `view` is known, and who agrees."""
-    asker, *others = asked.seats
-    told = _describe_wish(asked, names[asker], view, moment)
-    if not others:
-        return told
-    agreed = _("Agreed so far: {names}.").format(names=listed(names[seat] for seat in others))
-    return f"{told} {agreed}"
-
-
-def _describe_wish(asked: Asked, name: str, view: View | None, moment: Callable[[float], str]) -> str:
+    """Return what a player asks for, and which pieces would go back if `view` is known."""
+    name = names[asked.seats[0]]
     match asked.what:
         case "pause" if asked.until is not None:
             form = _("{name} asks for a pause until {moment}: everybody must agree.")
@@ -369,9 +373,21 @@ def _describe_wish(asked: Asked, name: str, view: View | None, moment: Callable[
         case "more-time":
             return _("{name} asks for more time: everybody must agree.").format(name=name)
         case _:
-            fields = () if view is None else view.since(Seat(asked.seats[0]))
-            form = _("{name} asks to take back {fields}: everybody must agree.")
-            return form.format(name=name, fields=", ".join(fields) or _("a move"))
+            pieces = _("a move") if view is None else _pieces_back(view, Seat(asked.seats[0]))
+            form = _("{name} asks to take back {pieces}.")
+            return form.format(name=name, pieces=pieces)
+
+
+def _pieces_back(view: View, seat: Seat) -> str:
+    """Return the seat's last piece, and how many placed since would go back with it."""
+    if not (fields := view.since(seat)):
+        return _("a move")
+    *since, own = fields
+    told = _("{piece} on {field}").format(piece=piece_sign(view.placed[own]), field=own)
+    if not since:
+        return told
+    form = counted("{piece} and the {n} piece since", "{piece} and the {n} pieces since", len(since))
+    return form.format(piece=told, n=len(since))
 
 
 def describe_ended() -> str:

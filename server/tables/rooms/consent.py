@@ -199,12 +199,21 @@ class Consent(Feature):
         if self.facts.clocks.counts:
             may_ask.append("more-time")
         shown: dict[str, Any] = {"asked": asked, "may_ask": may_ask}
-        if asked is not None and asked.what == "pause" and asked.open:
-            shown["pause_asked"] = asked.seats
+        if asked is not None and asked.open:
+            shown["still_asked"] = self._still_asked(asked, moment)
+            if asked.what == "pause":
+                shown["pause_asked"] = asked.seats
         if paused is not None:
             left = math.ceil(self._pause_left(moment))
             shown["paused"] = PauseSummary(paused, int(moment.paused_for), left, until)
         return shown
+
+    def _still_asked(self, asked: Asked, moment: Moment) -> list[Seat]:
+        """Return who has not answered a request: for a brief pause, of those who are here."""
+        brief = asked.what == "pause" and asked.until is None
+        return sorted(
+            (moment.people_here if brief else self.facts.people) - {Seat(seat) for seat in asked.seats}
+        )
 
     def _asked(self, moment: Moment) -> Asked | None:
         """Return what a player asks the others for, a brief pause only while that player is here."""

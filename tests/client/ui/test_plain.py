@@ -288,7 +288,7 @@ async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path)
         await asyncio.to_thread(visit.until, "No move is planned")
         await asyncio.to_thread(visit.quit)
     assert sum("Bob asks for a pause" in line for line in visit.told) == 2, "each time once"
-    assert visit.told.count("v: yes, V: no") == 2
+    assert visit.told.count("Still asked: Ann. y: yes, n: no") == 2
 
 
 def test_questions_are_answered_after_a_refused_move(tmp_path: Path) -> None:

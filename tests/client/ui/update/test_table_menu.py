@@ -237,10 +237,10 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert ui.notice is None  # which would hide the question
     assert seen.request_after(ui, model, "p") == messages.AskPause(NEW, on=True)
     assert "asks for a pause" in ui.log[-1]
-    assert "v: yes, V: no" in asked_question(ui, model)
+    assert "y: yes, n: no" in asked_question(ui, model)
     seen.change(model, pause_asked=[1, 0])
     assert seen.request_after(ui, model, "p") == messages.AskPause(NEW, on=False)
-    assert "V: withdraw the request" in asked_question(ui, model)
+    assert "n: no longer agree" in asked_question(ui, model)
     paused = messages.PauseSummary(1, 20, 580)
     ui = seen.after_change(ui.with_notice("Too early."), model, pause_asked=[], paused=paused)
     assert ui.notice is None
@@ -308,8 +308,8 @@ def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -
     ui = seen.after_change(ui, model, pause_asked=[1], asked=messages.Asked("pause", [1], until=moment))
     told = "Bob asks for a pause until Friday 2026-11-27 20:00: everybody must agree."
     assert ui.log[-1] == told
-    assert asked_question(ui, model) == f"{told} v: yes, V: no"
-    assert seen.request_after(ui, model, "v") == messages.AskPause(NEW, on=True)
+    assert asked_question(ui, model) == f"{told} y: yes, n: no"
+    assert seen.request_after(replace(ui, now=ui.now + 1), model, "y") == messages.AskPause(NEW, on=True)
     assert PAUSE_UNTIL not in effects(MENU, model)
     told = "The game is paused until Friday 2026-11-27 20:00: Bob has asked for it."
     paused = messages.PauseSummary(1, 20, 580, moment)
@@ -356,6 +356,33 @@ def test_a_moment_is_the_next_one_that_the_words_fit(text: str, moment: str) -> 
         assert f"{datetime.fromtimestamp(moment_named(text, now), UTC):%m-%d %H:%M}" == moment
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 12)])
+def test_a_request_says_who_agrees_and_who_is_still_asked(size: tuple[int, int]) -> None:
+    """As a box wherever there is room, with the keys that answer; so does the log, of each who agrees."""
+    ui, model = running()
+    model.seat = Seat(1)
+    ui = seen.after_change(ui, model, asked=messages.Asked("take-back", [0]), still_asked=[1, 2])
+    ui = seen.after_change(ui, model, asked=messages.Asked("take-back", [0, 2]), still_asked=[1])
+    assert ui.log[-1] == "Cosima says yes."
+    shown = " ".join(plain(row) for row in drawn(ui, model, UNICODE, *size).lines)
+    assert "Agreed so far: Cosima. Still asked: Bob." in asked_question(ui, model)
+    words = ("Still", "asked:") if size == (40, 12) else ("Cosima: yes", "Bob ...", "y: yes, n: no")
+    assert all(each in shown.replace("\xa0", " ") for each in (*words, "y yes", "n no"))
+
+
+@pytest.mark.parametrize("key", ["y", "n"])
+def test_a_key_that_moved_over_the_board_answers_only_what_can_have_been_read(key: str) -> None:
+    ui, model = running()
+    model.seat = Seat(1)
+    moved = seen.after(ui, model, key)
+    assert moved.page != ui.page
+    ui = seen.after_change(ui, model, asked=messages.Asked("take-back", [0]), still_asked=[1, 2])
+    assert seen.request_after(ui, model, key) is None
+    assert "Press the key again" in seen.notice_of(seen.after(ui, model, key))
+    answer = messages.Ask(NEW, "take-back", on=key == "y")
+    assert seen.request_after(replace(ui, now=ui.now + 1), model, key) == answer
+
+
 def test_a_move_is_taken_back_among_people() -> None:
     """Asked for, agreed to, refused and withdrawn by keys, in the menu, and typed; everybody reads of it."""
     ui, model = running()
@@ -369,12 +396,13 @@ def test_a_move_is_taken_back_among_people() -> None:
     assert {yes, more_time} <= set(effects(MENU, model))
     ui = seen.after_change(ui, model, asked=messages.Asked("take-back", [0]))
     assert "asks to take back" in ui.log[-1]
-    assert seen.request_after(ui, model, "V") == seen.request_after(ui, model, "z") == no
-    assert f"take back {', '.join(fields)}: " in asked_question(ui, model)
-    assert "V: withdraw the request" in asked_question(ui, model)
+    ui = replace(ui, now=ui.now + 1)
+    assert seen.request_after(ui, model, "n") == seen.request_after(ui, model, "z") == no
+    assert "take back Ef on C4 and the 2 pieces since" in asked_question(ui, model)
+    assert "n: withdraw the request" in asked_question(ui, model)
     model.seat = Seat(1)
-    assert "v: yes, V: no" in asked_question(ui, model)
-    for ways, wanted in (("v", typed("vote yes")), yes), (("V", typed("vote no")), no):
+    assert "y: yes, n: no" in asked_question(ui, model)
+    for ways, wanted in (("y", typed("vote yes")), yes), (("n", typed("vote no")), no):
         assert {seen.request_after(ui, model, *keys) for keys in ways} == {wanted}
     assert {yes, no} <= set(effects(MENU, model))
     assert any(each.what == "take-back 0" for each in occasions(model))
@@ -391,7 +419,7 @@ def test_a_move_is_taken_back_among_people() -> None:
         assert asked_question(ui, model) == ""
         seen.change(model, asked=messages.Asked("take-back", [0]))
     seen.change(model, asked=None)
-    assert "no open request" in seen.notice_of(seen.after(ui, model, "V"))
+    assert seen.request_after(ui, model, "n") is None  # which moves over the board again
     event = TakenBack(Seat(0), fields)
     seen.view_of(model).fold(event)
     assert after_update(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
@@ -823,20 +851,17 @@ def test_the_screen_ticks_only_if_something_counts_down() -> None:
     assert not counting(Ui("Ann"), TableModel())
 
 
-def test_one_key_votes_and_withdraws_the_vote() -> None:
-    """It votes for the first absent player without this vote; once all have it, it withdraws one.
-
-    If there is nobody to vote on, it looks back at the game.
-    """
+def test_keys_vote_and_withdraw_the_vote() -> None:
+    """One votes for the first absent player without this vote; once all have it, the other withdraws one."""
     away = messages.SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[2])
     ui, model = playing(ANN, away, COSIMA)
-    question = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
+    question = "Bob is away. Let a bot play until they are back? y: yes (1 of 2 agree)"
     assert vote_question(model) == question
     assert question in seen.screen_of(ui, model)
-    assert after_key(ui, "v", model)[1] == messages.Vote(NEW, 1, agree=True)
+    assert after_key(ui, "y", model)[1] == messages.Vote(NEW, 1, agree=True)
     agreed = messages.SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
     ui, model = playing(ANN, agreed, COSIMA)
-    assert after_key(ui, "v", model)[1] == messages.Vote(NEW, 1, agree=False)
+    assert after_key(ui, "n", model)[1] == messages.Vote(NEW, 1, agree=False)
     ui, model = playing(ANN, BOB, COSIMA)
     assert (next_vote(model), vote_question(model)) == (None, "")
     assert after_key(ui, "v", model)[1] is requests.Errand.SEE_MOVES

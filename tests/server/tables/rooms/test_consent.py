@@ -82,12 +82,14 @@ async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
         await pause(peers[2])
         state = await state_where(peers[0], lambda state: state.pause_asked == [2])
         assert state.paused is None
+        assert state.still_asked == [0, 1]
         await peers[1].done(messages.Leave)
+        await state_where(peers[0], lambda state: state.still_asked == [0])
         assert await peers[3].refusal(messages.AskPause, on=True) == Code.PROGRAMS_DO_NOT_VOTE
         assert table_of(server, peers).state.paused is None
         await pause(peers[0])
         state = await paused_by(peers[2], 2)
-        assert state.pause_asked == []
+        assert state.pause_asked == state.still_asked == []
 
 
 HAPPENINGS: dict[str, Callable[[Running, list[Peer]], Awaitable[object]]] = {
