@@ -196,7 +196,7 @@ class Client(StandaloneService):
             if isinstance(update, messages.Evening):
                 called, self._called = self._called, news.called_to(ui, self.model)
                 if self._called not in {called, None}:
-                    self.interaction.call(window_title(self.model), self._called)
+                    self.call(window_title(self.model), self._called)
             self._call_player()
             if self._together is not None:
                 self._together.look()
@@ -229,7 +229,7 @@ class Client(StandaloneService):
         new = [each for each in now if each not in before]
         self._occasions = before.union(now)
         if new:
-            self.interaction.call(window_title(self.model), new[0].sentence)
+            self.call(window_title(self.model), new[0].sentence)
 
     def _fills(self, update: TableChanged) -> bool:
         """Return whether somebody has just come with whom this host's game can begin."""

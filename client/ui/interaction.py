@@ -76,6 +76,12 @@ class Service:
     def log(self, sentence: str) -> None:
         self.show(with_log(self.ui, [sentence]))
 
+    def call(self, title: str, sentence: str) -> None:
+        """Call the player; a page that covers this one says why, too."""
+        if self.interaction.services[-1] is not self:
+            self.interaction.show(self.interaction.ui.with_notice(sentence))
+        self.interaction.call(title, sentence)
+
     def settled(self, ui: Ui) -> Ui:
         """Return the state to be shown after a change on the page."""
         return ui
@@ -190,9 +196,6 @@ class Interaction:
         return self._around.begin(work)
 
     def call(self, title: str, sentence: str) -> None:
-        """Call the player; a page that covers another one says why, too."""
-        if len(self.services) > 1:
-            self.show(self.ui.with_notice(sentence))
         self._around.call(title, sentence)
 
     def call_like(self, calling: Calling) -> None:

@@ -18,7 +18,7 @@ from client.ui.screens.overlays import Announcements, TalkPage
 from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Companions, Replay, in_company, open_record
 from client.ui.screens.scoring import Result
-from client.ui.state import Can, TypedLine, Ui
+from client.ui.state import Can, Notice, TypedLine, Ui
 from client.ui.terminal.device import OwnLines
 from engine.pieces import Seat
 from protocol.messages import Announced
@@ -169,7 +169,8 @@ async def test_a_page_with_a_state_of_its_own_is_opened_and_closed() -> None:
     await asyncio.sleep(0)
     assert (shown.ui.name, shown.ui.log, len(shown.ui.pages)) == ("Bob", ("Elsewhere it rains.",), 2)
     assert shown.ui.way_back is Errand.GO_HOME
-    shown.call("Palatinus", "Ann is back.")
+    table.call("Palatinus", "Ann is back.")
+    assert shown.ui.notice == Notice("Ann is back.")
     there.carry_out(Errand.PLAY)
     assert await opening is Errand.PLAY
     assert there.stopped.is_set()

@@ -274,11 +274,10 @@ async def test_a_click_turns_the_page() -> None:
 async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
     """The page above the table would not show that it is their turn."""
     table, looking_back = (Service(Ui("Ann", screens=(Start((), Preferences()),))) for _each in range(2))
-    shown = table.interaction
-    shown.call("Palatinus", "Your turn")
-    assert shown.ui == table.ui
+    table.call("Palatinus", "Your turn")
+    assert table.ui.notice is None
     table.open(looking_back)
-    shown.call("Palatinus", "Your turn")
+    table.call("Palatinus", "Your turn")
     assert (table.ui.notice, looking_back.ui.notice) == (None, Notice("Your turn"))
 
 
