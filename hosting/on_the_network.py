@@ -38,17 +38,22 @@ async def host_game(player: Player, config: Config, preferences: Preferences, *,
     """
     data, found_as = data_folder(), [""]
     ways_in, evening = preferences.ways_in, preferences.evening
+    gateway: GatewayProcess | None = None
+    news: tuple[str, ...] = ()
     announce = Announce(default_name(), found_as.append) if announced and not switched_off() else None
     config = replace(config, host="0.0.0.0", data=data, announce=announce, admin=data / SOCKET_NAME)  # noqa: S104 - a LAN host
     config = replace(config, evening=evening)
     try:
         if evening is not None:
             check_name(evening.name)
-        gateway = _start_gateway(data) if ways_in.ssh else None
+        if ways_in.ssh:
+            gateway = _start_gateway(data)
     except Refusal as refusal:
         return Visit(1, describe_refusal(refusal.message(None)))
     except WrongUse as error:
-        return Visit(1, f"{error}.")
+        if not ways_in.web:  # else guests come in browsers, and the host reads what ssh lacks
+            return Visit(1, f"{error}.")
+        news = (f"{error}.",)
     if ways_in.web:
         from pages.drawing.pages import WebPages
 
@@ -68,10 +73,9 @@ async def host_game(player: Player, config: Config, preferences: Preferences, *,
                     address = f"http://{host}:{server.port}/" if ways_in.web else ""
                     if address:
                         other_ways.append(_("in a browser: {address}").format(address=address))
-                    news: tuple[str, ...] = ()
                     if evening and (held := server.lobby.evenings.running) and held.plan.name != evening.name:
                         goes_on = Refusal(Code.EVENING_RUNS, name=held.plan.name)
-                        news = (describe_refusal(goes_on.message(None)),)
+                        news = (*news, describe_refusal(goes_on.message(None)))
                     there = Destination(
                         url,
                         ways=Ways(

@@ -53,7 +53,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     bell: bool = True
     title: bool = True
     notices: DesktopNotices = DesktopNotices.AUTO
-    ways_in: WaysIn = WaysIn.NONE
+    ways_in: WaysIn = WaysIn.BOTH  # friends come with whatever they have
     evening: EveningPlan | None = None  # held by the games that are hosted
 
     @property
