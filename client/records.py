@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from client.language import _
-from client.levels import LEVELS
+from client.levels import LEVELS, level_of
 from engine.board import Tile
 from engine.events import Command, GameStarted, Place, SeenEvent, WolfPlaced, WolvesRevealed, lasting, stops
 from engine.legal import LegalPlaces
@@ -322,7 +322,7 @@ def own_results(name: str, games: Iterable[PastGame], looked: Mapping[str, Looke
         if name not in game.names or not game.points:
             continue
         seat = game.names.index(name)
-        titles = (other.rpartition("-")[0] or other for at, other in enumerate(game.names) if at != seat)
+        titles = (level_of(other) or other for at, other in enumerate(game.names) if at != seat)
         against = tuple(sorted({title if title in levels else PEOPLE for title in titles}))
         kind = against, len(game.names)
         before, seen = found.get(kind, OwnResult(*kind)), looked.get(game.file, Looked(seat, 0, ()))

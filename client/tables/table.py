@@ -241,6 +241,7 @@ class TableModel:
     draws: DrawsWitness = field(default_factory=DrawsWitness)
     past: tuple[facts.SeenEvent, ...] = ()
     notices: messages.Notices = _NO_NOTICES
+    recorded: bool = False  # a past game, whichever seat's view is shown
     planned: facts.Place | None = None  # for when it is this seat's turn; nobody else knows
 
     def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:

@@ -34,7 +34,7 @@ from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import names_of
 from client.ui.together import Together
 from client.ui.visit import Destination, LookingBack, Player, SeatedBots, Stay, Visit
 from engine.errors import DamagedRecord
@@ -484,7 +484,7 @@ class Client(StandaloneService):
         model = self._connection.model
         await self._connection.ask(messages.Sync(NEW, PAST_FROM - 1))
         if model.view is not None and model.past:
-            names, eyes = dict(enumerate(names_at(model))), model.view.eyes
+            names, eyes = dict(enumerate(names_of(model.state, 5))), model.view.eyes
             recording = Recording.of(model.past, names, eyes)
             self.open(Replaying(recording, recording.end, eyes, None))
 

@@ -187,7 +187,7 @@ _NAMES: Final = {
 }
 
 # The keys that are no characters.
-NAMED: Final = frozenset({*_NAMES, "c-a", "c-c", "c-e", "c-h", "c-u"})
+NAMED: Final = frozenset({*_NAMES, "c-a", "c-c", "c-e", "c-h", "c-k", "c-u"})
 
 
 def key_name(name: str, glyphs: GlyphSet) -> str:

@@ -24,7 +24,7 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.interaction import Interaction
 from client.ui.keys import Act, Action, InsertText, Key
-from client.ui.leads import hill_leads
+from client.ui.leads import describe_needed, hill_leads
 from client.ui.screens.actions import PAGES, agree, keys_at, refuse
 from client.ui.screens.arguments import placement
 from client.ui.screens.dispatch import letters
@@ -49,6 +49,7 @@ from client.ui.spots import (
     describe_field,
     hills,
     just_placed,
+    placed_there,
     shown_layout,
     spots,
 )
@@ -57,11 +58,11 @@ from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from client.ui.texts import games
 from client.ui.texts.glyphs import glyphs_to_read
+from client.ui.texts.names import called
 from client.ui.texts.pieces import piece_sign, piece_words
 from client.ui.texts.story import captives_of
 from client.ui.texts.tables import describe_online, names_at, spectator_name
-from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile
-from engine.events import Placed, SeenEvent, WolfPlaced
+from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile, fields_of
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import View
@@ -82,6 +83,7 @@ QUESTIONS: Final = (
     ("turn", N_("whose turn it is, and what is asked of you")),
     ("players", N_("the players, their clocks, and how much they have left to place")),
     ("leaders", N_("who leads on each hill")),
+    ("could win", N_("on which hills you could still come into the lead, and what you need there")),
     ("since", N_("what the others have placed since your turn")),
     ("springs", N_("the springs, and what stands on them")),
     ("captured", N_("who has captured which pieces")),
@@ -214,6 +216,8 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
             return spoken(_panel(ui, model, view).players())
         case ["leaders"] | ["who", "leads"] if not isinstance(page, Scoring | Result):
             return list(_leaders(model, view))
+        case ["could", "win"] if not isinstance(page, Scoring | Result):
+            return list(_could_win(model, view))
         case ["since"]:
             return list(_since(model, view))
         case ["springs"]:
@@ -317,16 +321,15 @@ def _since(model: TableModel, view: View) -> Iterator[str]:
     if not placed:
         yield _("Nothing has been placed yet.")
     for field in placed:
-        seat, piece = view.owners[field], view.placed[field]
-        event: SeenEvent = (
-            Placed(seat, piece, field) if isinstance(piece, Piece) else WolfPlaced(seat, piece.people, field)
-        )
-        yield games.describe_event(event, names_at(model))
+        yield games.describe_event(placed_there(view, field), names_at(model))
 
 
 def _captured(model: TableModel, view: View) -> Iterator[str]:
     """Yield what each player's soldiers have captured so far."""
-    held = [(name, captives_of(view, Seat(seat))) for seat, name in enumerate(names_at(model)[: view.seats])]
+    held = [
+        (called(name), captives_of(view, Seat(seat)))
+        for seat, name in enumerate(names_at(model)[: view.seats])
+    ]
     for name, pieces in held:
         if pieces:
             counts = Counter(map(piece_words, pieces)).items()
@@ -339,13 +342,24 @@ def _captured(model: TableModel, view: View) -> Iterator[str]:
 
 def _leaders(model: TableModel, view: View) -> Iterator[str]:
     yield labelled(_("HILLS"), _("who leads on each hill"))
-    names = names_at(model)
+    names = [called(name) for name in names_at(model)]
     for each in hill_leads(view):
         some = [(name, bounds) for name, bounds in zip(names, each.influence, strict=False) if bounds.most]
         amounts = [f"{name} {games.bounds_text(bounds)}" for name, bounds in some]
         leads = listed(names[seat] for seat in each.leaders) or _("nobody")
         told = labelled(_("HILL {hill}").format(hill=each.hill), leads)
         yield f"{told} ({', '.join(amounts)})" if amounts else told
+
+
+def _could_win(model: TableModel, view: View) -> Iterator[str]:
+    """Yield the hills that are not decided, with what the player needs there, and where there is room."""
+    for each in hill_leads(view):
+        empty = [field for field in fields_of(each.hill) if field not in view.placed]
+        if not empty or model.seat is None:
+            continue
+        worth = _("Hill {hill}, worth {worth}").format(hill=each.hill, worth=each.worth)
+        free = _("Empty: {fields}.").format(fields=listed(empty))
+        yield labelled(worth, " ".join((*describe_needed(view, each.hill, model.seat), free)))
 
 
 def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:
@@ -359,7 +373,7 @@ def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:
             yield labelled(_("SO FAR"), number)
             for seat, points in enumerate(so_far.points):
                 influence = sum(each.amount for each in so_far.step.counted if each.seat == seat)
-                yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
+                yield labelled(called(names[seat]), f"{_('influence')} {influence}, {_('points')} {points}")
         case _:
             standings = "" if model.state is None else games.describe_standings(model.state)
             yield standings or _("Nothing has been scored yet.")

@@ -12,8 +12,9 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.texts.pieces import piece_words
 from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, fields_of, has_spring, layout_of
 from engine.components import LAUREL_WORTH, Laurel
+from engine.events import Placed, WolfPlaced
 from engine.pieces import Piece, Seat, Wolf
-from engine.view import View
+from engine.view import Phase, View
 
 NOBODY: Final = "-"  # stands for the holder of a hill that nobody took
 NO_FIELDS: Final[frozenset[Field]] = frozenset()
@@ -46,6 +47,12 @@ def just_placed(view: View, seat: Seat | None = None) -> list[Field]:
     """
     latest = list(itertools.takewhile(lambda field: view.owners[field] != seat, reversed(view.placed)))
     return latest[::-1] if latest and seat is not None else list(view.placed)[-1:]
+
+
+def placed_there(view: View, field: Field) -> Placed | WolfPlaced:
+    """Return the placement on a field, as the view sees it."""
+    seat, piece = view.owners[field], view.placed[field]
+    return Placed(seat, piece, field) if isinstance(piece, Piece) else WolfPlaced(seat, piece.people, field)
 
 
 class FieldSpot(Struct, frozen=True):
@@ -113,7 +120,7 @@ def spots(view: View, marks: Marks = UNMARKED) -> Mapping[Hex, Spot]:
             name,
             board.get(name),
             spring=has_spring(name),
-            arrow=name.endswith("1"),
+            arrow=name.endswith("1") and view.phase is Phase.LAYING,  # later no tile can be turned
             recent=name in marks.recent,
             captive=name in marks.captives,
             note=marks.notes.get(name, ""),

@@ -16,13 +16,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from prompt_toolkit.utils import get_cwidth
+
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.frame import Fragment, Line, people_style, plain
 from client.ui.keys import PointAt
 from client.ui.spots import UNMARKED, FieldSpot, HillSpot, Marks, OpenSpot, spots
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.texts.pieces import piece_sign
+from client.ui.texts.pieces import board_word, board_words, piece_sign
 from engine.board import DIRECTIONS, HILLS, Hex, Tile
+from engine.components import Laurel
+from engine.pieces import Piece, Wolf
 from engine.view import View
 
 _ROWS: Final = 9
@@ -72,6 +76,8 @@ SMALL: Final = Scale(across=6, slope=0, body=1)
 MEDIUM: Final = Scale(across=8, slope=1, body=1)
 LARGE: Final = Scale(across=10, slope=1, body=2)
 HUGE: Final = Scale(across=14, slope=1, body=3)
+
+_LONGEST_HILL: Final = max(len(laurel.value) for laurel in Laurel)
 
 NONE, FAINT, STRONG = range(3)  # how strong a line is: inside a tile and between tiles
 
@@ -209,6 +215,8 @@ class _Drawing:
         self._spots, self._glyphs, self._scale = spots(view, marks), glyphs, scale
         hills = (self._spots[hill] for hill in HILLS)
         tiles = tuple(hill.tile if isinstance(hill, HillSpot) else None for hill in hills)
+        longest = max(get_cwidth(word) for word in board_words())
+        self._in_words = scale.body > 1 and longest < scale.across
         self._rows = [list(row) for row in _canvas(tiles, scale, ascii_only=glyphs.ascii)]
 
     def lines(self) -> list[Line]:
@@ -261,14 +269,26 @@ class _Drawing:
             self._draw_tight(cell, (left, left_style), (text, style), spot.note, spring)
             return
         self._put_centred(cell, -1, left, left_style)
-        self._put_centred(cell, 0, f" {text} " if piece is not None else text, style)
+        if piece is not None and self._in_words:
+            self._draw_in_words(cell, spot, piece, style)
+        else:
+            self._put_centred(cell, 0, f" {text} " if piece is not None else text, style)
         foot = self._scale.body
         if spot.note:
             self._put_centred(cell, foot, spot.note, "class:note")
         else:
             self._put_centred(cell, foot, spring * 2, "class:spring")
-        if piece is not None and self._scale.body > 1:
+        if piece is not None and self._scale.body > 1 and not self._in_words:
             self._put_centred(cell, 1, str(spot.name), "class:inner")
+
+    def _draw_in_words(self, cell: Hex, spot: FieldSpot, piece: Piece | Wolf, style: str) -> None:
+        """Draw what a piece is in a word, and below it whose it is, and the field's name."""
+        word = board_word(piece)
+        self._put_centred(cell, 0, f" {word} " if get_cwidth(word) < self._scale.across - 2 else word, style)
+        named = f"{piece.people} {spot.name}"
+        self._put_centred(cell, 1, named, "class:inner")
+        column, line = self._scale.body_of(cell)
+        self._put((column + (self._scale.across - len(named)) // 2, line + 1), piece.people, style)
 
     def _draw_tight(
         self, cell: Hex, left: tuple[str, str], middle: tuple[str, str], note: str, spring: str
@@ -298,6 +318,8 @@ class _Drawing:
         else:
             text = f"({hill.tile}=?)" if hill.on_trial else f"( {hill.tile} )"
         self._put_centred(cell, 0, text, "class:ghost" if hill.on_trial else "class:hill")
+        if hill.laurel is not None and self._scale.across > _LONGEST_HILL + 2:
+            self._put_centred(cell, 1, hill.laurel.value, "class:inner")
 
     def _draw_cursor(self, cell: Hex) -> None:
         """Draw the cursor by its shape, the lines around its hex and its colours: each alone is enough."""

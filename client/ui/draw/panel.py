@@ -15,6 +15,7 @@ from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, turned
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.names import by, called
 from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
 from client.ui.texts.tables import names_at
 from engine.board import Field, Tile, neighbours, tile_of
@@ -106,7 +107,7 @@ class Panel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=seat == self.pane.view.turn)
             + chips(self.pane.view.start.peoples[seat])
-            + name_or_sign(self.pane.ui.signs, seat, names_at(self.pane.model)[seat], mine)
+            + name_or_sign(self.pane.ui.signs, seat, called(names_at(self.pane.model)[seat]), mine)
         )
         note = seat_note(self.pane.ui, self.pane.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
@@ -203,7 +204,8 @@ class Panel(Struct, frozen=True):
         words = _("Empty.")
         if spot.piece is not None:
             owner = names_at(self.pane.model)[self.pane.view.owners[spot.name]]
-            words = _("{name}'s {piece}.").format(piece=piece_words(spot.piece), name=owner)
+            form = by(owner, _("{name}'s {piece}."), _("Your {piece}."))
+            words = form.format(piece=piece_words(spot.piece), name=owner)
             words = words if brief else f"{words} {self._gives(spot.name)} {self._age(spot.name)}"
         near = []
         for each in beside:
@@ -220,7 +222,9 @@ class Panel(Struct, frozen=True):
         rows = [line(_("Influence now:"), "class:faint")]
         for seat, bounds in enumerate(hill_influence(self.pane.view, hill).seats):
             if bounds.most:
-                who = chips(self.pane.view.start.peoples[seat]) + line(f" {names_at(self.pane.model)[seat]}")
+                who = chips(self.pane.view.start.peoples[seat]) + line(
+                    f" {called(names_at(self.pane.model)[seat])}"
+                )
                 rows.append(ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width))
         needed = (
             []

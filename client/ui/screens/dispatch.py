@@ -125,6 +125,7 @@ KEYS: Final = (
     Key(("home", "c-a"), _edits(lambda before, after: ("", before + after)), N_("to the start")),
     Key(("end", "c-e"), _edits(lambda before, after: (before + after, "")), N_("to the end")),
     Key(("c-u",), _edits(lambda _before, _after: ("", "")), N_("erase the line")),
+    Key(("c-k",), _edits(lambda before, _after: (before, "")), N_("erase to the end")),
     Key(("up",), _recall(1), N_("the previous line typed"), N_("earlier")),
     Key(("down",), _recall(-1), N_("the next line typed")),
 )

@@ -56,6 +56,7 @@ from client.ui.state import (
 from client.ui.texts import games, tables
 from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.evenings import describe_part, describe_round, table_of
+from client.ui.texts.names import by
 from engine import events
 from engine.errors import Fault
 from engine.legal import LegalPlaces
@@ -386,17 +387,33 @@ def _consequences(view: View, names: Sequence[str]) -> Iterator[str]:
         return
     for each in changed_hands(view):
         if each.leader is not None:
-            form = _("{name} takes the lead on hill {hill}, worth {worth}.")
+            form = by(
+                names[each.leader],
+                _("{name} takes the lead on hill {hill}, worth {worth}."),
+                _("You take the lead on hill {hill}, worth {worth}."),
+            )
             yield form.format(name=names[each.leader], hill=each.hill, worth=each.worth)
     for field, prey in preying(view):
-        form = counted(
-            "{name}'s soldier on {field} now has {n} piece to capture.",
-            "{name}'s soldier on {field} now has {n} pieces to capture.",
-            prey,
+        name = names[view.owners[field]]
+        form = by(
+            name,
+            counted(
+                "{name}'s soldier on {field} now has {n} piece to capture.",
+                "{name}'s soldier on {field} now has {n} pieces to capture.",
+                prey,
+            ),
+            counted(
+                "Your soldier on {field} now has {n} piece to capture.",
+                "Your soldier on {field} now has {n} pieces to capture.",
+                prey,
+            ),
         )
-        yield form.format(name=names[view.owners[field]], field=field, n=prey)
+        yield form.format(name=name, field=field, n=prey)
     if (seat := who_has_no_wolf_left(view)) is not None:
-        yield _("{name} has no more wolves to place.").format(name=names[seat])
+        none = by(
+            names[seat], _("{name} has no more wolves to place."), _("You have no more wolves to place.")
+        )
+        yield none.format(name=names[seat])
 
 
 def _ready(ui: Ui, model: TableModel) -> Ui:

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.page import (
+    LOG_LINES,
     Board,
     ServerScreen,
     asked_question,
@@ -20,12 +23,12 @@ from client.ui.draw.page import (
 )
 from client.ui.draw.panel import Panel
 from client.ui.first_game import explain
-from client.ui.frame import EMPTY, Line, line, people_style, width_of
+from client.ui.frame import EMPTY, Line, line, people_style, width_of, wrapped
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.actions import AGAIN, LEAVE, answers, keys_at
-from client.ui.spots import Marks, just_placed
+from client.ui.spots import Marks, just_placed, placed_there
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
-from client.ui.texts.games import describe_rematch, describe_turn
+from client.ui.texts.games import describe_event, describe_rematch, describe_turn
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
@@ -95,7 +98,10 @@ class _GameScreen(at_table.Selection, ServerScreen):
         share = 2 if request_question(pane.model) else 4
         marks, box = self.marks(pane.model), request_box
         board = Board(pane.view, marks, panel, sentence, self.hand_line, panel, share, box)
-        return board.laid_out(pane), 0
+        told = sentence if pane.ui.notice is None else pane.ui.notice.text
+        room = LOG_LINES - len(wrapped(told, pane.width))
+        ui = pane.ui if pane.height >= _ROOM_FOR_ALL else _with_round_in_brief(pane.ui, pane.model, room)
+        return board.laid_out(structs.replace(pane, ui=ui)), 0
 
     def sentence(self, pane: Pane) -> str:
         model = pane.model
@@ -204,6 +210,28 @@ class Ended(_GameScreen):
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (describe_ended(),)
+
+
+_ROOM_FOR_ALL: Final = 30  # lines of a window that shows each move of a round
+
+
+def _with_round_in_brief(ui: Ui, model: TableModel, room: int) -> Ui:
+    """Return the state with what others have placed since the player's turn in one line of the log.
+
+    It is as it was if there is `room` for a line for each, or if the player reads older lines.
+    """
+    view, names = model.view, names_at(model)
+    if view is None or model.seat is None or ui.scroll:
+        return ui
+    moves = [field for field in just_placed(view, model.seat) if view.owners[field] != model.seat]
+    sentences = [describe_event(placed_there(view, field), names) for field in moves]
+    if len(moves) <= room or len(moves) < 2 or sentences[0] not in ui.log:
+        return ui
+    at = max(number for number, told in enumerate(ui.log) if told == sentences[0])
+    others = tuple(told for told in ui.log[at:] if told not in sentences)
+    each = (f"{names[view.owners[field]]} {piece_sign(view.placed[field])} {field}" for field in moves)
+    brief = _("Since your turn: {moves}.").format(moves=", ".join(each))
+    return replace(ui, log=(*ui.log[:at], *others, brief))
 
 
 _LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen

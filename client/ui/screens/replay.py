@@ -417,7 +417,8 @@ def _model(replay: Replay) -> TableModel:
     view = recording.view(replay.stop, replay.eyes)
     seat = view.turn if len(replay.eyes) > 1 else next(iter(replay.eyes), None)
     seats = [SeatSummary(name, here=True) for name in recording.names]
-    return TableModel(TABLE, seat, state=TableState(TABLE, "playing", seats, 0), view=view)
+    state = TableState(TABLE, "playing", seats, 0)
+    return TableModel(TABLE, seat, state=state, view=view, recorded=True)
 
 
 def _look(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from client.language import N_, _, labelled, listed
-from client.levels import describe_level, stronger_than
+from client.levels import describe_level, level_of, stronger_than
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui.draw.page import (
@@ -43,6 +43,7 @@ from client.ui.state import Outcome, Pane, Screen, Sign, Ui
 from client.ui.texts import games
 from client.ui.texts.bluffs import Unmasked, describe_bluff, unmasked
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.names import by, called
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, kind_words, piece_sign
 from client.ui.texts.story import captives_of, story, what_it_means
 from client.ui.texts.tables import names_at
@@ -167,9 +168,11 @@ class _Walk(ServerScreen):
             return (told,)
         turned = [each for seat in step.turned[-1:] for each in _wolves_of(view, seat)]
         wolves = (
-            _("{name}'s wolf on {field}: {kind}").format(
-                name=names[view.owners[each.field]], field=each.field, kind=kind_sentence(each.piece)
-            )
+            by(
+                names[view.owners[each.field]],
+                _("{name}'s wolf on {field}: {kind}"),
+                _("Your wolf on {field}: {kind}"),
+            ).format(name=names[view.owners[each.field]], field=each.field, kind=kind_sentence(each.piece))
             for each in turned
         )
         return (told, *wolves, _("An empty line shows what is scored next; result leads to the end."))
@@ -227,7 +230,9 @@ class Result(_Walk):
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
         points = []
         for seat in in_order(ended):
-            who = chips(pane.view.start.peoples[seat]) + name_or_sign(pane.ui.signs, seat, names[seat])
+            who = chips(pane.view.start.peoples[seat]) + name_or_sign(
+                pane.ui.signs, seat, called(names[seat])
+            )
             points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
@@ -245,7 +250,9 @@ class Result(_Walk):
         names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(model)
         columns = [_(word) for word, _room in COLUMNS]
         amounts = (map(labelled, columns, amounts_of(ended.tallies[seat])) for seat in order)
-        rows = (labelled(names[seat], ", ".join(each)) for seat, each in zip(order, amounts, strict=True))
+        rows = (
+            labelled(called(names[seat]), ", ".join(each)) for seat, each in zip(order, amounts, strict=True)
+        )
         laurels = (_laurels(ended, seat, names) for seat in order)
         won = games.describe_result(ended, names)
         told = story(model.view, names, model.seat)
@@ -368,12 +375,17 @@ def _before_scoring(view: View, turned: Iterable[Seat]) -> View:
 
 def _describe_turned(view: View, turned: Sequence[Seat], names: Sequence[str]) -> str:
     """Return whose wolves turn up, which of them is a surprise, and on which hills that changes the lead."""
-    told = [_("{name}'s wolves turn up.").format(name=names[turned[-1]])]
+    whose = by(names[turned[-1]], _("{name}'s wolves turn up."), _("Your wolves turn up."))
+    told = [whose.format(name=names[turned[-1]])]
     told.append(describe_bluff(_wolves_of(view, turned[-1])))
     for was, now in new_leaders(_before_scoring(view, turned[:-1]), _before_scoring(view, turned)):
         if now.leader is not None:
-            form = _("{name} leads on hill {hill}, not {other}.")
-            told.append(form.format(name=names[now.leader], hill=now.hill, other=names[was]))
+            form = by(
+                names[now.leader],
+                _("{name} leads on hill {hill}, not {other}."),
+                _("You lead on hill {hill}, not {other}."),
+            )
+            told.append(form.format(name=names[now.leader], hill=now.hill, other=called(names[was])))
     return " ".join(filter(None, told))
 
 
@@ -411,6 +423,7 @@ class Scene(Struct, frozen=True):
     sentence: str
     acts: tuple[events.SoldierFled | events.Captured, ...]
     points: tuple[int, ...]
+    captives: tuple[tuple[Piece, ...], ...]
 
 
 def scene(view: View, number: int, names: Sequence[str]) -> Scene:
@@ -428,7 +441,9 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     for each in earlier[: len(earlier) - len(acts) + 1] if acting else earlier:
         board.fold(each)
     told, points = sentence_with_meaning(view, number, names), points_won(finished, view.seats)
-    return Scene(step, board, _marks(view, step, finished), told, acts, points)
+    so_far = replace(view, scoring=finished)
+    captives = tuple(tuple(captives_of(so_far, Seat(seat))) for seat in range(view.seats))
+    return Scene(step, board, _marks(view, step, finished), told, acts, points, captives)
 
 
 def _marks(view: View, step: WalkStep, finished: Sequence[events.ScoringEvent]) -> Marks:
@@ -475,8 +490,24 @@ class ScoringPanel(Struct, frozen=True):
         if step.turned:
             rows += [*self._wolves(step.turned[-1]), EMPTY]
         rows.append(heading(_("SO FAR"), self.pane.width, _("influence").rjust(9) + _("points").rjust(8)))
-        rows += [self._points(Seat(seat)) for seat in range(self.pane.view.seats)]
+        seats = [Seat(seat) for seat in range(self.pane.view.seats)]
+        holders = [seat for seat in seats if self.scene.captives[seat]]
+        if len(rows) + len(seats) + len(holders) + 2 > self.pane.height:
+            holders = []
+        for seat in seats:
+            rows.append(self._points(seat))
+            if seat in holders:
+                rows.append(self._captives(seat))
         return [*rows, EMPTY, line(number, "class:faint")]
+
+    def _captives(self, seat: Seat) -> Line:
+        """Return the pieces that the seat's soldiers have captured so far, and how many more than fit."""
+        pieces = self.scene.captives[seat]
+        shown = self.pane.width // _CAPTIVE - 2
+        row = line("     ")
+        for piece in pieces[:shown]:
+            row += line(piece_sign(piece), people_style(piece.people)) + line(" ")
+        return row + line(f"+{len(pieces) - shown}", "class:faint") if len(pieces) > shown else row
 
     def _act(self, act: events.SoldierFled | events.Captured, *, current: bool) -> Iterable[Line]:
         """Return what a soldier does; captives that do not fit go on the next line."""
@@ -497,12 +528,13 @@ class ScoringPanel(Struct, frozen=True):
         yield (
             line("  ")
             + chips(self.pane.view.start.peoples[seat])
-            + line(f" {names_at(self.pane.model)[seat]}")
+            + line(f" {called(names_at(self.pane.model)[seat])}")
         )
         for each in _wolves_of(self.pane.view, seat):
             people, kind = each.piece.people, kind_words(Piece.of(each.piece.people, each.piece.kind))
-            left = line(f"  {each.field} ") + self._piece_on(each.field) + line(f" {kind}")
-            right = f" {kind_words(Piece.of(people, each.guess))} {each.chance:.0%}"
+            left = line(f"{each.field} ") + self._piece_on(each.field) + line(f" {kind}")
+            chance = f"{each.chance:.0%}".replace("100%", "")  # which leaves no doubt, and no room
+            right = f" {kind_words(Piece.of(people, each.guess))} {chance}".rstrip()
             yield ends(left, line(right, "class:mine" if each.surprising else "class:faint"), self.pane.width)
 
     def _influence(self, piece: events.Influence, *, current: bool) -> Line:
@@ -520,7 +552,7 @@ class ScoringPanel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=leads)
             + people
-            + name_or_sign(self.pane.ui.signs, seat, names_at(self.pane.model)[seat], style)
+            + name_or_sign(self.pane.ui.signs, seat, called(names_at(self.pane.model)[seat]), style)
         )
         return ends(left, line(f" {influence or '':>4}{self.scene.points[seat]:>8}", style), self.pane.width)
 
@@ -536,6 +568,7 @@ COLUMNS = (  # with the room that they take
     (N_("laurels"), 19),
     (N_("POINTS"), 8),
 )
+_CAPTIVE: Final = 4  # columns for a captured piece
 _NAME: Final = 25
 _SHORTEST_BAR: Final = 8
 _LONGEST_BAR: Final = 30
@@ -555,7 +588,7 @@ def _next_level(model: TableModel) -> str:
     me, state = model.seat, model.state
     if me is None or state is None or model.view is None or (ended := model.view.result) is None:
         return ""
-    others = [summary.level or "" for seat, summary in enumerate(state.seats) if seat != me]
+    others = [each.level or level_of(each.name or "") for seat, each in enumerate(state.seats) if seat != me]
     level = stronger_than(others)
     second = max(tally.points for seat, tally in enumerate(ended.tallies) if seat != me)
     if level is None or ended.winners != (me,) or 2 * ended.tallies[me].points < 3 * second:
@@ -620,7 +653,9 @@ def result_lines(
     for seat in order:
         won, tally = seat in ended.winners, ended.tallies[seat]
         style, people = "class:mine" if won else "", view.start.peoples[seat]
-        who = pointer(glyphs, shown=won) + chips(people) + name_or_sign(signs, seat, names[seat], style)
+        who = (
+            pointer(glyphs, shown=won) + chips(people) + name_or_sign(signs, seat, called(names[seat]), style)
+        )
         amounts = amounts_of(tally)
         row = _row(who, [amounts[at] for at in shown], shown, style)
         room = min(width - used - 3, _LONGEST_BAR)
@@ -662,7 +697,7 @@ def _held(
         pieces += line(" ") + line(piece_sign(piece), people_style(piece.people))
     if not pieces:
         return indented(laurels, width) if laurels else ()
-    captives = line(labelled(names[seat], _("captives"))) if not laurels else line(_("captives"))
+    captives = line(labelled(called(names[seat]), _("captives"))) if not laurels else line(_("captives"))
     told = captives + pieces
     rows = indented(laurels, width) if laurels else []
     if rows and width_of(rows[-1]) + 2 + width_of(told) <= width - 2:
@@ -694,7 +729,8 @@ def _row(who: Line, words: Sequence[str], shown: Sequence[int], style: str) -> L
 
 def _laurels(ended: events.GameEnded, seat: Seat, names: Sequence[str]) -> str:
     words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in ended.tallies[seat].laurels)
-    return _("{name} has {laurels}.").format(name=names[seat], laurels=words) if words else ""
+    form = by(names[seat], _("{name} has {laurels}."), _("You have {laurels}."))
+    return form.format(name=names[seat], laurels=words) if words else ""
 
 
 def _tie(ended: events.GameEnded, names: Sequence[str]) -> str:
@@ -703,5 +739,5 @@ def _tie(ended: events.GameEnded, names: Sequence[str]) -> str:
         return ""
     best = max(tally.points for tally in ended.tallies)
     tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
-    counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
+    counts = ", ".join(f"{called(names[seat])} {ended.tallies[seat].items}" for seat in tied)
     return _("The tie-break, captives, discs and laurels together: {counts}.").format(counts=counts)

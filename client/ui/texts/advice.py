@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from client.language import _
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
 from client.ui.texts.games import bounds_text, describe_captives
+from client.ui.texts.names import by
 from client.ui.texts.pieces import piece_sign
 from engine.board import tile_of
 from engine.events import Place
@@ -137,14 +138,28 @@ def _describe_reason(reason: Reason, move: Place, other: Place, names: Sequence[
             "after {other} in {m}."
         )
     elif reason.rival is not None:
-        form = _(
-            "{move} takes hill {hill}, worth {worth}, from {rival}: {name} wins it in {n} of 100 games, "
-            "after {other} in {m}."
+        form = by(
+            names[seat],
+            _(
+                "{move} takes hill {hill}, worth {worth}, from {rival}: {name} wins it in {n} of 100 games, "
+                "after {other} in {m}."
+            ),
+            _(
+                "{move} takes hill {hill}, worth {worth}, from {rival}: you win it in {n} of 100 games, "
+                "after {other} in {m}."
+            ),
         )
     else:
-        form = _(
-            "{move} is better for hill {hill}, worth {worth}: {name} wins it in {n} of 100 games, "
-            "after {other} in {m}."
+        form = by(
+            names[seat],
+            _(
+                "{move} is better for hill {hill}, worth {worth}: {name} wins it in {n} of 100 games, "
+                "after {other} in {m}."
+            ),
+            _(
+                "{move} is better for hill {hill}, worth {worth}: you win it in {n} of 100 games, "
+                "after {other} in {m}."
+            ),
         )
     rival = "" if reason.rival is None else names[reason.rival]
     return form.format(hill=reason.hill, worth=reason.worth, rival=rival, n=in_100(n), m=in_100(m), **about)

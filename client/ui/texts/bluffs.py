@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from client.language import N_, _
+from client.ui.texts.names import by
 from engine import events
 from engine.board import Field
 from engine.pieces import Kind, People, Piece
@@ -91,6 +92,10 @@ _BEST: Final = {
         "Best bluff: {name}'s wolf on {field}, a merchant that looked like a farmer ({chance})."
     ),
 }
+_OWN_BEST: Final = {
+    Kind.FARMER: N_("Best bluff: your wolf on {field}, a farmer that looked like a merchant ({chance})."),
+    Kind.MERCHANT: N_("Best bluff: your wolf on {field}, a merchant that looked like a farmer ({chance})."),
+}
 
 
 def describe_bluff(wolves: Iterable[Unmasked]) -> str:
@@ -107,7 +112,8 @@ def best_bluff(view: View, names: Sequence[str]) -> str:
     if best is None:
         return ""
     name = names[view.owners[best.field]]
-    return _(_BEST[best.piece.kind]).format(name=name, field=best.field, chance=f"{best.chance:.0%}")
+    form = by(name, _BEST[best.piece.kind], _OWN_BEST[best.piece.kind])
+    return _(form).format(name=name, field=best.field, chance=f"{best.chance:.0%}")
 
 
 def _best(wolves: Iterable[Unmasked]) -> Unmasked | None:

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 from client.language import N_, _, counted, listed, parted
 from client.records import Analysis, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
+from client.ui.texts.names import by, called
 from client.ui.texts.pieces import PEOPLES, kind_sentence, piece_sign
 from client.ui.texts.tables import describe_stage
 from engine import events
@@ -28,7 +29,11 @@ def bounds_text(bounds: Bounds) -> str:
 def describe_soldier(event: events.SoldierFled | events.Captured, names: Sequence[str]) -> str:
     """Return what a soldier found next to it, and what it did (R5)."""
     merchants, farmers = len(event.merchants), len(event.farmers)
-    found = _("{name}'s soldier on {field} has {merchants} and {farmers} beside it").format(
+    found = by(
+        names[event.seat],
+        _("{name}'s soldier on {field} has {merchants} and {farmers} beside it"),
+        _("Your soldier on {field} has {merchants} and {farmers} beside it"),
+    ).format(
         name=names[event.seat],
         field=event.field,
         merchants=counted("{n} merchant", "{n} merchants", merchants).format(n=merchants),
@@ -74,11 +79,19 @@ _OWNERS: Final = {
     Kind.FARMER: N_("{name}'s farmer on {field}"),
     Kind.SOLDIER: N_("{name}'s soldier on {field}"),
 }
+_OWN: Final = {
+    Kind.MERCHANT: N_("Your merchant on {field}"),
+    Kind.FARMER: N_("Your farmer on {field}"),
+    Kind.SOLDIER: N_("Your soldier on {field}"),
+}
 
 
 def describe_influence(influence: events.Influence, names: Sequence[str]) -> str:
     """Return one piece's influence as a sentence (R6.2, R6.3)."""
-    piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
+    name = names[influence.seat]
+    piece = _(by(name, _OWNERS[influence.kind], _OWN[influence.kind])).format(
+        name=name, field=influence.field
+    )
     if not influence.terms:
         return _("{piece} has nothing useful beside it: no influence.").format(piece=piece)
     forms = ((_(_TERMS[each.why]), each) for each in influence.terms)
@@ -103,8 +116,12 @@ def describe_hill(event: events.HillScored, names: Sequence[str]) -> str:
     match event.leaders:
         case ():
             form = _("Hill {hill}: nobody has influence, so the {laurel} laurel ({worth}) is discarded.")
-        case (_leader,):
-            form = _("Hill {hill}: {leaders} leads with {most} and takes the {laurel} laurel ({worth}).")
+        case (leader,):
+            form = by(
+                names[leader],
+                _("Hill {hill}: {leaders} leads with {most} and takes the {laurel} laurel ({worth})."),
+                _("Hill {hill}: you lead with {most} and take the {laurel} laurel ({worth})."),
+            )
         case _:
             form = _(
                 "Hill {hill}: {leaders} tie with {most}; each takes a 2-point disc, and the {laurel} "
@@ -112,7 +129,7 @@ def describe_hill(event: events.HillScored, names: Sequence[str]) -> str:
             )
     return form.format(
         hill=event.hill,
-        leaders=listed(names[seat] for seat in event.leaders),
+        leaders=listed(called(names[seat]) for seat in event.leaders),
         most=max(event.influence, default=0),
         laurel=event.laurel,
         worth=LAUREL_WORTH[event.laurel],
@@ -124,7 +141,11 @@ def describe_result(event: events.GameEnded, names: Sequence[str]) -> str:
     tally = event.tallies[event.winners[0]]
     match event.decided_by:
         case events.DecidedBy.POINTS:
-            form = counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points)
+            form = by(
+                names[event.winners[0]],
+                counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points),
+                counted("You win with {n} point.", "You win with {n} points.", tally.points),
+            )
         case events.DecidedBy.ITEMS if len(event.winners) == 1:
             form = counted(
                 "{winners} wins the tie: {n} point each, but more captives, discs and laurels ({items}).",
@@ -192,17 +213,28 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
     match event:
         case events.GameStarted():
             who = listed(
-                f"{names[seat]} ({listed(_(PEOPLES[people]) for people in peoples)})"
+                f"{called(names[seat])} ({listed(_(PEOPLES[people]) for people in peoples)})"
                 for seat, peoples in enumerate(event.peoples)
             )
-            text = _("The game starts: {players}. {name} begins.")
-            return text.format(players=who, name=names[event.starting])
+            name = names[event.starting]
+            text = by(
+                name,
+                _("The game starts: {players}. {name} begins."),
+                _("The game starts: {players}. You begin."),
+            )
+            return text.format(players=who, name=name)
         case events.CentreTurned():
             return _("Tile {tile} lies in the centre.").format(tile=event.tile)
         case events.TileDrawn():
-            return _("{name} draws tile {tile}.").format(name=names[event.seat], tile=event.tile)
+            name = names[event.seat]
+            text = by(name, _("{name} draws tile {tile}."), _("You draw tile {tile}."))
+            return text.format(name=name, tile=event.tile)
         case events.TileLaid():
-            text = _("{name} lays tile {tile} at position {position}, {turned}.")
+            text = by(
+                names[event.seat],
+                _("{name} lays tile {tile} at position {position}, {turned}."),
+                _("You lay tile {tile} at position {position}, {turned}."),
+            )
             about = {"position": event.position, "turned": turned(event.orientation)}
             return text.format(name=names[event.seat], tile=event.tile, **about)
         case events.LayoutDrawn():
@@ -210,7 +242,12 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
         case events.LaurelsDealt():
             return _("Every hill has its laurel.")
         case events.Placed():
-            return _("{name} places {piece} on {field}: {kind}.").format(
+            text = by(
+                names[event.seat],
+                _("{name} places {piece} on {field}: {kind}."),
+                _("You place {piece} on {field}: {kind}."),
+            )
+            return text.format(
                 name=names[event.seat],
                 piece=piece_sign(event.piece),
                 field=event.field,
@@ -222,7 +259,7 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
                 name=names[event.seat], piece=piece_sign(Wolf.of(event.people)), field=event.field
             )
         case events.TakenBack():
-            text = _("{name} takes back: {fields}.")
+            text = by(names[event.seat], _("{name} takes back: {fields}."), _("You take back: {fields}."))
             return text.format(name=names[event.seat], fields=", ".join(event.fields))
         case events.WolvesRevealed():
             return _("All wolf pieces are turned up. The scoring begins.")
@@ -301,7 +338,11 @@ def describe_captives(found: Forecast, names: Sequence[str]) -> str:
     """Return how many pieces of whom a soldier would capture."""
     told = []
     for seat, number in found.captives.items():
-        form = counted("{n} piece from {name}", "{n} pieces from {name}", number.most)
+        form = by(
+            names[seat],
+            counted("{n} piece from {name}", "{n} pieces from {name}", number.most),
+            counted("{n} piece of your own", "{n} pieces of your own", number.most),
+        )
         told.append(form.format(n=bounds_text(number), name=names[seat]))
     return listed(told)
 
@@ -320,7 +361,9 @@ def _describe_soldier(found: Forecast, soldier: SoldierBeside, names: Sequence[s
         form = _("{soldier} would flee.")
     else:
         return ""
-    who = _("{name}'s soldier on {field}").format(name=names[soldier.seat], field=soldier.field)
+    name = names[soldier.seat]
+    who = by(name, _("{name}'s soldier on {field}"), _("Your soldier on {field}"))
+    who = who.format(name=name, field=soldier.field)
     return form.format(soldier=who, hill=tile_of(found.field))
 
 
@@ -328,7 +371,7 @@ def _describe_changes(found: Forecast, names: Sequence[str]) -> list[str]:
     if not found.changes:
         return []
     form = _("{name} {amount} on {hill}")
-    told = ((names[each.seat], _signed(each.by), each.hill) for each in found.changes)
+    told = ((called(names[each.seat]), _signed(each.by), each.hill) for each in found.changes)
     changes = ", ".join(form.format(name=name, amount=amount, hill=hill) for name, amount, hill in told)
     return [_("Influence changes: {changes}.").format(changes=changes)]
 

@@ -72,3 +72,20 @@ def kind_words(piece: Piece) -> str:
 
 def kind_sentence(piece: Piece) -> str:
     return _(_KINDS[piece[1:]][1])
+
+
+def board_word(piece: Piece | Wolf) -> str:
+    """Return what a piece is, in one word with its sign for the wolf, for a board with room for it."""
+    return _(_UNKNOWN) if isinstance(piece, Wolf) else _board_word(piece[1:])
+
+
+def board_words() -> list[str]:
+    """Return all words that may stand on the board."""
+    return [_(_UNKNOWN), *map(_board_word, _KINDS)]
+
+
+def _board_word(face: str) -> str:
+    return f"{_(_KINDS[face[0]][0])}{WITH_WOLF if face.endswith(WITH_WOLF) else ''}"
+
+
+_UNKNOWN: Final = N_("wolf?")

@@ -5,6 +5,7 @@ from itertools import accumulate
 
 from client.language import _, counted
 from client.ui.texts.bluffs import best_bluff
+from client.ui.texts.names import by, called
 from engine import events
 from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Seat
@@ -47,12 +48,24 @@ def _lead(
     ahead = [_is_ahead(winner, points_won(so_far, view.seats)) for so_far in _after_each_hill(view)]
     since = len(ahead) - next((at for at, leads in enumerate(reversed(ahead)) if not leads), len(ahead))
     if since == 0:
-        return _("{name} led from the first hill to the last.").format(name=names[winner])
-    if since == len(hills) - 1:
-        form = _("{name} took the lead with the last hill, {hill}.")
+        form = by(
+            names[winner],
+            _("{name} led from the first hill to the last."),
+            _("You led from the first hill to the last."),
+        )
+    elif since == len(hills) - 1:
+        form = by(
+            names[winner],
+            _("{name} took the lead with the last hill, {hill}."),
+            _("You took the lead with the last hill, {hill}."),
+        )
     else:
-        form = _("{name} took the lead on hill {hill} and kept it.")
-    return form.format(name=names[winner], hill=hills[since].hill)
+        form = by(
+            names[winner],
+            _("{name} took the lead on hill {hill} and kept it."),
+            _("You took the lead on hill {hill} and kept it."),
+        )
+    return form.format(name=names[winner], hill=hills[min(since, len(hills) - 1)].hill)
 
 
 def _after_each_hill(view: View) -> list[tuple[events.ScoringEvent, ...]]:
@@ -72,10 +85,18 @@ def _largest_capture(view: View, names: Sequence[str]) -> str:
     largest = max(captures, key=lambda event: len(event.taken))
     if len(largest.taken) < 2:
         return ""
-    form = counted(
-        "The largest capture: {name}'s soldier on {field} took {n} piece.",
-        "The largest capture: {name}'s soldier on {field} took {n} pieces.",
-        len(largest.taken),
+    form = by(
+        names[largest.seat],
+        counted(
+            "The largest capture: {name}'s soldier on {field} took {n} piece.",
+            "The largest capture: {name}'s soldier on {field} took {n} pieces.",
+            len(largest.taken),
+        ),
+        counted(
+            "The largest capture: your soldier on {field} took {n} piece.",
+            "The largest capture: your soldier on {field} took {n} pieces.",
+            len(largest.taken),
+        ),
     )
     return form.format(name=names[largest.seat], field=largest.field, n=len(largest.taken))
 
@@ -96,9 +117,9 @@ def _closest_hill(hills: Sequence[events.HillScored], names: Sequence[str]) -> s
     first, second = order[:2]
     return _("The closest hill was {hill}: {name} {most}, {other} {fewer}.").format(
         hill=event.hill,
-        name=names[first],
+        name=called(names[first]),
         most=event.influence[first],
-        other=names[second],
+        other=called(names[second]),
         fewer=event.influence[second],
     )
 
@@ -135,11 +156,13 @@ def what_it_means(view: View, event: events.HillScored, names: Sequence[str]) ->
     leader, before = (_leader(view, after[each]) if each >= 0 else None for each in (at, at - 1))
     if leader is None:
         return ""
-    told = _("{name} takes the lead.") if leader != before else ""
+    name = names[leader]
+    told = by(name, _("{name} takes the lead."), _("You take the lead.")) if leader != before else ""
     if at + 1 < len(after) and _is_out_of_reach(view, leader, after[at]):
         was = leader == before and _is_out_of_reach(view, leader, after[at - 1])
-        told = "" if was else _("{name} cannot be caught any more.")
-    return told.format(name=names[leader])
+        out = by(name, _("{name} cannot be caught any more."), _("Nobody can catch you any more."))
+        told = "" if was else out
+    return told.format(name=name)
 
 
 def _leader(view: View, so_far: Sequence[events.ScoringEvent]) -> Seat | None:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel, open_request
+from client.ui.texts.names import OwnName
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.times import clock_time, local_day_and_time, span
 from engine.pieces import Seat
@@ -34,7 +35,9 @@ def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
 
 
 def names_at(model: TableModel) -> tuple[str, ...]:
-    return names_of(model.state, 5)
+    """Return the names of the seats, the player's own marked; in a record, nobody is the player."""
+    own = None if model.recorded else model.seat
+    return tuple(OwnName(name) if seat == own else name for seat, name in enumerate(names_of(model.state, 5)))
 
 
 def describe_mute(name: str | None, *, on: bool) -> str:

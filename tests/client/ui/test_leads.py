@@ -13,8 +13,9 @@ from client.ui.leads import (
     hill_leads,
     who_has_no_wolf_left,
 )
+from client.ui.lines import answer
 from client.ui.screens.playing import Playing
-from engine.board import Tile
+from engine.board import Tile, fields_of
 from engine.components import LAUREL_WORTH
 from engine.game import GameOptions
 from engine.knowledge import hill_influence
@@ -108,3 +109,7 @@ def test_what_a_player_needs_to_lead(players: int, seed: int, commands: int, dat
         least, most = re.findall(r"(\d+)-?(\d*)", told)[0]
         assert int(least) <= (gap if "lead by" in told else max(1 - gap, 0)) <= int(most or least)
         assert gap > 0 or "need" in told
+    ui, model = seen.client_of(game, me)
+    undecided = [hill for hill in sorted(view.laurels) if not view.placed.keys() >= {*fields_of(hill)}]
+    if not game.over:
+        assert [line[5] for line in answer("could win", ui, model) or ()] == undecided

@@ -228,7 +228,7 @@ def test_a_wrong_answer_says_what_it_would_have_given() -> None:
             if isinstance(command, Place) and command.piece[1:] == kind[0] and command not in right
         )
         play(course, wrong)
-        assert f"Ann's {kind} on {wrong.field}" in notice_of(course.ui)
+        assert f"Your {kind} on {wrong.field}" in notice_of(course.ui)
         assert "taken back" in notice_of(course.ui)
 
 

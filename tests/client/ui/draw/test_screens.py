@@ -36,7 +36,7 @@ from client.ui.screens.scoring import Result, Scoring, last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start
-from client.ui.spots import UNMARKED
+from client.ui.spots import UNMARKED, just_placed
 from client.ui.state import (
     LinePrompt,
     Notice,
@@ -54,7 +54,7 @@ from client.ui.state import (
 from client.ui.terminal.painter import style_for
 from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.texts.pieces import face_sign
+from client.ui.texts.pieces import face_sign, piece_sign
 from client.ui.texts.signs import SIGNS
 from engine.board import Field, Tile, neighbours
 from engine.components import DEALS, Laurel
@@ -106,7 +106,7 @@ def in_windows(*sizes: tuple[int, int], translated: Sequence[tuple[int, int]]) -
 # These look different in a large window; the others are the same text, which properties below are about.
 LARGE_TOO = (
     *("lobby", "gathering", "history", "laying", "placing", "placing-two", "foreseeing", "hinted", "talking"),
-    *("ended", "scoring-soldier", "scoring-piece", "result"),
+    *("ended", "scoring-wolves", "scoring-soldier", "scoring-piece", "result"),
 )
 
 
@@ -122,7 +122,8 @@ def test_page(page: str, size: str) -> None:
 def test_a_large_window_has_every_word_of_a_small_one(page: str) -> None:
     ui, model = PAGES[page]()
     screens = [seen.screen_of(ui, model, *size) for size in SIZES.values()]
-    unmarked = (re.sub("[\u2191\u2193] \\d+ more", "", screen) for screen in screens)  # where lists go on
+    # Where lists go on, and before what a large window says move by move.
+    unmarked = (re.sub("[\u2191\u2193] \\d+ more|Since your turn", "", screen) for screen in screens)
     small, large = ({*re.findall(r"[^\W\d_]{3,}", screen)} for screen in unmarked)
     assert small <= large
 
@@ -136,6 +137,17 @@ def test_page_in_ascii_and_in_a_large_window(page: str) -> None:
     seen.assert_screen(f"{page}-ascii", text)
     if page != "laying":
         seen.assert_screen(f"{page}-160x50", seen.screen_of(ui, model, 160, 50))
+
+
+@pytest.mark.parametrize("players", [3, 4, 5])
+def test_every_move_since_ones_turn_is_on_a_small_screen(players: int) -> None:
+    ui, model = placing(players)
+    view, screen = seen.view_of(model), " ".join(seen.screen_of(ui, model).replace("|", " ").split())
+    placed = just_placed(view, model.seat)
+    assert len(placed) == players - 1
+    for field in placed:
+        sign = piece_sign(view.placed[field])
+        assert f"{sign} {field}" in screen or f"{sign} on {field}" in screen
 
 
 def test_talk_stays_above_the_log_until_it_is_read() -> None:
@@ -183,7 +195,7 @@ def test_a_sign_is_seen_at_its_seat_in_any_window(
             if size in {*SIZES.values(), (160, 50)}:
                 assert rows == []
                 assert _(words)[: 9 if page == "scoring-piece" else 15] in title[0]
-                assert "Bob" in title[1]
+                assert (_("you") if model.seat == 1 else "Bob") in title[1]
             else:
                 assert shown[0] == title[0]
                 assert title[0].startswith(f" {labelled('Bob', _(words))[:14]}")

@@ -225,7 +225,7 @@ def test_a_hint_never_argues_with_the_board_as_it_is() -> None:
     assert "wins about 50 of 100 games" in told
     assert "captures more" not in told
     assert "Bob" not in told
-    assert "Ann wins it in 55 of 100 games" in told
+    assert "you win it in 55 of 100 games" in told
 
 
 def test_a_hint_stays_until_the_game_goes_on() -> None:
