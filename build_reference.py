@@ -332,7 +332,7 @@ def _fields(message: Any, table: str) -> str:
             heading,
             line,
             *(
-                known.get(field.name, f"| {field.name} | {_in_documents(str(field.type))} | |\n")
+                known.get(field.name, f"| {field.name} | {_in_documents(str(field.type))} |  |\n")
                 for field in msgspec.structs.fields(message)
             ),
         ]
