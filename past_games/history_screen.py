@@ -33,8 +33,8 @@ class _LookingAtGames(Service):
     """The list of the finished games in a folder, and what is done with one of them."""
 
     def __init__(self, folder: Path, looking_back: LookingBack, own: str) -> None:
-        analyses, saves = looking_back.analyse is not None, looking_back.folder is not None
-        super().__init__(Ui("", screens=(HistoryPage((), own=own, analyses=analyses, saves=saves),)))
+        page = HistoryPage((), own=own, analyses=looking_back.analyses, saves=looking_back.saves)
+        super().__init__(Ui("", screens=(page,)))
         self._folder, self._looking_back = folder, looking_back
 
     async def list(self) -> None:
@@ -97,9 +97,7 @@ class _LookingAtGames(Service):
     def _failure(self, describe: Callable[[Path, OSError], str], error: OSError) -> Notice:
         """Say what went wrong; the folders of this computer are not the business of others' terminals."""
         path = Path(error.filename or self._folder)
-        return Notice(
-            describe(Path(path.name) if self._looking_back.folder is None else path, error), refusal=True
-        )
+        return Notice(describe(path if self._looking_back.saves else Path(path.name), error), refusal=True)
 
 
 def _text_of(file: Path) -> str:

@@ -604,12 +604,16 @@ def _offered(connection: Connection) -> Offers:
 
 
 def _can(player: Player, bots: SeatedBots | None) -> Can:
-    return structs.replace(
-        Can() if player.looking_back is None else player.looking_back.can,
+    back = player.looking_back
+    return Can(
         private=bots is not None,
         hints=player.suggest is not None,
         explains=player.explaining is not None,
         takes_back=bots is not None and bots.takes_back,
+        looks_back=back is not None,
+        lists_games=back is not None and back.games is not None,
+        analyses=back is not None and back.analyses,
+        saves=back is not None and back.saves,
     )
 
 

@@ -319,7 +319,7 @@ class Offers(Struct, frozen=True):
 
 
 class Can(Struct, frozen=True):
-    """What this program can do for its player."""
+    """What this program can do for its player on a visit to a server, or in problems."""
 
     private: bool = False  # nobody else plays there, so there is no lobby to go back to
     hints: bool = False  # suggest moves

@@ -12,7 +12,7 @@ from client.ui import requests
 from client.ui.interaction import Service
 from client.ui.program import shown_alone
 from client.ui.seat_keeper import Keeping
-from client.ui.state import Can, Ways
+from client.ui.state import Ways
 from engine.legal import Legal
 from engine.view import View
 
@@ -39,14 +39,12 @@ class LookingBack:
     plays_on: bool = False
 
     @property
-    def can(self) -> Can:
-        """Return what this lets a player do."""
-        return Can(
-            looks_back=True,
-            lists_games=self.games is not None,
-            analyses=self.analyse is not None,
-            saves=self.folder is not None,
-        )
+    def analyses(self) -> bool:
+        return self.analyse is not None
+
+    @property
+    def saves(self) -> bool:
+        return self.folder is not None
 
 
 class SeatedBots(NamedTuple):
