@@ -71,5 +71,6 @@ def run_bot(arguments: argparse.Namespace) -> int:
         access_of(arguments),
         cores=arguments.cores,
         as_json=arguments.json,
+        traces=True,
     )
     return asyncio.run(run_bots(options, sys.stdout))

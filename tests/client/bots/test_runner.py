@@ -214,15 +214,21 @@ async def test_without_a_server_or_a_table_the_error_is_one_sentence() -> None:
 async def test_a_brain_that_fails_is_reported_in_one_line(
     choice: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the brain's name, its move and the server's sentence, or the error; without a traceback."""
+    """With the brain's name, its move and the server's sentence, or the error; its author asks for more."""
     source = f"from engine.events import LayTile\ndef choose(view, legal, rng):\n    return {choice}\n"
     (tmp_path / "failing.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "failing", raising=False)
     async with running(Config()) as server:
-        code, _, errors = await run_to_the_end(options(server, brains=("failing:choose",), seats=2))
+        ways = [
+            await run_to_the_end(options(server, brains=("failing:choose",), seats=2, traces=traces))
+            for traces in (False, True)
+        ]
+    (code, _, errors), (_, _, traced) = ways
     assert code == 1
     assert re.fullmatch(told, errors)
+    assert re.match(told, traced)
+    assert ("Traceback" in traced) == ("exit" in choice)
 
 
 def test_result_lines() -> None:
