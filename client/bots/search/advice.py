@@ -162,7 +162,7 @@ def _mean(numbers: Sequence[float]) -> float:
 def _outlooks(own: View, moves: tuple[Place, Place], simulations: int, seed: str) -> list[_Outlook]:
     """Return what comes of each move in the same worlds; in fewer if the first one promises nothing."""
     promised, rng = clues_in(own), random.Random(f"{seed} worlds")
-    sure = [tuple(float(each is motive) for each in MOTIVES) for motive in _BELIEVED]
+    sure = [tuple(float(each is motive) for each in MOTIVES) + (0.0,) * len(MOTIVES) for motive in _BELIEVED]
     worlds = [Worlds(own), *(Worlds(own, promised, [belief] * own.seats) for belief in sure)]
     outlooks = [_Outlook(move, [], []) for move in moves]
     simulations = round(simulations * _EACH)

@@ -12,6 +12,8 @@ before the search begins).
 
 Whether a player looks only one move ahead shows in every placement, open or not: then it nearly always stands
 where it promises most, and with those who search it seldom does. Who bluffs knows what its own wolves are.
+
+Who places wolves before open pieces of the same kind shows with the first open one that no such wolf is left.
 """
 
 import bisect
@@ -20,7 +22,7 @@ import itertools
 import math
 import operator
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
 from types import MappingProxyType
@@ -33,7 +35,8 @@ from engine.redaction import hidden_from, snapshot
 from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant, occupant
 from engine.view import SPECTATOR, View, free_fields
 
-Beliefs: TypeAlias = tuple[float, ...]  # how likely a player has each of the `MOTIVES`
+# How likely a player has each of the `MOTIVES` and places wolves at any time, and then: wolves first.
+Beliefs: TypeAlias = tuple[float, ...]
 
 # Measured, not derived, like the numbers of the tree.
 # How often wolves promised so much more as one kind than as the other, in points as expected when they were
@@ -57,7 +60,12 @@ MOVES: Final = (
     ((0.71, 0.03), (0.07, 0.19)),
 )
 AS_GOOD: Final = 0.05  # points less than the most
-PRIOR: Final[Beliefs] = (0.27, 0.05, 0.45, 0.18, 0.05)  # of a player of whom nothing is known
+_MOTIVE: Final = (0.27, 0.05, 0.45, 0.18, 0.05)  # of a player of whom nothing is known
+_WOLVES_FIRST: Final = (0.4, 0.8, 0.8, 0.2, 0.1)  # of those with each motive
+PRIOR: Final[Beliefs] = (
+    *[belief * (1.0 - first) for belief, first in zip(_MOTIVE, _WOLVES_FIRST, strict=True)],
+    *[belief * first for belief, first in zip(_MOTIVE, _WOLVES_FIRST, strict=True)],
+)
 FORGOTTEN: Final = 0.05  # how much the prior counts after a game
 WOLVES: Final = (Kind.FARMER, Kind.MERCHANT)
 CLEAR_GAIN: Final = 1 / 3  # from here on a wolf is taken for that kind when its owner's later ones are judged
@@ -171,11 +179,11 @@ def beliefs_after(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs,
 def _after_moves(beliefs: Beliefs, told: Clues, seat: int) -> Beliefs:
     """Return what to believe of the seat, given how many of its placements promised most."""
     best = told.best[seat] if told.best else ()
-    return _product(beliefs, *([rates[one][other] for rates in MOVES] for one, other in best))
+    return _product(beliefs, *([rates[one][other] for rates in MOVES * 2] for one, other in best))
 
 
 def _product(beliefs: Sequence[float], *likelihoods: Sequence[float]) -> Beliefs:
-    """Return the beliefs after the likelihoods of what was seen, by motive."""
+    """Return the beliefs after the likelihoods of what was seen, by kind of player."""
     products = [math.prod(each) for each in zip(beliefs, *likelihoods, strict=True)]
     return tuple(each / sum(products) for each in products)
 
@@ -193,7 +201,7 @@ class WolfKinds:
     farmers: tuple[bool, ...]  # by field
     merchants_left: int
     farmers_left: int
-    likelihoods: tuple[float, ...]  # by motive
+    likelihoods: tuple[float, ...]  # by kind of player
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +343,8 @@ def _groups(
 ) -> Iterator[Group]:
     """Yield the seat's groups; what the wolves of one suggest of its motives counts for the other."""
     peoples = view.start.peoples[seat]
-    ways = [_ways(view.start.hands[seat], people, wolves.get(people, []), gains) for people in peoples]
+    order = [(NUMBERS[field], piece) for field, piece in view.placed.items() if view.owners[field] == seat]
+    ways = [_ways(view.start.hands[seat], people, wolves.get(people, []), gains, order) for people in peoples]
     totals = [
         [sum(column) for column in zip(*(way.likelihoods for way in each), strict=True)] for each in ways
     ]
@@ -346,7 +355,11 @@ def _groups(
 
 
 def _ways(
-    dealt: Mapping[Piece, int], people: People, fields: list[int], gains: Mapping[int, float]
+    dealt: Mapping[Piece, int],
+    people: People,
+    fields: list[int],
+    gains: Mapping[int, float],
+    order: Sequence[tuple[int, Piece | Wolf]],
 ) -> tuple[WolfKinds, ...]:
     merchants = dealt.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
     farmers = dealt.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
@@ -359,9 +372,40 @@ def _ways(
     for kinds in itertools.product((False, True), repeat=len(fields)):
         placed = sum(kinds)
         if odds := math.perm(merchants, len(kinds) - placed) * math.perm(farmers, placed):
-            likelihoods = tuple(
+            likelihoods = [
                 odds * math.prod(motive[step][farmer == kinds[at]] for at, (step, farmer) in read.items())
                 for motive in MOTIVES
+            ]
+            first = _wolves_first(dealt, people, dict(zip(fields, kinds, strict=True)), order)
+            likelihoods += [first * each for each in likelihoods]
+            ways.append(
+                WolfKinds(kinds, merchants - len(kinds) + placed, farmers - placed, tuple(likelihoods))
             )
-            ways.append(WolfKinds(kinds, merchants - len(kinds) + placed, farmers - placed, likelihoods))
     return tuple(ways)
+
+
+def _wolves_first(
+    dealt: Mapping[Piece, int],
+    people: People,
+    farmers: Mapping[int, bool],
+    order: Iterable[tuple[int, Piece | Wolf]],
+) -> float:
+    """Return how much likelier it is that the seat placed its pieces in this order, if wolves come first.
+
+    `farmers` tells the kinds of the people's wolves, by field. Other players take any piece of a kind.
+    """
+    wolves = {kind: dealt.get(Piece.of(people, kind, wolf=True), 0) for kind in WOLVES}
+    every = {kind: wolves[kind] + dealt.get(Piece.of(people, kind), 0) for kind in WOLVES}
+    likelier = 1.0
+    for field, piece in order:
+        if isinstance(piece, Piece):
+            if wolves.get(piece.kind):
+                return 0.0
+            if piece.people is people and piece.kind in every:
+                every[piece.kind] -= 1
+        elif piece.people is people:
+            kind = Kind.FARMER if farmers[field] else Kind.MERCHANT
+            likelier *= every[kind] / wolves[kind]
+            wolves[kind] -= 1
+            every[kind] -= 1
+    return likelier

@@ -20,6 +20,7 @@ from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain
 from client.bots.search.tree import Move, TreeSearch, Visited, utilities
 from client.bots.search.worlds import (
     MOST_INFERRED,
+    MOTIVES,
     PRIOR,
     Clues,
     Hand,
@@ -337,7 +338,7 @@ def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -
         known = beliefs_after(snapshot(game.view, eyes_of(Seat(0))))
         assert known[0] == pytest.approx(PRIOR)  # of itself it has nothing to learn
         assert all(sum(each) == pytest.approx(1.0) for each in known)
-        believed += [each[motive] for each in known[1:]]
+        believed += [sum(each[motive :: len(MOTIVES)]) for each in known[1:]]
         for each in clues_in(view).best:
             best = [sum(column) for column in zip(best, *each, strict=True)]
         for again, beliefs in enumerate(((), known)):
@@ -364,7 +365,7 @@ def test_worlds_follow_beliefs() -> None:
 
     def farmers(gain: float | None, *beliefs: float, best: Sequence[tuple[bool, bool]] = ()) -> float:
         told = Clues({} if gain is None else dict.fromkeys(hidden, gain), [best] * 2)
-        worlds = Worlds(view, told, [beliefs] * 2)
+        worlds = Worlds(view, told, [(*beliefs, *[0.0] * (len(PRIOR) - len(beliefs)))] * 2)
         drawn = [worlds.draw(rng).board[field] // FARMER for _ in range(300) for field in hidden]
         return sum(drawn) / len(drawn)
 
@@ -377,6 +378,31 @@ def test_worlds_follow_beliefs() -> None:
     assert farmers(-0.9, *PRIOR, best=[(True, False)] * 8) < 0.2  # as of one who places what promises most
     assert farmers(-0.9, *PRIOR, best=[(False, True)] * 8) > 0.8  # ... given that the wolves lied
     assert 0.3 < farmers(-0.9, *PRIOR, best=[(False, False)] * 8) < 0.7
+
+
+@pytest.mark.parametrize("name", ["citizen", "search:100"])
+def test_who_places_wolves_first_can_be_read(name: str) -> None:
+    """With the first open merchant all wolf merchants are placed, so every later wolf is a farmer."""
+    first = tuple(float(kind >= len(MOTIVES)) for kind in range(len(PRIOR)))
+    certain = 0
+    for seed in range(2):
+        game, rng = begun(GameOptions(3, random_layout=True), seed), random.Random(seed)
+        while (legal := game.legal()) is not None and game.view.to_place:
+            game.apply(brain_named(name).choose(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
+            if game.view.to_place != 3:
+                continue
+            for group in Worlds(snapshot(game.view, SPECTATOR), beliefs=[first] * 3).groups:
+                true = tuple(_piece_on(game, field).kind is Kind.FARMER for field in group.fields)
+                possible = [way.farmers for way, odds in zip(group.ways, group.odds, strict=True) if odds]
+                assert true in possible
+                certain += len(possible) == 1 < len(group.ways)
+    assert certain
+
+
+def _piece_on(game: Game, field: int) -> Piece:
+    piece = game.view.placed[FIELDS[field]]
+    assert isinstance(piece, Piece)
+    return piece
 
 
 # -- the exact ending -----------------------------------------------------------------------------
