@@ -123,21 +123,25 @@ class SearchBrain:
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         if not isinstance(legal, LegalPlaces):
             return greedy(view, legal, rng)
-        return self.choose_place(view, legal, [self.visits(view, seed_from(rng))], rng)
+        return self.choose_place(view, legal, [self.visits(view, seed_from(rng), settled=True)], rng)
 
     def game_over(self, view: View, /) -> "SearchBrain":
         """Return the brain for another game with the same players, who have shown their motives."""
         return replace(self, beliefs=beliefs_after(view, self.beliefs))
 
-    def visits(self, view: View, seed: int) -> Visits:
-        """Return what came of the moves: exactly in an ending with few boards, else of simulations."""
+    def visits(self, view: View, seed: int, *, settled: bool = False) -> Visits:
+        """Return what came of the moves: exactly in an ending with few boards, else of simulations.
+
+        With `settled` they end when the choice cannot change any more. Visits that are added to those of
+        others have to be complete.
+        """
         until = time.monotonic() + self.seconds
         search = TreeSearch(view, random.Random(seed), beliefs=self.beliefs)
         ending = Ending(view, search.worlds)
         least = _LAST_SIMULATIONS if view.to_place <= _LAST_PLACEMENTS else 0
         simulations = max(self.simulations, least)
         if ending.boards > simulations:
-            return search.run(simulations, self.seconds)
+            return search.run(simulations, self.seconds, settled=settled)
         sampled = search.run(simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}
         exact = ending.values(until if sampled else math.inf)
         return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}

@@ -14,6 +14,7 @@ a few random ones, from tables that are made again now and then: this takes no a
 """
 
 import functools
+import heapq
 import math
 import random
 import time
@@ -21,11 +22,12 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
+from client.bots.greedy import promises
 from client.bots.search.worlds import DRAWS, Beliefs, Hand, PossibleWorld, Worlds, clues_in
 from engine.board import FIELDS
 from engine.pieces import Kind
-from engine.terrain import EMPTY, FARMER, POINT, Occupant, PackedScore, occupant, terrain_of
-from engine.view import View
+from engine.terrain import EMPTY, FARMER, NUMBERS, POINT, Occupant, PackedScore, occupant, terrain_of
+from engine.view import View, free_fields
 
 # The rest is for the margin, so that a search sees progress where all its games are won or lost.
 WIN: Final = 0.7
@@ -109,6 +111,7 @@ SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and
 EXPANDED_FROM: Final = 4  # visits of a move after which it gets a node (Coulom, 2006)
 EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
 PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
+PROMISED: Final = 0.02  # of utility, at the root: for each point that a move promises above the others' mean
 RANDOM: Final = 100  # simulations without a tree, before there are averages
 INFERRED_FROM: Final = 200  # simulations before which averages say too little about hidden wolves
 BATCH: Final = 50  # simulations between two looks at the averages
@@ -169,6 +172,18 @@ class _Node:
         return max(possible, key=values.__getitem__, default=-1)
 
 
+def _promised(view: View) -> list[list[float]]:
+    """Return how much more than the mean a move promises to the seat to move; by occupant and field."""
+    found = [[0.0] * len(FIELDS) for _ in range(EMPTY)]
+    if view.turn is not None and view.turn in view.hands:
+        fields = free_fields(view)
+        promised = promises(view, view.turn, fields, list(view.hands[view.turn]))
+        mean = sum(promised.values()) / len(promised)
+        for (kind, field), points in promised.items():
+            found[occupant(view.turn, kind)][NUMBERS[field]] = PROMISED * (points - mean)
+    return found
+
+
 class TreeSearch:
     """A search for the seat to move of `view`, in the placing phase.
 
@@ -195,10 +210,14 @@ class TreeSearch:
         self._free = [number for number, field in enumerate(FIELDS) if field not in view.placed]
         self._averages = Averages(view.seats, self._free, self._free + self.worlds.hidden)
         self._root = _Node()
+        self._promised = _promised(view)
         self.simulations = 0
 
-    def run(self, simulations: int, seconds: float = math.inf) -> Visits:
-        """Run so many simulations, fewer if the time is up before, and return what came of the moves."""
+    def run(self, simulations: int, seconds: float = math.inf, *, settled: bool = False) -> Visits:
+        """Run so many simulations, and return what came of the moves.
+
+        It runs fewer if the time is up before or, with `settled`, if no other move can overtake the first.
+        """
         until = time.monotonic() + seconds
         for _ in range(min(RANDOM, simulations // 2)):
             world = self.worlds.draw(self._rng)
@@ -207,7 +226,8 @@ class TreeSearch:
         while True:
             for _ in range(min(BATCH, simulations - self.simulations)):
                 self._simulate(self.worlds.draw(self._rng))
-            if self.simulations >= simulations or time.monotonic() >= until:
+            left = simulations - self.simulations
+            if left <= 0 or time.monotonic() >= until or (settled and left < self._lead()):
                 break
             self._averages.refresh()
             if self.simulations >= INFERRED_FROM:
@@ -217,6 +237,11 @@ class TreeSearch:
             Move(kind, field): Visited(count, total)
             for (_, field, kind), count, total in zip(root.moves, root.counts, root.totals, strict=True)
         }
+
+    def _lead(self) -> int:
+        """Return how many visits the most visited move is ahead of the next."""
+        first, second = heapq.nlargest(2, [*self._root.counts, 0, 0])
+        return first - second
 
     def _simulate(self, world: PossibleWorld) -> None:
         board, hands = list(world.board), list(world.hands)
@@ -246,6 +271,11 @@ class TreeSearch:
     ) -> None:
         """Shortlist the moves that are visited most and those that are best on average."""
         averages = self._averages.means
+        if node is self._root:
+            averages = [
+                [mean + more for mean, more in zip(*each, strict=True)]
+                for each in zip(averages, self._promised, strict=True)
+            ]
         known = {move: index for index, move in enumerate(node.moves)}
         by_visits = sorted(known.values(), key=node.counts.__getitem__, reverse=True)
         kept = [node.moves[index] for index in by_visits[:KEPT] if node.counts[index]]

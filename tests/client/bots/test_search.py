@@ -380,6 +380,31 @@ def test_worlds_follow_beliefs() -> None:
     assert 0.3 < farmers(-0.9, *PRIOR, best=[(False, False)] * 8) < 0.7
 
 
+@pytest.mark.parametrize("players", [2, 4])
+def test_a_search_that_is_settled_chooses_the_same(players: int) -> None:
+    """What it leaves out could not have changed which move is visited most."""
+    run = []
+    for placed in range(0, 25, 6):
+        view = _own_view(GameOptions(players, random_layout=True), placed)
+        chosen = set()
+        for settled in (True, False):
+            search = TreeSearch(view, random.Random(placed))
+            visits = search.run(1500, settled=settled)
+            chosen.add(max(visits, key=visits.__getitem__))
+            run.append(search.simulations)
+        assert len(chosen) == 1
+    assert min(run) < max(run)
+
+
+def _own_view(options: GameOptions, placed: int) -> View:
+    """Return what the seat to move sees after so many placements."""
+    game, chooser = begun(options, placed), random.Random(placed)
+    while len(game.view.placed) < placed:
+        game.apply(some_command(game, chooser))
+    assert game.view.turn is not None
+    return snapshot(game.view, eyes_of(game.view.turn))
+
+
 @pytest.mark.parametrize("name", ["citizen", "search:100"])
 def test_who_places_wolves_first_can_be_read(name: str) -> None:
     """With the first open merchant all wolf merchants are placed, so every later wolf is a farmer."""
