@@ -122,7 +122,6 @@ class Client(StandaloneService):
         self._ticket: tuple[str, str] | None = None  # name and token in the evening
         self._name = player.name
         self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
-        self._listed = False  # at any time
         self._together: Together | None = None  # the record of the table's game, once it has been opened
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._occasions: frozenset[Occasion] = frozenset()
@@ -274,25 +273,26 @@ class Client(StandaloneService):
         return f"{told_first}\n  palatinus join {self._there.url} {model.table}{named}"
 
     async def keep_listed(self) -> None:
-        """Enter the server's lobby under the player's name, once the player has been there.
+        """Enter the server's lobby under the player's name: also who goes straight to a table is online.
 
-        A name that somebody else has is tried again, in case they go.
+        A name that somebody else has is tried again in the lobby, in case they go.
         """
-        connection, wanted = self._connection, self._there.bots is None
-        if not connection.has_lobby or not wanted or connection.listed_as == self._name:
+        connection, company = self._connection, self.ui.company
+        name = self._name if self.model.table is None else self.ui.name
+        if not connection.has_lobby or self._there.bots is not None or connection.listed_as == name:
             return
-        if self.model.table is None or self._listed:
-            try:
-                await self._enter(self._name)
-            except RequestRefused as refusal:
-                self.show(replace(self.ui, company=OnlineList(fault=str(refusal))))
-            except ConnectFailed:
-                pass  # the news says so
+        if self.model.table is not None and company is not None and company.fault:
+            return
+        try:
+            await self._enter(name)
+        except RequestRefused as refusal:
+            self.show(replace(self.ui, company=OnlineList(fault=str(refusal))))
+        except ConnectFailed:
+            pass  # the news says so
 
     async def _enter(self, name: str) -> None:
         """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
         await self._connection.ask(messages.EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
-        self._listed = True
         if self.ui.company is None or self.ui.company.fault:
             self.show(replace(self.ui, company=OnlineList()))
 

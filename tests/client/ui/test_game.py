@@ -300,6 +300,23 @@ def names_of(ui: Ui) -> list[str]:
     return [] if ui.company is None else [each.name for each in ui.company.people]
 
 
+async def test_who_goes_straight_to_a_table_is_online(keys: keyboard.Keyboard) -> None:
+    async with (
+        running(Config(timers=FastClock)) as server,
+        open_connection(url := f"ws://127.0.0.1:{server.port}") as other,
+    ):
+        await other.ask(messages.EnterLobby(NEW, "Bob"))
+        opening = Stay(requests.FOR_WHOEVER_COMES)
+        ann = asyncio.create_task(run(Player("Ann"), Destination(url), opening))
+        online: dict[str, str] = {}
+        while online != {"Ann": "playing", "Bob": "lobby"}:
+            told = await next_update(other, messages.Online)
+            online = {each.name: each.at for each in told.people}
+        await keys.until(keyboard.is_idle)
+        keys.press("qy")
+        await ann
+
+
 async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard, monkeypatch: pytest.MonkeyPatch) -> None:
     """A taken name is changed on the spot, or tried again; people are listed at tables as well, and talk."""
     monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0.05)
