@@ -33,7 +33,13 @@ def help_on_commands(at: At) -> tuple[HelpRow, ...]:
 
 
 def help_on_hosting(at: At) -> tuple[HelpRow, ...]:
-    """Return the help on what the host of the table can type besides."""
+    """Return the help on what the host of the table can type besides, for the host.
+
+    There is none in a game against bots alone, where nobody needs it.
+    """
+    hosts = at.model.state is not None and at.model.seat == at.model.state.host
+    if not hosts or at.ui.can.private:
+        return ()
     return help_rows(each for each in _known(at) if each.who is Who.HOST and each.concerns(at))
 
 

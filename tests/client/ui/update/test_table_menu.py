@@ -163,6 +163,13 @@ def test_the_help_has_all_that_can_be_typed(place: str) -> None:
     assert typed_now - {line for line in typed_now if re.fullmatch("[ESLMA]?[mfs][*]?", line)} <= shown
 
 
+def test_only_the_host_of_other_people_reads_what_hosts_can_type() -> None:
+    alone = replace(BARE, can=Can(private=True))
+    assert typed_commands.help_on_hosting(At(BARE, gathering(0)[1]))
+    for ui, seat in ((BARE, 1), (BARE, None), (alone, 0)):
+        assert not typed_commands.help_on_hosting(At(ui, gathering(seat)[1]))
+
+
 @pytest.mark.parametrize("seat", [0, 1, None])
 @pytest.mark.parametrize("stage", ["gathering", "playing", "over"])
 def test_what_is_not_possible_is_offered_nowhere(stage: messages.Stage, seat: int | None) -> None:
