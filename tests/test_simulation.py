@@ -82,8 +82,7 @@ def test_games_over_days_keep_their_clocks_through_restarts() -> None:
     [
         ("told-before-stored", 1),
         ("synchronous-off", 1),
-        ("commits-not-fenced", 3000),  # this and the next need a silence at an odd moment, as few seeds have
-        ("let-in-after-the-lease", 1000),
+        ("commits-not-fenced", 3000),  # needs a silence at an odd moment, as few seeds have
         ("own-tables-given-up", 1),
     ],
 )
