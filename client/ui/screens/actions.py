@@ -903,6 +903,15 @@ STUDY: Final = Action(
     possible=_is_studied,
     keys=(Key(("B",), asking(requests.JoinStudy()), "", N_("study")),),
 )
+REVIEW: Final = Action(
+    "review",
+    N_("replay the game with everything revealed"),
+    exactly("", requests.Review()),
+    stages=OVER,
+    who=Who.ANYBODY,
+    possible=_looks_back,
+    keys=(Key(("v",), asking_if(_looks_back, requests.Review()), "", N_("review")),),
+)
 ANALYSE: Final = Action(
     "analyse",
     N_("replay it with everybody's chances"),
@@ -1211,15 +1220,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     END_GAME,
     AGAIN,
-    Action(
-        "review",
-        N_("replay the game with everything revealed"),
-        exactly("", requests.Review()),
-        stages=OVER,
-        who=Who.ANYBODY,
-        possible=_looks_back,
-        keys=(Key(("v",), asking_if(_looks_back, requests.Review()), "", N_("review")),),
-    ),
+    REVIEW,
     ANALYSE,
     SAVE,
     PICTURE,

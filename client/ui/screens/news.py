@@ -120,7 +120,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
-                return with_log(ui, tables.describe_lead_changes(state, before))
+                again = _played_again(ui, state, before, model)
+                return with_log(ui, [*tables.describe_lead_changes(state, before), *again])
             if _asks_more(state, before):
                 ui = replace(ui, asked_at=ui.now)
             paused = before is not None and before.paused is not None
@@ -174,6 +175,14 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return with_log(replace(ui, stops_at=ui.now + seconds), [tables.server_stops(seconds)])
         case _:
             assert_never(update)
+
+
+def _played_again(ui: Ui, state: TableState, before: TableState | None, model: TableModel) -> Iterator[str]:
+    """Yield who plays again, if that is new and the page does not say so anyway."""
+    if not isinstance(ui.page, Scoring) or before is None:
+        return
+    if any(now.again and not then.again for now, then in zip(state.seats, before.seats, strict=False)):
+        yield games.describe_rematch(state, model.seat)
 
 
 def _asks_more(state: TableState, before: TableState | None) -> bool:

@@ -1,8 +1,8 @@
 """After a game: the walk through the scoring, the result, and what follows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -24,6 +24,7 @@ from client.ui.frame import (
     EMPTY,
     Line,
     chips,
+    clickable,
     curve_style,
     ends,
     first_rows,
@@ -37,7 +38,9 @@ from client.ui.frame import (
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.leads import new_leaders
-from client.ui.screens.actions import LEAVE, STUDY, TOGETHER, keys_at
+from client.ui.screens.action import May
+from client.ui.screens.actions import AGAIN, ANALYSE, LEAVE, PICTURE, REVIEW, SAVE, STUDY, TOGETHER, keys_at
+from client.ui.screens.menu import At
 from client.ui.spots import NOBODY, Marks
 from client.ui.state import Outcome, Pane, Screen, Sign, Ui
 from client.ui.texts import games
@@ -46,14 +49,14 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.names import by, called
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, kind_words, piece_sign
 from client.ui.texts.story import captives_of, story, what_it_means
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import names_at, who_leads
 from engine import events
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Seat, Wolf
 from engine.scoring import points_won
 from engine.view import View
-from protocol.messages import NEW, Leave
+from protocol.messages import NEW, Leave, TableState
 
 _BACK: Final = Key(
     ("left", "p", "backspace", "h", "up", "k", "scroll-up"),
@@ -202,7 +205,8 @@ class Scoring(_Walk):
     own_keys = SCORING_KEYS
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _BEGUN_KEYS if self.begun else self.own_keys
+        keys = _BEGUN_KEYS if self.begun else self.own_keys
+        return (*AGAIN.keys_offered(), *keys) if _again(model) else keys
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.NEXT and model.view is not None:
@@ -240,6 +244,9 @@ class Result(_Walk):
         won = first_rows(wrapped(games.describe_result(ended, names), width), room - len(warning), width)
         lines = [line(row, "class:refusal") for row in warning]
         lines += [*(line(row, "class:heading") for row in won), *points]
+        choices = _choices(pane)
+        if len(lines) + len(choices) + len(asked) <= height:
+            lines += choices
         news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)
         return stacked(lines, width, height - len(news)) + news, 0
 
@@ -257,7 +264,11 @@ class Result(_Walk):
         won = games.describe_result(ended, names)
         told = story(model.view, names, model.seat)
         result = (won, *rows, *laurels, _tie(ended, names), *told, _next_level(model))
-        return [each for each in (fault, *result, _standings(model), draws, _again(model)) if each]
+        options = (
+            f"{each.verb} ({each.names})" if each.names else each.verb for each in _possible(ui, model)
+        )
+        now = labelled(_("You can type"), ", ".join(options))
+        return [each for each in (fault, *result, _standings(model), draws, _again(model), now) if each]
 
 
 def at_step(view: View, step: int) -> Scoring | Result:
@@ -617,17 +628,72 @@ def result_page(pane: Pane) -> list[Line]:
     fault, draws = _describe_draws(pane.model)
     standings = _standings(pane.model)
     after = [EMPTY, *indented(standings, pane.width)] if standings else []
+    choices = [EMPTY, *_choices(pane)] if isinstance(pane.ui.page, Result) else []
     after += [EMPTY, *indented(draws, pane.width, "class:faint")] if draws else []
     if fault:  # above all else, so that no window cuts it off
         lines = [EMPTY, *indented(fault, pane.width, "class:refusal"), *lines]
-    room = pane.height - LOG_LINES - sum(map(bool, (*lines, *after)))
+    height = pane.height - LOG_LINES
+    room = height - sum(map(bool, (*lines, *choices, *after)))
     rows: list[Line] = []
     for sentence in filter(None, (*story(pane.view, names, me), _next_level(pane.model))):
         told = indented(sentence, pane.width)
         if len(rows) + len(told) > room:
             break
         rows += told
-    return [*lines, EMPTY, *rows, *after]
+    page = [*lines, *choices, EMPTY, *rows, *after]
+    over = len(page) - height
+    empty = [at for at, row in enumerate(page) if not row][: max(over, 0)]
+    return [row for at, row in enumerate(page) if at not in empty]
+
+
+_AFTERWARDS: Final = (
+    (AGAIN, N_("play again")),
+    (TOGETHER, N_("look together")),
+    (STUDY, N_("the study of this game")),
+    (REVIEW, N_("replay the game")),
+    (ANALYSE, N_("what decided it")),
+    (SAVE, N_("keep the record")),
+    (PICTURE, N_("a picture")),
+)
+
+
+def _chosen(state: TableState) -> Mapping[str, str]:
+    """Return who has chosen what after the game, by the verbs of these actions."""
+    again = listed(each.name for each in state.seats if each.again and each.name)
+    return {AGAIN.verb: again, TOGETHER.verb: who_leads(state)}
+
+
+class _Choice(NamedTuple):
+    """Something that can be done after a game: its key and command, in words, and who does it already."""
+
+    key: Key
+    verb: str
+    words: str
+    names: str
+
+
+def _possible(ui: Ui, model: TableModel) -> Iterator[_Choice]:
+    if (state := model.state) is None:
+        return
+    chosen = _chosen(state)
+    for action, words in _AFTERWARDS:
+        if action.may(At(ui, model)) is May.YES:
+            (key,) = action.keys
+            if model.seat is None and key.for_spectators is not None:
+                words = key.for_spectators[1]  # noqa: PLW2901 - what the same key does for them
+            yield _Choice(key, action.verb, _(words), chosen.get(action.verb, ""))
+
+
+def _choices(pane: Pane) -> list[Line]:
+    """Return what can be done now as a list in two columns."""
+    half = pane.width // 2
+    told = []
+    for key, _verb, words, names in _possible(pane.ui, pane.model):
+        row = line(f"  {key.names[0]}  ", "class:key") + line(labelled(words, names) if names else words)
+        told.append(clickable(fitted(row, half), key.action))
+    rows = (len(told) + 1) // 2
+    right = [*told[rows:], EMPTY]
+    return [left + right[at] for at, left in enumerate(told[:rows])]
 
 
 def result_lines(

@@ -427,9 +427,12 @@ def keep_for_a_while(context: TableContext, seat: Seat) -> None:
 
 
 def watch_host(context: TableContext) -> None:
-    """Start or stop the time after which an absent host is followed by somebody else."""
-    host = context.state.host
-    if host is None or host in context.audience.seated:
+    """Start or stop the time after which an absent host is followed by somebody else.
+
+    After a game nobody follows: there is nothing to do, and the next game has the same host.
+    """
+    host, is_over = context.state.host, context.state.stage == "over"
+    if host is None or is_over or host in context.audience.seated:
         context.deadlines.cancel(Due.HOST_AWAY)
         context.host_overdue = False
     elif context.deadlines.is_set(Due.HOST_AWAY):

@@ -38,6 +38,7 @@ from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start
 from client.ui.spots import UNMARKED, just_placed
 from client.ui.state import (
+    Can,
     LinePrompt,
     Notice,
     Offers,
@@ -68,9 +69,12 @@ from engine.view import SPECTATOR
 from protocol.absence import ByVote, LongClock, MoveClock
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import (
+    NEW,
     Evening,
     PersonOnline,
+    Rematch,
     SeatSummary,
+    Shown,
     SpectatorSummary,
     TableState,
     TableSummary,
@@ -517,6 +521,41 @@ def test_a_result_that_is_not_known_yet_is_the_last_step_of_the_scoring() -> Non
         shown, expected = (seen.screen_of(each, model, *size).splitlines() for each in (result, walk))
         assert shown[1:-1] == expected[1:-1]
     assert result.page.words(result, model) == walk.page.words(walk, model)
+
+
+def test_who_plays_again_is_told_to_players_who_are_still_in_the_scoring() -> None:
+    """With the key that follows them, which does nothing there before."""
+    game = played(GameOptions(3, random_layout=True), 11)
+    model = seen.model_of(game, 0)
+    assert model.state is not None
+    ui = seen.at_scoring_step(seen.ui_of(game, model), model, 3)
+    assert seen.request_after(ui, model, "m") is None
+    seats = list(model.state.seats)
+    seats[1] = structs.replace(seats[1], again=True)
+    ui = seen.after_change(ui, model, seats=seats)
+    assert seen.request_after(ui, model, "m") == Rematch(NEW)
+    for size in ((80, 24), (120, 40), (40, 12)):
+        shown = seen.screen_of(ui, model, *size)
+        assert "m play again" in shown
+        assert size == (40, 12) or "plays again" in shown
+
+
+@pytest.mark.parametrize("players", [2, 5])
+def test_every_choice_after_a_game_is_seen_with_who_has_chosen_it(players: int) -> None:
+    """At the least size of a whole screen, and in lines of text."""
+    game = played(GameOptions(players, random_layout=True), 11)
+    model = seen.model_of(game, 0)
+    assert model.state is not None
+    model.state.seats[1] = structs.replace(model.state.seats[1], again=True)
+    seen.change(model, shown=Shown(3, seat=1))
+    ui = seen.at_scoring_step(seen.ui_of(game, model), model, last_step(seen.view_of(model)))
+    ui = replace(ui, can=Can(looks_back=True, analyses=True, saves=True))
+    shown = seen.screen_of(ui, model, 80, 24)
+    chosen = (("m", "play again: Bob"), ("f", "look together: Bob"), ("v", "replay the game"))
+    for key, words in (*chosen, ("y", "what decided it"), ("w", "keep the record"), ("e", "a picture")):
+        assert f" {key}  {words}" in shown
+    told = ui.page.words(ui, model)[-1]
+    assert told == "You can type: again (Bob), together (Bob), review, analyse, save, picture"
 
 
 @pytest.mark.parametrize("players", [2, 5])

@@ -21,6 +21,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.storage.entries import EndedByHost
 from server.storage.sqlite.journal import SqliteJournal
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, next_state_where
 from tests.server.playing import (
     all_caught_up,
@@ -279,6 +280,21 @@ async def test_the_next_table_has_the_settings_and_the_host_of_this_one() -> Non
         assert following.host == 1, "until the host comes"
         await rematch(peers[0])
         assert following.host == 0
+
+
+async def test_a_host_who_left_after_the_game_is_host_of_the_next_one(tmp_path: Path) -> None:
+    """Somebody else is until then, but not at the table of the finished game."""
+    time = ManualClock()
+    async with served(tmp_path, time) as server, finished_game(server, 3) as peers:
+        await peers[0].done(messages.Leave)
+        await next_state_where(peers[1], lambda state: not state.seats[0].here)
+        time.advance(Limits().host_grace_seconds)
+        await rematch(peers[2])
+        assert (await next_state_where(peers[2], lambda state: state.seats[2].here)).host == 2
+        assert (await rematch(peers[1])).seat == 1
+        async with connected(server.port) as back:
+            await back.resume(peers[1].code, peers[0].token)
+            assert (await next_state_where(back, lambda state: state.seats[0].here)).host == 0
 
 
 async def test_a_game_without_a_result_is_played_again() -> None:
