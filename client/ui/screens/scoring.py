@@ -169,16 +169,25 @@ class _Walk(ServerScreen):
         told = sentence_with_meaning(view, step_of(self, view), names)
         if not isinstance(step.event, events.WolvesRevealed):
             return (told,)
-        turned = [each for seat in step.turned[-1:] for each in _wolves_of(view, seat)]
+        begins = (games.describe_event(step.event, names),) if len(step.turned) < 2 else ()
         wolves = (
-            by(
-                names[view.owners[each.field]],
-                _("{name}'s wolf on {field}: {kind}"),
-                _("Your wolf on {field}: {kind}"),
-            ).format(name=names[view.owners[each.field]], field=each.field, kind=kind_sentence(each.piece))
-            for each in turned
+            self._in_words(each, names[view.owners[each.field]])
+            for seat in step.turned[-1:]
+            for each in _wolves_of(view, seat)
         )
-        return (told, *wolves, _("An empty line shows what is scored next; result leads to the end."))
+        return (
+            *begins,
+            told,
+            *wolves,
+            _("An empty line shows what is scored next; result leads to the end."),
+        )
+
+    def _in_words(self, wolf: Unmasked, name: str) -> str:
+        """Return what a wolf is, and what it had looked like."""
+        form = by(name, _("{name}'s wolf on {field}: {kind}"), _("Your wolf on {field}: {kind}"))
+        guess = labelled(_("looked like"), kind_words(Piece.of(wolf.piece.people, wolf.guess)))
+        told = form.format(name=name, field=wolf.field, kind=kind_sentence(wolf.piece))
+        return f"{told} ({guess} {wolf.chance:.0%})"
 
     @property
     def game(self) -> Screen:

@@ -91,7 +91,7 @@ def test_no_name_breaks_a_result_or_is_told_as_another(name: str) -> None:
     model.state.seats[winner] = replace(model.state.seats[winner], name=name)
     ui = at_scoring_step(ui, model, 999)
     told = [*(answer("players", ui, model) or ()), *(answer("points", ui, model) or ())]
-    spaced = re.sub(" +", " ", name)
+    spaced = "you" if winner == model.seat else re.sub(" +", " ", name)
     assert any(re.search(rf"(^|\s){re.escape(spaced)}: ", text) for text in told[:4])
     assert sum(re.sub(" +", " ", text).startswith(f"{spaced}: captives") for text in told) == 1
 
@@ -333,7 +333,7 @@ def test_commands_may_be_typed_with_their_colon(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "play", "--plain", "--people", "sabines", "--name", "Ann")
     visit.type("wait", ":say Salve", "players")
     visit.until("Salve$")
-    visit.until(r"\bS Ann\b")
+    visit.until(r"\bS you\b")
     visit.until(r"\bE plebeian-1\b")
     visit.quit()
     assert not any("not a command" in line for line in visit.told)
@@ -424,10 +424,10 @@ def test_a_move_against_bots_is_taken_back(tmp_path: Path) -> None:
     )
     visit.type("wait", "undo", "wait", "lay 1 2", "wait", "undo", "wait", "tiles", "lay 3 0", "wait")
     visit.until("no move to take back")
-    drawn = [visit.until(r"draws tile (\w)")[1] for _player in range(2)]
+    drawn = [visit.until(r"draws? tile (\w)")[1] for _player in range(2)]
     visit.until("Your last move is taken back, with all that the bots have done since")
     visit.until("position 1: NO TILE")
-    assert [visit.until(r"draws tile (\w)")[1] for _player in range(2)] == drawn
+    assert [visit.until(r"draws? tile (\w)")[1] for _player in range(2)] == drawn
     visit.quit()
     assert not any("back in your seat" in line or "is back" in line for line in visit.told)
 
@@ -489,14 +489,16 @@ def test_words_that_do_nothing_now_are_not_called_unknown(capsys: pytest.Capture
 def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     ui, model = over()
     shown = Service(ui, model).interaction
-    asyncio.run(LineShell(shown, OwnLines(io.StringIO(""))).run())
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO("\n\n"))).run())  # each player's turn up by themselves
     told = capsys.readouterr().out
     view = view_of(model)
     revealed = next(event for event in view.scoring if isinstance(event, WolvesRevealed))
     assert revealed.pieces
     for field, piece in revealed.pieces.items():
         kind = "a farmer" if piece.kind is Kind.FARMER else "a merchant"
-        assert f"{NAMES[view.owners[field]]}'s wolf on {field}: {kind} with the wolf" in told
+        seat = view.owners[field]
+        whose = "Your" if seat == model.seat else f"{NAMES[seat]}'s"
+        assert f"{whose} wolf on {field}: {kind} with the wolf" in told
     assert "An empty line shows what is scored next" in told
 
 
