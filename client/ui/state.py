@@ -21,7 +21,7 @@ from client.ui.texts.tables import names_at, spectator_name, watching_name, whil
 from engine.events import LayTile, Place
 from engine.pieces import People, Seat
 from engine.view import View
-from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline
+from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline, Plan
 
 REMARKS_KEPT: Final = 200
 
@@ -384,7 +384,7 @@ class Ui:
     person: int | None = None
     confirms: bool = False
     explains: bool = False
-    asked: LayTile | Place | None = None
+    asked: LayTile | Place | Plan | None = None
     busy: bool = False
     ponders: bool = False
     ticks_left: int | None = None

@@ -62,7 +62,17 @@ from engine.errors import Fault
 from engine.legal import LegalPlaces
 from engine.view import Phase, View
 from protocol.codes import Code
-from protocol.messages import Announced, Evening, Online, SaidInLobby, Stopping, TableState, TableSummary
+from protocol.messages import (
+    NEW,
+    Announced,
+    Evening,
+    Online,
+    Plan,
+    SaidInLobby,
+    Stopping,
+    TableState,
+    TableSummary,
+)
 
 _MISTYPED: Final = frozenset(
     {
@@ -206,16 +216,25 @@ def with_log(ui: Ui, sentences: Sequence[str]) -> Ui:
     return replace(ui, log=log, scroll=min(scroll, LOG_KEPT - 1), since_end=since_end)
 
 
-def with_refusal(ui: Ui, text: str, code: str = "", request: Request | None = None) -> Ui:
+def with_refusal(
+    ui: Ui,
+    text: str,
+    code: str = "",
+    request: Request | None = None,
+    planned: events.Place | None = None,
+) -> Ui:
     """Return `ui` with the server's refusal in view, and with the line that was refused if it can be mended.
 
     The line of a command that was typed well, but cannot be carried out now, is closed: the next key would
-    be typed into it.
+    be typed into it. Whoever places a piece too early is asked whether to plan that, and is told what is
+    `planned` so far.
     """
     sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
     if code == Fault.NOT_YOUR_TURN and isinstance(request, events.Place):
-        form = _("It is not your turn. To make this move when your turn comes, type plan {piece} {field}.")
-        text = form.format(piece=request.piece, field=request.field)
+        plan = Plan(NEW, request.piece, request.field)
+        return replace(
+            ui, notice=Notice(games.plan_question(request, planned)), asked=plan, busy=False, sent=None
+        )
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 
@@ -387,6 +406,8 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 pass
     if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:
         ui = replace(ui, notice=None)  # it was of what was too early
+    if on_turn(model) and isinstance(ui.asked, Plan):
+        ui = replace(ui, notice=None, asked=None)
     return _ready(ui, model)
 
 

@@ -45,7 +45,7 @@ from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, TalkLog, Ui, w
 from client.ui.texts.games import describe_rematch
 from client.ui.texts.signs import SIGNS
 from client.ui.texts.tables import announcement
-from engine.board import Hex
+from engine.board import Field, Hex
 from engine.errors import Fault
 from engine.events import GameEnded, HillScored, Place, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
@@ -586,9 +586,12 @@ def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
     for seat in map(Seat, range(3)):
         model = seen.model_of(game, seat)
-        told = with_refusal(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
-        ui = after_update(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
-        assert (ui.notice is None) == (seat == seen.view_of(model).turn)
+        early = Place(seat, Piece("Em"), Field("A1"))
+        for request in (None, early):  # the second asks whether to plan it
+            told = with_refusal(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN, request)
+            ui = after_update(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
+            here = seat == seen.view_of(model).turn
+            assert (ui.notice is None, ui.asked is None) == (here, here or request is None)
 
 
 def test_a_sign_is_read_in_ones_own_words() -> None:
