@@ -114,7 +114,7 @@ async def test_a_phone_follows_a_game_move_by_move(chromium: str) -> None:
             board = await page.value("document.querySelector('.board').getBoundingClientRect().width")
             assert board > 300
             await play_on(peers, random.Random(4))
-            await page.until("document.querySelector('#now').innerText.includes('scoring begins')")
+            await page.until("document.querySelector('#now').innerText.includes('wolves turn up')")
             await page.until("document.querySelector('.board .now')")
             assert "points" in await page.text("#players .amount")
             assert page.complaints == []

@@ -17,18 +17,27 @@ from engine.view import View
 _MOST: Final = 2  # sentences: with more, the smallest screens would have no room for the board
 
 
-def explain(model: TableModel) -> str:
-    """Return what is new to a beginner whose turn it is; "" if nothing is, or it is not their turn."""
+def explain(model: TableModel, *, keys: bool = True) -> str:
+    """Return what is new to a beginner whose turn it is; "" if nothing is, or it is not their turn.
+
+    With `keys` also those that are pressed on a screen.
+    """
     match model.legal, model.view:
         case LegalLays(), View():
-            return _(
-                "Lay the tile beside the others: arrows choose the place, r turns it, Enter lays it. Pieces "
-                "on fields that touch will count for each other."
+            return _joined(
+                _("Lay the tile beside the others: pieces on fields that touch will count for each other."),
+                _("Arrows choose the place, r turns the tile, Enter lays it.") if keys else "",
             )
         case LegalPlaces(seat=me), View() as view:
             news = list(islice(_news(view, me, names_at(model)), _MOST))
-            return " ".join(news) or _usual(view, me)
+            if keys and not _placed_by(view, me):
+                news.append(_("Enter places the piece."))
+            return " ".join(news) or _usual(view, me, keys=keys)
     return ""
+
+
+def _joined(*told: str) -> str:
+    return " ".join(filter(None, told))
 
 
 def _news(view: View, me: Seat, names: Sequence[str]) -> Iterator[str]:
@@ -37,7 +46,7 @@ def _news(view: View, me: Seat, names: Sequence[str]) -> Iterator[str]:
     if not mine:
         yield _(
             "Win hills: whoever has the most influence on one at the end takes its laurel. Merchants like "
-            "company, farmers springs and room, soldiers take captives. Enter places the piece."
+            "company, farmers springs and room, soldiers take captives."
         )
         return
     yield from _deadlines(view, me)
@@ -63,14 +72,14 @@ def _deadlines(view: View, me: Seat) -> Iterator[str]:
         yield _("Your last piece. Then all wolves turn up, and the hills are scored one by one.")
 
 
-def _usual(view: View, me: Seat) -> str:
+def _usual(view: View, me: Seat, *, keys: bool) -> str:
     """Return what is worth knowing on the first turns on which nothing new has happened."""
     match _placed_by(view, me):
         case 1:
-            return _(
-                "The panel says what your piece would do on the field under the cursor. Tab: another piece. "
-                "Type :explain off to be told no more."
+            panel = _(
+                "The panel says what your piece would do on the field under the cursor. Tab: another piece."
             )
+            return _joined(panel if keys else "", _("Type :explain off to be told no more."))
         case 2:
             return _("Your wolves (*) lie face down: only you know whether they are merchants or farmers.")
     return ""

@@ -179,7 +179,7 @@ class Playing(_GameScreen):
         turn, asked = f"{describe_turn(model, names_at(model))}.", request_question(model)
         logged = next((told for told in ui.log if told and asked.startswith(told)), "")  # and told with it
         answers = asked.removeprefix(logged).strip()
-        explained = explain(model) if ui.explains else ""
+        explained = explain(model, keys=False) if ui.explains else ""
         return tuple(filter(None, (turn, answers, vote_question(model), describe_plan(model), explained)))
 
     @property

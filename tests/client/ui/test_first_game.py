@@ -42,6 +42,7 @@ def test_each_new_thing_is_explained_once(players: int, seed: int) -> None:
         legal = game.legal()
         model = seen.model_of(game, ME)
         text = explain(model)
+        assert not re.search(r"\b(Enter|Tab|Arrows|cursor)\b", explain(model, keys=False))  # of text mode
         if not isinstance(legal, LegalPlaces) or legal.seat != ME:
             assert text == ""
         else:

@@ -248,7 +248,7 @@ async def test_the_scoring_is_walked_through_for_those_who_saw_the_game() -> Non
         async with viewer(server.port, path) as page:
             await page.receive()
             await play_on(peers, random.Random(1))
-            await page.until("now", "The scoring begins")
+            await page.until("now", "wolves turn up")
             await page.until("now", "Hill")
             async with viewer(server.port, path) as newcomer:
                 first = await newcomer.receive()
@@ -415,7 +415,7 @@ async def test_a_call_and_the_end_of_an_evening_interrupt_a_scoring() -> None:
             await guest.ask(SignUp, name, secrets.token_urlsafe(32))
         await page.until("players", "Player 0")
         await play_on(peers, random.Random(1))
-        await page.until("now", "scoring begins")
+        await page.until("now", "wolves turn up")
         evening.draw_now()
         await page.until("scene", "between")
         await page.until("waiting", "To your tables!")

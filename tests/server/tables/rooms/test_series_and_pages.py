@@ -33,7 +33,7 @@ async def test_a_page_goes_on_with_the_players_when_their_next_game_begins() -> 
         async with viewer(server.port, path) as page:
             await page.receive()
             await play_on(peers, random.Random(1))
-            await page.until("now", "The scoring begins")
+            await page.until("now", "wolves turn up")
             again = [await rematch(peer) for peer in peers]
             async with connected(server.port) as another:  # shows that the page has seen the next table
                 await another.watch(code)
