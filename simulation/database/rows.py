@@ -27,6 +27,7 @@ _WORDS: Final = {  # of the product's schema, as patterns, and SQLite's
     r"\bUNLOGGED ": "",
     r"(CREATE TABLE (\w+)[^;]*?)GENERATED ALWAYS AS IDENTITY": r"\1DEFAULT (next_number('\2'))",
     r"DEFAULT (\w+\(\))": r"DEFAULT (\1)",
+    r"(needs integer NOT NULL DEFAULT) \d+": rf"\1 {JOURNAL_VERSION}",  # as the product then sets it
 }
 _TABLES: Final = "FROM sqlite_master WHERE type = 'table'"
 _UNLOGGED: Final = {"told"}

@@ -306,7 +306,9 @@ def _wrong_clock(entry: e.Clocked, after: Entry | None, model: TableModel) -> It
 
 def _wrong_host(seat: int, model: TableModel) -> Iterator[str]:
     """A host that follows another is a person, unless nobody else is there."""
-    holder = model.seats[seat]
+    holder = model.holder(seat)
+    if holder is None and not model.present:
+        return  # at the beginning of a rematch, whose host comes later
     if holder is None or not holder.token:
         yield "nobody is there"
     elif not holder.is_person and any(_is_person(model, other) for other in model.present):
