@@ -247,7 +247,7 @@ class Lobby:
         if goes_on.known is not None and player is not None:
             try:
                 while True:
-                    if not self._is_known(goes_on.known):
+                    if not self.registry.knows(goes_on.known):
                         await self._check_not_elsewhere(goes_on.known)
                     found = await self.registry.find_table(session, goes_on.known, player.token_hash)
                     if found is not None:
@@ -319,17 +319,12 @@ class Lobby:
                     self.timers.call_later(random.uniform(0.0, _MOST_SECONDS_TO_REFUSE), due.set)
                     await due.wait()
                     raise
-        if not self._is_known(code):
+        if not self.registry.knows(code):
             await self._check_not_elsewhere(code)
 
     def _seat_held(self, code: str, wanted: str) -> Seat | None:
         """Return the seat that the token with this hash holds at a table that is here, None if none."""
         return None if (table := self.tables.get(code)) is None else table.state.seat_held(wanted)
-
-    def _is_known(self, code: str) -> bool:
-        """Return whether this server knows the table: here, in the archive, or set aside."""
-        journal = self.journal
-        return code in self.tables or code in journal.archived or code in journal.codes_set_aside
 
     async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self.journal.whereabouts(code)) is not None:

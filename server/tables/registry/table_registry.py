@@ -113,6 +113,10 @@ class TableRegistry:
         if resumed := len(self.tables) - before:
             log.info("tables resumed", extra=about(tables=resumed))
 
+    def knows(self, code: str) -> bool:
+        """Return whether the table is here, in the archive, or set aside."""
+        return code in self.tables or code in self.journal.archived or code in self.journal.codes_set_aside
+
     def table(self, code: str) -> Table:
         """Return the table with a code; raises Refusal if there is none."""
         if code in self.journal.codes_set_aside:
@@ -205,7 +209,11 @@ class TableRegistry:
         Return None if another server has just brought it back. Raises Refusal or JournalError and changes
         nothing.
         """
+        was_known = self.knows(code)
         async with self._moving_lock(code):  # two players of one game may come at the same time
+            if was_known and not self.knows(code):
+                probe("a table goes to another server while somebody waits for it")
+                return None
             if code in self.tables or code not in self.journal.archived:
                 return self.table(code)
             self._check_not_stopping()

@@ -263,6 +263,25 @@ async def test_a_game_that_another_has_just_archived(database: str, monkeypatch:
         await peer.resume(first.code, first.token)
 
 
+async def test_a_game_that_another_brings_back_while_somebody_waits_for_it(database: str) -> None:
+    """Whoever waits here is sent there, and not told that there is no such table."""
+    async with (
+        cluster(database, "one", "two", limits=AT_ONCE) as (one, two),
+        connected(one.port) as waits,
+        connected(two.port) as comes,
+    ):
+        first, second = await archived_game(one, moves=2)
+        look(two)
+        await eventually(lambda: first.code in two.lobby.journal.archived)
+        async with one.lobby.registry._moving_lock(first.code):
+            answer = asyncio.create_task(waits.refusal(messages.Resume(1, first.code, first.token, 0)))
+            await eventually(lambda: bool(one.lobby.registry._moving_lock(first.code)._waiters))  # type: ignore[attr-defined]
+            await comes.resume(second.code, second.token)
+            look(one)
+            await eventually(lambda: first.code not in one.lobby.journal.archived)
+        assert await answer == Code.TABLE_ELSEWHERE
+
+
 # Longer than a test: who is sent on need not wait, and who waits does not come.
 PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)
 
