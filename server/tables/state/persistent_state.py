@@ -557,6 +557,7 @@ class PersistentState:
             if isinstance(entry, stored.Played) and entry.seed is not None:
                 self.chance = _chance(Bytes32(entry.seed), happened)
             self._game = game = Game(happened, self.chance)
+            self._set_seats(game.view.seats)  # of a shortened journal, who came to the last ones can follow
         else:
             if isinstance(entry, stored.Played):
                 self._movers.add(seat)

@@ -16,7 +16,7 @@ from engine.errors import IllegalCommand
 from engine.game import Game, RandomChance
 from engine.pieces import People, Seat
 from engine.record import recorded
-from protocol.absence import Absence, ByVote
+from protocol.absence import Absence, ByVote, GameClock
 from protocol.events import event_map, move_message
 from protocol.messages import NEW, Asked, Leave, StartGame, TableState
 from protocol.settings import Setting
@@ -153,9 +153,13 @@ class Histories:
 def histories(draw: st.DrawFn) -> Histories:
     """Draw the whole history of a table: it gathers, plays and is looked back on, or only some of this."""
     made = Histories(draw(st.integers(0, 10**6)))
-    made.store(stored.Opened(5, random_layout=True, starting=None, absence=draw(policies)))
-    made.store(*draw(st.lists(seat_entries, max_size=10)))
-    made.store(*(stored.Taken(seat, f"Player {seat}", f"hash {seat}") for seat in made.state.free))
+    grows = draw(st.booleans())
+    made.store(stored.Opened(2 if grows else 5, random_layout=True, starting=None, absence=draw(policies)))
+    made.store(*([stored.SeatsFollow()] if grows else []))
+    before = draw(st.lists(seat_entries, max_size=10))
+    made.store(*(each for each in before if not (grows and isinstance(each, stored.Clocked))))  # of a game
+    free = {*range(5)} - {seat for seat, _ in made.state.held}
+    made.store(*(stored.Taken(seat, f"Player {seat}", f"hash {seat}") for seat in sorted(free)))
     if not made.state.ended:
         made.begin()
     for step in draw(st.lists(moves | in_game, min_size=15, max_size=60)):
@@ -174,6 +178,22 @@ def test_a_history_makes_the_same_table_when_it_is_shortened(made: Histories) ->
     after = PersistentState(live, RandomChance(random.Random(1)))
     assert table_facts(made.state) | {"entries": 0} == table_facts(after) | {"entries": 0}
     assert live_entries(live) == list(range(len(live)))
+
+
+def test_a_table_that_grew_keeps_its_seats_when_it_is_shortened() -> None:
+    """Even if whoever has the last one was seated once more, and the first time is dropped."""
+    made = Histories(1)
+    made.store(
+        stored.Opened(2, random_layout=True, starting=None, absence=GameClock(60)), stored.SeatsFollow()
+    )
+    made.store(*(stored.Taken(seat, f"Player {seat}", f"hash {seat}") for seat in range(4)))
+    made.begin()
+    made.move("played")
+    made.store(stored.Taken(3, "Player 3", "another hash"))
+    live = [made.entries[number] for number in live_entries(made.entries)]
+    assert len(live) < len(made.entries)
+    after = PersistentState(live, RandomChance(random.Random(1)))
+    assert table_facts(made.state) | {"entries": 0} == table_facts(after) | {"entries": 0}
 
 
 @given(histories())
