@@ -195,8 +195,9 @@ def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdi
         policy = after.long_clock or after.absence
         if len({each.long_clock or each.absence for each in known}) > 1:
             return
-        if isinstance(policy, MoveClock | GameClock):
-            given.append(_more_time(policy))
+        if not isinstance(policy, MoveClock | GameClock):
+            return  # it waits for the next round, and which clock runs until then is not known
+        given.append(_more_time(policy))
     gone = last.left - now.left
     least = min(ran, 1000 * (asked - last.time))
     slack = _TOLERANCE + _DRIFT * ran

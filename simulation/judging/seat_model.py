@@ -72,11 +72,14 @@ def _last_here(table: str, seat: int, taps: Iterable[Wiretap], before: float) ->
         if heard.table == table
         and heard.time < before
         and isinstance(heard.message, m.TableState | m.Events | m.Snapshot)
-        and (
-            heard.seat == seat or (isinstance(heard.message, m.TableState) and heard.message.seats[seat].here)
-        )
+        and (heard.seat == seat or _tells_of(heard.message, seat))
     ]
     return max(times, default=None)
+
+
+def _tells_of(message: object, seat: int) -> bool:
+    """Return whether it says that somebody is in the seat, which a table that grows may not have yet."""
+    return isinstance(message, m.TableState) and seat < len(message.seats) and message.seats[seat].here
 
 
 def check_host(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:

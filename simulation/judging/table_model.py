@@ -272,7 +272,10 @@ class TableModel:
             self.events += 1
             match event["t"]:
                 case "started":
-                    self.first = event["starting"]
+                    self.first, players = event["starting"], len(event["hands"])
+                    if players != len(self.seats):  # in a shortened journal, who sits there can follow
+                        self.seats = [self.holder(seat) for seat in range(players)]
+                        self.used, self.reserve = [0] * players, [0] * players
                 case "drawn":
                     self.turn = event["seat"]
                 case "laurels":

@@ -112,6 +112,9 @@ class Games:
         except* NeverBegun:
             if self._gave_way(party):
                 pass
+            elif party.has_seen(party.tables[-1]) and party.game.grows:
+                self.parties.remove(party)  # somebody was away for so long that the others began without them
+                self._counts["games of tables that grow, begun without somebody"] += 1
             elif party.has_seen(party.tables[-1]):
                 self._verdict.lost.append(_finding("the table is gone, and its game had begun", party))
             else:
