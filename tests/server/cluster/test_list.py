@@ -275,7 +275,7 @@ async def test_a_game_that_another_brings_back_while_somebody_waits_for_it(datab
         await eventually(lambda: first.code in two.lobby.journal.archived)
         async with one.lobby.registry._moving_lock(first.code):
             answer = asyncio.create_task(waits.refusal(messages.Resume(1, first.code, first.token, 0)))
-            await eventually(lambda: bool(one.lobby.registry._moving_lock(first.code)._waiters))  # type: ignore[attr-defined]
+            await eventually(lambda: bool(one.lobby.registry._moving_lock(first.code)._waiters))
             await comes.resume(second.code, second.token)
             look(one)
             await eventually(lambda: first.code not in one.lobby.journal.archived)
