@@ -108,7 +108,12 @@ class Chat(Feature):
             for each in remarks
         ]
         left_at = None if seat is None else self._missed.get(seat)
+        seats = range(len(self.facts.names))  # fewer than before the game, if the table had some left over
         return [
-            replace(remark, missed=left_at is not None and number > left_at)
+            replace(
+                remark,
+                seat=remark.seat if remark.seat in seats else None,
+                missed=left_at is not None and number > left_at,
+            )
             for number, remark in sorted(kept, key=lambda each: each[0])
         ]

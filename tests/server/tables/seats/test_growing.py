@@ -61,6 +61,7 @@ async def test_a_game_begins_with_those_who_are_there(tmp_path: Path) -> None:
     async with served(tmp_path) as server, all_connected(server.port, 5) as peers:
         await opened(*peers)
         await peers[0].done(messages.ChangeSetting, Starting(3))
+        await peers[4].done(messages.Say, "Ciao")
         await peers[1].done(messages.Leave)
         await peers[4].done(messages.Leave)
         state = await seats_told(peers[0], "Anna", None, "Carla", "Dario")
@@ -71,6 +72,9 @@ async def test_a_game_begins_with_those_who_are_there(tmp_path: Path) -> None:
         assert [peer.seat for peer in players] == [0, 1, 2]
         assert (peers[0].sight.start.starting, len(peers[0].sight.remaining)) == (2, 3)
         check_views(table_of(server, peers), players)
+        await peers[1].watch(peers[0].code)
+        (told,) = (await peers[1].until(messages.SaidBefore)).remarks
+        assert (told.text, told.name, told.seat) == ("Ciao", "Emma", None)  # the seat has gone
         await play_on(players, random.Random(1), moves=9)
         code = peers[0].code
     async with served(tmp_path) as server, connected(server.port) as again:
