@@ -542,7 +542,7 @@ def test_who_plays_again_is_told_to_players_who_are_still_in_the_scoring() -> No
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_every_choice_after_a_game_is_seen_with_who_has_chosen_it(players: int) -> None:
-    """At the least size of a whole screen, and in lines of text."""
+    """At the least size of a whole screen, and in text mode."""
     game = played(GameOptions(players, random_layout=True), 11)
     model = seen.model_of(game, 0)
     assert model.state is not None
