@@ -14,7 +14,7 @@ from server.tables.feature import Moment
 from server.tables.rooms.chat import Chat, Remark
 from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, state_where
+from tests.server.peer import Peer, all_connected, connected, state_where
 from tests.server.playing import (
     all_caught_up,
     changed,
@@ -165,3 +165,17 @@ async def test_who_takes_over_a_seat_has_missed_nothing() -> None:
         await removed(server, host, Seat(1))
         await new.join(host.code, "Zoe")
         assert [remark.missed for remark in (await new.until(SaidBefore)).remarks] == [False]
+
+
+async def test_what_was_said_from_a_seat_that_has_gone_is_told_without_one() -> None:
+    """A table that grows begins without the seats that are left over."""
+    async with served() as server, all_connected(server.port, 3) as peers:
+        code = (await peers[0].open(2, "Anna", grows=True)).table
+        for peer, name in zip(peers[1:], ("Bruno", "Carla"), strict=True):
+            await peer.join(code, name)
+        await peers[2].done(Say, "Ciao")
+        await peers[2].done(messages.Leave)
+        await peers[0].done(StartGame)
+        await peers[2].watch(code)
+        (told,) = (await peers[2].until(SaidBefore)).remarks
+        assert (told.text, told.name, told.seat) == ("Ciao", "Carla", None)

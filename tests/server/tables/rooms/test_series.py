@@ -22,7 +22,7 @@ from server.config import Config, Limits
 from server.storage.entries import EndedByHost
 from server.storage.sqlite.journal import SqliteJournal
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, next_state_where
+from tests.server.peer import Peer, all_connected, connected, eventually, next_state_where
 from tests.server.playing import (
     all_caught_up,
     changed,
@@ -317,3 +317,20 @@ async def test_the_others_play_again_without_a_removed_player() -> None:
             await other.join(answer.table, "Other")
             peers[1].go_back_to(0, [])
             await peers[1].done(messages.StartGame)
+
+
+async def test_the_next_table_has_room_for_those_who_watched() -> None:
+    """If the table grew with the people, so does the next one."""
+    async with served() as server, all_connected(server.port, 3) as peers:
+        code = (await peers[0].open(2, "Anna", grows=True)).table
+        await peers[1].join(code, "Bruno")
+        await peers[0].done(messages.StartGame)
+        await all_caught_up(peers[:2], peers[0].seq)
+        await peers[2].watch(code)
+        await play_on(peers[:2], random.Random(1))
+        seated = await rematch(peers[0])
+        await peers[2].done(messages.Leave)
+        assert (await peers[2].join(seated.table, "Carla")).seat == 2
+        await rematch(peers[1])
+        state = await next_state_where(peers[0], lambda state: all(each.here for each in state.seats))
+        assert ([seat.name for seat in state.seats], state.grows) == (["Anna", "Bruno", "Carla"], True)

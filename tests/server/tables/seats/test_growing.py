@@ -11,8 +11,8 @@ from protocol.settings import Starting
 from server.app import running
 from server.config import Config
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, all_connected, connected, next_state_where, state_where
-from tests.server.playing import all_caught_up, check_views, play_on, rematch, table_of
+from tests.server.peer import Peer, all_connected, connected, state_where
+from tests.server.playing import all_caught_up, changed, check_views, play_on, removed, table_of
 from tests.server.tables.game.test_game_start import SHARES, Sharer
 from tests.server.tables.hosted import begun, disconnect, served
 
@@ -60,8 +60,7 @@ async def test_a_game_begins_with_those_who_are_there(tmp_path: Path) -> None:
     """In the order in which they sit, without the seats that others have left between them."""
     async with served(tmp_path) as server, all_connected(server.port, 5) as peers:
         await opened(*peers)
-        await peers[0].done(messages.ChangeSetting, Starting(3))
-        await peers[4].done(messages.Say, "Ciao")
+        await changed(server, peers[0], Starting(3))
         await peers[1].done(messages.Leave)
         await peers[4].done(messages.Leave)
         state = await seats_told(peers[0], "Anna", None, "Carla", "Dario")
@@ -72,9 +71,6 @@ async def test_a_game_begins_with_those_who_are_there(tmp_path: Path) -> None:
         assert [peer.seat for peer in players] == [0, 1, 2]
         assert (peers[0].sight.start.starting, len(peers[0].sight.remaining)) == (2, 3)
         check_views(table_of(server, peers), players)
-        await peers[1].watch(peers[0].code)
-        (told,) = (await peers[1].until(messages.SaidBefore)).remarks
-        assert (told.text, told.name, told.seat) == ("Ciao", "Emma", None)  # the seat has gone
         await play_on(players, random.Random(1), moves=9)
         code = peers[0].code
     async with served(tmp_path) as server, connected(server.port) as again:
@@ -85,7 +81,7 @@ async def test_a_seat_goes_with_whoever_leaves_it() -> None:
     clock = ManualClock()
     async with served(time=clock) as server, all_connected(server.port, 4) as peers:
         code = await opened(*peers)
-        await peers[0].done(messages.Remove, 3)
+        await removed(server, peers[0], 3)
         assert (await seats_told(peers[0], *NAMES[:3])).grows
         await peers[0].done(messages.Leave)
         state = await seats_told(peers[1], None, "Bruno", "Carla")
@@ -118,18 +114,3 @@ async def test_who_comes_while_the_draw_waits_for_shares_plays_too() -> None:
         await begun(host.peer, late.peer)
         assert [each.peer.seat for each in (host, guest, late)] == [0, 1, 2]
         assert len(late.peer.sight.remaining) == 3
-
-
-async def test_the_next_table_has_room_for_those_who_watched() -> None:
-    async with served() as server, all_connected(server.port, 3) as peers:
-        code = await opened(*peers[:2])
-        await peers[0].done(messages.StartGame)
-        await all_caught_up(peers[:2], peers[0].seq)
-        await peers[2].watch(code)
-        await play_on(peers[:2], random.Random(1))
-        seated = await rematch(peers[0])
-        await peers[2].done(messages.Leave)
-        assert (await peers[2].join(seated.table, "Carla")).seat == 2
-        await rematch(peers[1])
-        state = await next_state_where(peers[0], lambda state: all(each.here for each in state.seats))
-        assert (names_in(state), state.grows) == (["Anna", "Bruno", "Carla"], True)
