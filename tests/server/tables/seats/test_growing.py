@@ -5,6 +5,7 @@ from pathlib import Path
 
 from client.bots.brains import at_random
 from engine.draws import pledge_of
+from engine.pieces import Seat
 from protocol import messages
 from protocol.codes import Code
 from protocol.settings import Starting
@@ -81,7 +82,7 @@ async def test_a_seat_goes_with_whoever_leaves_it() -> None:
     clock = ManualClock()
     async with served(time=clock) as server, all_connected(server.port, 4) as peers:
         code = await opened(*peers)
-        await removed(server, peers[0], 3)
+        await removed(server, peers[0], Seat(3))
         assert (await seats_told(peers[0], *NAMES[:3])).grows
         await peers[0].done(messages.Leave)
         state = await seats_told(peers[1], None, "Bruno", "Carla")
