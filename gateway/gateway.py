@@ -305,14 +305,16 @@ class Gateway:
                 return visited
             tries += 1
             terminal.say(visited.sentence)
+            terminal.show_typing(shown=False)
             terminal.write(_("Password: "))
             password = None
             try:
                 async with asyncio.timeout(self._limits.password_seconds):
-                    password = await terminal.line(shown=False)
+                    password = await terminal.line()
             except TimeoutError:
                 pass
             finally:
+                terminal.show_typing(shown=True)
                 terminal.say("\n")
             if password is None:
                 return visited

@@ -158,6 +158,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         self._connection, self._limits, self._budget, self._turns = connection, limits, budget, turns
         self._begin = begin
         self._unread = ""
+        self._shown = True  # what is typed in a line
         self._returned = False  # the last line ended with a carriage return, and perhaps a line feed follows
         self._paused = False
         self._reading: asyncio.Handle | None = None
@@ -274,13 +275,16 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         finally:
             self._hears = self._wakes = None
 
-    async def line(self, *, shown: bool = True) -> str | None:
-        """Return the next line, None if the guest gives up; what is `shown` is echoed."""
+    def show_typing(self, *, shown: bool) -> None:
+        self._shown = shown
+
+    async def line(self) -> str | None:
+        """Return the next line, None if the guest gives up; it is echoed while typing is shown."""
         typed: list[str] = []
         done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
         def show(text: str) -> None:
-            if shown and self.term is not None:
+            if self._shown and self.term is not None:
                 self.write(text)
 
         def hear(text: str) -> None:

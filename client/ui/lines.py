@@ -460,12 +460,15 @@ class LineShell:
             self._say([_("Type help for what you can ask and do, and quit to leave.")])
         if self._remote is not None:
             self._remote.attach(self.redraw)
-        with on_stop_signals(self._stop) if self._remote is None else contextlib.nullcontext():
-            async with asyncio.TaskGroup() as group:
-                work = [group.create_task(each) for each in (self._report(), self._obey())]
-                await self._done.wait()
-                for task in work:
-                    task.cancel()
+        try:
+            with on_stop_signals(self._stop) if self._remote is None else contextlib.nullcontext():
+                async with asyncio.TaskGroup() as group:
+                    work = [group.create_task(each) for each in (self._report(), self._obey())]
+                    await self._done.wait()
+                    for task in work:
+                        task.cancel()
+        finally:
+            self._terminal.show_typing(shown=True)
         if self._by_player:
             self._tell()
         return self._by_player
@@ -518,6 +521,8 @@ class LineShell:
         log = () if isinstance(ui.page, Replay) else ui.log_here  # a record tells its own moves
         new = tuple(each for each in words if each not in log)
         now = Told(log, remarks, new, tuple(filter(None, (outage, notice, asked, name))))
+        secret = ui.entry is not None and ui.entry.prompt is LinePrompt.PASSWORD
+        self._terminal.show_typing(shown=not secret)
         self._say(now.without(self._told_before()))
         self._told[-1] = now
 
@@ -538,7 +543,7 @@ class LineShell:
             self._stop()
 
     async def _obey(self) -> None:
-        while await self._wait_for_answer() and (typed := await self._typed()) is not None:
+        while await self._wait_for_answer() and (typed := await self._terminal.line()) is not None:
             await self._wait_for_answer()
             text = typed.strip()
             self._tell()
@@ -555,11 +560,6 @@ class LineShell:
         await self._wait_for_answer()
         self._by_player = self._remote is None  # who has gone from far away may come back
         self._done.set()
-
-    async def _typed(self) -> str | None:
-        entry = self._interaction.ui.entry
-        secret = entry is not None and entry.prompt is LinePrompt.PASSWORD
-        return await (self._terminal.line(shown=False) if secret else self._terminal.line())
 
     async def _wait_for_answer(self) -> bool:
         """Wait until the server has answered, or cannot, and all is printed; return whether to go on."""

@@ -106,6 +106,8 @@ class _Home(Starting):
                 super().carry_out(request)
             case requests.Password(answer) | requests.Consent(answer):
                 if self._answer is not None and not self._answer.done():
+                    # At once, so that nothing that is typed ahead comes before what follows.
+                    self.interaction.show(replace(self.interaction.ui, busy=True, notice=None))
                     self._answer.set_result(answer)
             case _ if self._going is None:
                 self.show(replace(self.ui, busy=True, notice=None))
@@ -216,7 +218,6 @@ class _Home(Starting):
         self.interaction.show(replace(asked, busy=False))
         answer = await self._answer
         self._answer = None
-        self.interaction.show(replace(self.interaction.ui, busy=True, notice=None))
         return answer
 
 

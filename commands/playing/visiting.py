@@ -114,8 +114,13 @@ async def _ask_consent(told: str, question: str) -> bool:
 async def _password(told: str) -> str | None:
     print(told, flush=True)
     if plain_chosen(os.environ):
-        own_lines().print([_("Password: ")])
-        return await own_lines().line(shown=False)
+        lines = own_lines()
+        lines.show_typing(shown=False)
+        try:
+            lines.print([_("Password: ")])
+            return await lines.line()
+        finally:
+            lines.show_typing(shown=True)
     try:
         return getpass.getpass(_("Password: "))
     except EOFError:

@@ -7,10 +7,10 @@ import io
 import os
 import queue
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Thread
-from typing import Final, Protocol, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
@@ -30,8 +30,11 @@ class LineTerminal(Protocol):
     def width(self) -> int | None:
         """How many cells a line of the terminal has; None where lines have no end."""
 
-    async def line(self, *, shown: bool = True) -> str | None:
-        """Return the next line, None at the end of the input; the terminal may not have `shown` it."""
+    async def line(self) -> str | None:
+        """Return the next line, None at the end of the input."""
+
+    def show_typing(self, *, shown: bool) -> None:
+        """Have the terminal show what is typed from now on, or not: before a password is asked for."""
 
     def print(self, texts: Iterable[str]) -> None:
         """Print each text as a line; raises OSError if nobody reads any more."""
@@ -45,6 +48,7 @@ class OwnLines:
         self._lines: queue.Queue[str | None] = queue.Queue(_TYPED_AHEAD)
         self._typed = typed
         self._call: Callable[[], object] = _nothing
+        self._settings: list[Any] | None = None  # while the terminal does not show what is typed
         Thread(target=self._read, daemon=True).start()
 
     @property
@@ -54,11 +58,7 @@ class OwnLines:
         except (OSError, ValueError):  # it is no terminal
             return None
 
-    async def line(self, *, shown: bool = True) -> str | None:
-        with contextlib.nullcontext() if shown else self._unseen():
-            return await self._next()
-
-    async def _next(self) -> str | None:
+    async def line(self) -> str | None:
         loop, typed = asyncio.get_running_loop(), asyncio.Event()
         self._call = functools.partial(loop.call_soon_threadsafe, typed.set)
         while True:
@@ -73,21 +73,19 @@ class OwnLines:
         sys.stdout.writelines(f"{text}\n" for text in texts)
         sys.stdout.flush()
 
-    @contextlib.contextmanager
-    def _unseen(self) -> Iterator[None]:
-        """Keep the terminal from showing what is typed, as getpass does, which would read it as well."""
-        if sys.platform == "win32":  # where it cannot be kept from that
-            yield
+    def show_typing(self, *, shown: bool) -> None:
+        """As getpass does, which would read it as well; without a terminal nothing is shown anyway."""
+        if sys.platform == "win32" or shown == (self._settings is None) or not self._typed.isatty():
             return
         import termios  # noqa: PLC0415 - Windows lacks it
 
-        before = termios.tcgetattr(self._typed)
-        hidden = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
-        termios.tcsetattr(self._typed, termios.TCSANOW, hidden)
-        try:
-            yield
-        finally:
-            termios.tcsetattr(self._typed, termios.TCSANOW, before)
+        if self._settings is None:
+            self._settings = termios.tcgetattr(self._typed)
+            hidden = [*self._settings[:3], self._settings[3] & ~termios.ECHO, *self._settings[4:]]
+            termios.tcsetattr(self._typed, termios.TCSANOW, hidden)
+        else:
+            termios.tcsetattr(self._typed, termios.TCSANOW, self._settings)
+            self._settings = None
 
     def _read(self) -> None:
         if isinstance(self._typed, io.TextIOWrapper):
