@@ -336,7 +336,7 @@ def test_what_is_hosted_on_the_start_screen_is_found_unless_that_is_not_wanted(t
             each.shows("► Learn the game")
             each.press("down", "down", "enter", shows="the lobby")
         hosts.shows(rf"palatinus join finds this server as {re.escape(default_name())}\.")
-        hidden.press("o", shows="Waiting for 2 more players")
+        hidden.shows("Whoever comes sits down")
         assert "finds this server" not in hidden.text
 
 

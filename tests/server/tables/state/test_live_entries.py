@@ -127,6 +127,15 @@ class Histories:
             self.entries.append(entry)
             self.state.fold(entry)
 
+    def allows(self, entry: stored.Entry) -> bool:
+        """Return whether this can be after the lobby: clocks are a game's, and bots keep their seats."""
+        match entry:
+            case stored.Clocked():
+                return self.state.game is not None
+            case stored.Taken(seat):
+                return seat not in self.state.bots
+        return True
+
     def begin(self) -> None:
         game = Game.new(self.state.options, self.state.chance)
         self.store(stored.Played(0, StartGame(1), [event_map(event) for event in game.events]))
@@ -165,7 +174,7 @@ def histories(draw: st.DrawFn) -> Histories:
     for step in draw(st.lists(moves | in_game, min_size=15, max_size=60)):
         if isinstance(step, str):
             made.move(step)
-        else:
+        elif made.allows(step):
             made.store(step)
     if draw(st.booleans()):
         made.store(stored.EndedByHost(), *draw(st.lists(after_game, max_size=5)))
