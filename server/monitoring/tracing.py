@@ -12,10 +12,10 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from server.errors import JournalError
 from server.monitoring.logs import about
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _NAME: Final = "palatinus"
 _NO_SPAN: Final = contextlib.nullcontext()
@@ -63,14 +64,27 @@ def move_span(kind: str, code: str | None) -> AbstractContextManager[object]:
     return _step(_tracer, "move", facts, Context())
 
 
+def traced(name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what `work` returns, in the span of a step."""
+    if _tracer is None:
+        return work(*args, **kwargs)
+    with span(name):
+        return work(*args, **kwargs)
+
+
+def traced_step(name: str, step: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+    """Return `step` as it is, or in its span."""
+    return step if _tracer is None else _in_span(step, span(name))
+
+
 def traced_move(move: Coroutine[Any, Any, T], kind: str, code: str | None) -> Coroutine[Any, Any, T]:
     """Return `move` as it is, or in its span: see `move_span`."""
-    return move if _tracer is None else _in_span(move, kind, code)
+    return move if _tracer is None else _in_span(move, move_span(kind, code))
 
 
-async def _in_span(move: Coroutine[Any, Any, T], kind: str, code: str | None) -> T:
-    with move_span(kind, code):
-        return await move
+async def _in_span(work: Coroutine[Any, Any, T], its_span: AbstractContextManager[object]) -> T:
+    with its_span:
+        return await work
 
 
 @contextlib.contextmanager

@@ -235,6 +235,11 @@ class TookBack(Entry, frozen=True, tag="took-back"):
     events: list[EventMap]
 
 
+# At hand, because each move asks: to Python 3.11 a union is made anew each time.
+MADE: Final = Played, StoodIn
+MOVE_ENTRIES: Final = Played, StoodIn, TookBack
+
+
 class Paused(Entry, frozen=True, tag="paused", omit_defaults=True):
     """The game was paused for the player of the seat; `until` a moment, if all have agreed on one."""
 
@@ -341,7 +346,7 @@ def entry_of(text: str) -> Entry:
 def events_of(entries: Iterable[Entry]) -> Iterator[Event]:
     """Yield the events of a game, hidden kinds included; raises BadMessage if an entry has other events."""
     for entry in entries:
-        if isinstance(entry, Played | StoodIn | TookBack):
+        if isinstance(entry, MOVE_ENTRIES):
             yield from whole_events(entry.events)
 
 

@@ -4,9 +4,8 @@ From top to bottom: `carry_out` does this for one decision, and `settle` for wha
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -18,11 +17,11 @@ from protocol.messages import ServerMessage, Stage
 from protocol.settings import Switches
 from server.errors import JournalError
 from server.monitoring.logs import about
-from server.monitoring.tracing import span
+from server.monitoring.tracing import traced_step
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import Answered, Clocked, EndedByHost, Entry, Played, Returned, StoodIn, TookBack
+from server.storage.entries import MADE, MOVE_ENTRIES, Answered, Clocked, EndedByHost, Entry, Returned
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.context import Draw, Moved, TableContext, Then
 from server.tables.feature import (
@@ -39,12 +38,12 @@ from server.tables.feature import (
 from server.tables.game import game_start, moves
 from server.tables.rooms import FOLDING, FOLLOWING, TELLING
 from server.tables.seats import seat_admission
-from server.tables.state.persistent_state import Rearranged
+from server.tables.state.persistent_state import PersistentState, Rearranged
 
 log = logging.getLogger(__name__)
 
-_MADE: Final = frozenset[type[Entry]]({Played, StoodIn})
-_MOVES: Final = _MADE | {TookBack}
+_MADE: Final = frozenset[type[Entry]](MADE)
+_MOVES: Final = frozenset[type[Entry]](MOVE_ENTRIES)
 
 
 async def carry_out(
@@ -58,8 +57,8 @@ async def carry_out(
     if entries:
         if answered is not None:
             entries.append(_at_seat_after(happens, answered))
-        with span("store"):
-            await _store(context, entries, happens[-1])
+        last = happens[-1]
+        await _store(context, entries, last if isinstance(last, Moved) else None)
     for each in happens:
         if isinstance(each, Fleeting):
             happen(context, each)
@@ -76,86 +75,78 @@ def _at_seat_after(happens: Sequence[Happening], answered: Answered) -> Answered
     return replace(answered, seat=seat)
 
 
-async def _store(context: TableContext, entries: Sequence[Entry], last: Happening) -> None:
-    """Commit entries, with which this happens at `last`; fold them, and note what differs from before."""
+async def _store(context: TableContext, entries: Sequence[Entry], moved: Moved | None) -> None:
+    """Commit entries, perhaps those of a move, and take them in."""
     await context.shorten_if_long()
-    state, moved = context.state, last if isinstance(last, Moved) else None
     recorded = None
-    if moved is not None and context.lobby.config.records is not None and not state.study:
+    if moved is not None and context.lobby.config.records is not None and not context.state.study:
         recorded = moved.ended
-    await context.lobby.journal.append(context.code, state.entry_count, entries, recorded)
-    before, seen = _outline(context, kinds := set(map(type, entries))), False
-    switches = state.switches
+    storing = context.lobby.journal.append(context.code, context.state.entry_count, entries, recorded)
+    await traced_step("store", storing)
+    _take_in(context, entries, moved)
+
+
+def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | None) -> None:
+    """Fold what is stored; have the clocks and the stand-in follow, and note what nobody was told yet."""
+    state, kinds, seen = context.state, set(map(type, entries)), False
+    moves, switches = not kinds.isdisjoint(_MOVES), state.switches
+    course, clock = _turn(state)
+    beside = _beside(context) if kinds.isdisjoint(_MADE) else None  # whoever moves knows what that does
     for entry in entries:
         if moved is not None and entry is moved.entry:
             seen |= state.fold_move(moved.entry, moved.happened)
         else:
             seen |= state.fold(entry)
-        if isinstance(entry, Played | StoodIn | TookBack):
+        if isinstance(entry, MOVE_ENTRIES):
             context.news += len(entry.events)
-    now = _outline(context, kinds)
+    course_now, clock_now = _turn(state)
     given = Clocked in kinds and any(
         isinstance(each, Clocked) and each != context.clocks_read for each in entries
     )
-    _follow_clocks(context, kinds, before, now, seen=seen, given=given)
-    if before.course != now.course:
+    if course != course_now:
+        context.policy.begin()
         context.turn_differs = True
         context.changed(at_once=True)
-    elif not kinds.isdisjoint(_MOVES):
-        if seen or before.shown != now.shown:
+    elif moves:
+        context.policy.turn_began()
+        context.turn_differs |= given
+        if seen or clock != clock_now:
             context.changed(at_once=True)
     elif seen:
         context.changed()
     else:
         context.is_settled = False
-    if now.alone:
-        _tell_what_differs(context, before.alone, now.alone)
+    if beside is not None:
+        (planned, alone), (planned_now, alone_now) = beside, _beside(context)
+        if course == course_now and not moves:
+            _follow_clocks(context, kinds, given=given, replanned=planned != planned_now, seen=seen)
+        _tell_what_differs(context, alone, alone_now)
     if state.switches is not switches:
         _follow_switches(context, switches)
     if EndedByHost in kinds:
         log.info("game ended by its host", extra=about(table=context.code))
 
 
-class Course(NamedTuple):
-    """What a turn depends on beside the game's events: whether, under which clock and until when it runs."""
-
-    stage: Stage
-    paused: Seat | None
-    paused_until: int | None
-    stopped: tuple[Seat, ...]
-    absence: Absence
-
-
-class Shown(NamedTuple):
-    """What a move can change of the table's state unseen by rooms: else it changes with other entries."""
-
-    clock: Absence
-    used_up: tuple[Seat, ...]
-
-
+# What a turn depends on beside the game's events: whether, under which clock and until when it runs.
+Course: TypeAlias = tuple[Stage, Seat | None, int | None, Collection[Seat], Absence]
+# What a move can change of the table's state unseen by rooms: else it changes with other entries.
+Clock: TypeAlias = tuple[Absence, Collection[Seat]]
 ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]]
 
 
-class Outline(NamedTuple):
-    """What is compared before and after entries are folded, to see what follows; of moves, the first two."""
+def _turn(state: PersistentState) -> tuple[Course, Clock]:
+    """Return what is compared before and after entries are folded, to see what follows: twice a move."""
+    clocks = state.clocks
+    return (
+        (state.stage, state.paused, state.paused_until, state.stopped, state.absence),
+        (clocks.policy, clocks.all_used_up()),
+    )
 
-    course: Course
-    shown: Shown
-    planned: Place | None = None  # what is placed in this turn without its player, if that is legal
-    # What each player who is here is told alone of each room.
-    alone: ToldAlone = MappingProxyType({})
 
-
-def _outline(context: TableContext, kinds: Set[type[Entry]]) -> Outline:
-    """Return what entries of these kinds can change, and others are told or depend on."""
-    state, game = context.state, context.state.game
-    course = Course(state.stage, state.paused, state.paused_until, state.stopped, state.absence)
-    shown = Shown(state.clocks.policy, state.clocks.all_used_up())
-    if not kinds.isdisjoint(_MADE):  # whoever moves knows what that does
-        return Outline(course, shown)
-    turn = None if game is None else game.view.turn
-    planned = None if turn is None else state.planned(turn)
-    return Outline(course, shown, planned, _told_alone(context, TELLING))
+def _beside(context: TableContext) -> tuple[Place | None, ToldAlone]:
+    """Return what is placed in this turn without its player, and what each player here is told alone."""
+    turn = context.state.turn
+    return None if turn is None else context.state.planned(turn), _told_alone(context, TELLING)
 
 
 def _told_alone(context: TableContext, rooms: Sequence[type[Feature]]) -> ToldAlone:
@@ -173,24 +164,16 @@ def _tell_what_differs(context: TableContext, before: ToldAlone, now: ToldAlone)
 
 
 def _follow_clocks(
-    context: TableContext,
-    kinds: Set[type[Entry]],
-    before: Outline,
-    now: Outline,
-    *,
-    seen: bool,
-    given: bool,
+    context: TableContext, kinds: Set[type[Entry]], *, given: bool, replanned: bool, seen: bool
 ) -> None:
-    """Have the clocks and the stand-in follow what has been stored; somebody may have been given time."""
+    """Have the clocks and the stand-in follow what is no move; somebody may have been `given` time."""
     policy = context.policy
-    if before.course != now.course:
-        policy.begin()
-    elif given or not kinds.isdisjoint(_MOVES):
-        context.turn_differs |= given
+    if given:
+        context.turn_differs = True
         policy.turn_began()
     elif Clocked in kinds:
         policy.clock_was_saved()
-    elif before.planned != now.planned:
+    elif replanned:
         policy.plan_changed()
     elif seen:
         policy.reconsider()

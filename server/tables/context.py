@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.draws import Bytes32, Share, commitment_to
@@ -27,13 +28,7 @@ from server.limits.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import (
-    Clocked,
-    Entry,
-    Played,
-    StoodIn,
-    TookBack,
-)
+from server.storage.entries import Clocked, Played, StoodIn
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience, catch_up
@@ -56,8 +51,6 @@ log = logging.getLogger(__name__)
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 # At most, between two checks whether a moment has come: somebody may set the computer's clock.
 LOOK_SECONDS: Final = 3600.0
-_MADE: Final = frozenset[type[Entry]]({Played, StoodIn})
-_MOVES: Final = _MADE | {TookBack}
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
@@ -82,8 +75,7 @@ class Draw:
         return commitment_to(self.seed)
 
 
-@dataclass(frozen=True, slots=True)
-class Moved(Fleeting):
+class Moved(Fleeting, Struct, frozen=True, eq=False):  # a struct, because one is made at each move
     """The events of the move that is stored before this, which everybody is told.
 
     The session of the `mover` is answered in that way. The game has `ended`, in seconds since 1970.

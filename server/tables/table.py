@@ -332,8 +332,10 @@ class Table:
         finally:
             self._lock.release()  # whoever waits for it goes on in a later turn of the loop
             if not self._ended:
-                with self._closed_if_it_fails():
+                try:  # `_closed_if_it_fails` would cost each move six calls
                     self._conclude()
+                except Exception:  # noqa: BLE001 - an error at one table must not stop the others
+                    self._fail()
 
     async def _settle(self) -> None:
         if not (self._ended or self._is_over):

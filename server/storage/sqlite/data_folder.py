@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from engine.pieces import Seat
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.entries import Played, StoodIn, TookBack
+from server.storage.entries import MADE, TookBack
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
@@ -66,7 +66,7 @@ class DataFolder(OwnersTables):
         for number, entry in enumerate(entries):
             if isinstance(entry, TookBack):
                 del made[-len(entry.events[0]["fields"]) :]
-            elif isinstance(entry, Played | StoodIn):
+            elif isinstance(entry, MADE):
                 made.append((number, entry.seat))
         moves = [number for number, mover in made[1:] if mover == seat]
         if moves:

@@ -10,7 +10,7 @@ from protocol.codes import Code
 from protocol.events import command_of, event_map, move_message
 from protocol.messages import NEW, Lay, PlacePiece, Substitute
 from server.monitoring.logs import about
-from server.monitoring.tracing import span
+from server.monitoring.tracing import traced
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
@@ -31,9 +31,8 @@ def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> Seq
     game = state.running_game()
     if state.paused is not None:
         raise Refusal(Code.PAUSED)
-    with span("decide"):
-        happened = game.decided(command_of(seat, move))
-        events = [event_map(event) for event in happened]
+    happened = traced("decide", game.decided, command_of(seat, move))
+    events = [event_map(event) for event in happened]
     return made(context, Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
 
@@ -54,9 +53,8 @@ def stand_in(context: TableContext, move: SubstituteMove) -> Sequence[Happening]
     if game is None or not policy.is_wanted(move):
         return ()
     command = move.command.result()
-    with span("decide"):
-        happened = game.decided(command)
-        maps = [event_map(event) for event in happened]
+    happened = traced("decide", game.decided, command)
+    maps = [event_map(event) for event in happened]
     thought = policy.time_taken()
     if move.by == "plan":
         planned = move_message(NEW, command)
@@ -100,9 +98,9 @@ def tell(context: TableContext, moved: Moved) -> None:
     elif entry.seat not in state.bots:  # a bot of the server moves for itself
         by = entry.by
     left = context.policy.time_left()
-    with span("tell"):
-        context.audience.publish(game, moved.happened, entry.events, moved.mover, move_id, by=by, clock=left)
-        context.turn_told()
+    publish = context.audience.publish
+    traced("tell", publish, game, moved.happened, entry.events, moved.mover, move_id, by=by, clock=left)
+    context.turn_told()
     if isinstance(entry, StoodIn):  # a plan is not even logged
         log.info("stand-in moved", extra=about(table=context.code, seat=entry.seat, by=entry.by))
     if moved.ended is not None:

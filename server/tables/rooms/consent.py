@@ -21,13 +21,14 @@ from protocol.messages import Ask, Asked, AskPause, PauseSummary, Wish
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import (
+    MADE,
+    MOVE_ENTRIES,
     EndedByHost,
     Entry,
     Paused,
     Played,
     StoodIn,
     Taken,
-    TookBack,
     Unpaused,
     Wished,
 )
@@ -44,7 +45,7 @@ class Consent(Feature):
 
     requests = (Ask, Access()), (AskPause, Access())
     own = (Wished,)
-    folds_too = Taken, Played, StoodIn, TookBack, Paused, Unpaused, EndedByHost
+    folds_too = Taken, *MOVE_ENTRIES, Paused, Unpaused, EndedByHost
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
@@ -144,7 +145,7 @@ class Consent(Feature):
 
     def fold(self, entry: Happening) -> bool:
         before = self.asked
-        if isinstance(entry, Played | StoodIn):  # most entries
+        if isinstance(entry, MADE):  # most entries
             if before is None or (before.seats[0] != entry.seat and not self._has_lapsed):
                 return False
             self.asked = None

@@ -61,7 +61,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 live[type(entry),] = number
             case _:
                 others.append(number)
-                moves += isinstance(entry, stored.Played | stored.StoodIn | stored.TookBack)
+                moves += isinstance(entry, stored.MOVE_ENTRIES)
     latest = {number for numbers in answered.values() for number in numbers.values()}
     of_rooms = (number for number, counts in in_rooms.items() if counts)
     return sorted([*others, *live.values(), *latest, *of_rooms])

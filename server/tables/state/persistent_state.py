@@ -146,9 +146,9 @@ class PersistentState:
     def stage(self) -> Stage:
         if self._packed is not None:
             return "over"
-        if self._game is None:
+        if (game := self._game) is None:
             return "gathering"
-        return "over" if self._game.over or self.ended else "playing"
+        return "over" if self.ended or game.view.result is not None else "playing"
 
     @property
     def grows(self) -> bool:
@@ -458,7 +458,7 @@ class PersistentState:
 
     def fold(self, entry: Entry) -> bool:
         """Take in an entry; return whether others see a change that the game's own messages do not tell."""
-        if isinstance(entry, stored.Played | stored.StoodIn):
+        if isinstance(entry, stored.MADE):
             return self.fold_move(entry, stored.whole_events(entry.events))
         self.entry_count += 1
         seen = self.fold_in_rooms(entry)
