@@ -1,5 +1,6 @@
 """Encode and decode messages: msgpack with hard limits, then the schema, with one kind of error."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, get_args
 
@@ -72,9 +73,8 @@ class UnknownMessage(BadMessage):
     """The frame is a message of a kind that this version does not know."""
 
 
-def encode(message: FromClient | FromServer) -> bytes:
-    """Return the message's frame."""
-    return _ENCODER.encode(message)
+# Returns the message's frame. Each move asks four times, and a function around it is a call more.
+encode: Final[Callable[[FromClient | FromServer], bytes]] = _ENCODER.encode
 
 
 def encoded_summaries(summaries: list[TableSummary]) -> msgspec.Raw:

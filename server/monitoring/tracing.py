@@ -64,12 +64,16 @@ def move_span(kind: str, code: str | None) -> AbstractContextManager[object]:
     return _step(_tracer, "move", facts, Context())
 
 
-def traced(name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what `work` returns, in the span of a step."""
+def traced(name: str, step: Callable[P, T]) -> Callable[P, T]:
+    """Return `step` as it is, or so that it is done in its span."""
     if _tracer is None:
-        return work(*args, **kwargs)
-    with span(name):
-        return work(*args, **kwargs)
+        return step
+
+    def done_in_span(*args: P.args, **kwargs: P.kwargs) -> T:
+        with span(name):
+            return step(*args, **kwargs)
+
+    return done_in_span
 
 
 def traced_step(name: str, step: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:

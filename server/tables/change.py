@@ -4,16 +4,15 @@ From top to bottom: `carry_out` does this for one decision, and `settle` for wha
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
 from engine.events import Place
 from engine.pieces import Seat
-from protocol.absence import Absence
 from protocol.codes import Code
-from protocol.messages import ServerMessage, Stage
+from protocol.messages import ServerMessage
 from protocol.settings import Switches
 from server.errors import JournalError
 from server.monitoring.logs import about
@@ -21,9 +20,18 @@ from server.monitoring.tracing import traced_step
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
-from server.storage.entries import MADE, MOVE_ENTRIES, Answered, Clocked, EndedByHost, Entry, Returned
+from server.storage.entries import (
+    MADE,
+    MOVE_ENTRIES,
+    Answered,
+    Clocked,
+    EndedByHost,
+    Entry,
+    Returned,
+    TookBack,
+)
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
-from server.tables.context import Draw, Moved, TableContext, Then
+from server.tables.context import Draw, Moved, TableContext, Then, turn_of
 from server.tables.feature import (
     Aloud,
     Delivered,
@@ -38,12 +46,9 @@ from server.tables.feature import (
 from server.tables.game import game_start, moves
 from server.tables.rooms import FOLDING, FOLLOWING, TELLING
 from server.tables.seats import seat_admission
-from server.tables.state.persistent_state import PersistentState, Rearranged
+from server.tables.state.persistent_state import Rearranged
 
 log = logging.getLogger(__name__)
-
-_MADE: Final = frozenset[type[Entry]](MADE)
-_MOVES: Final = frozenset[type[Entry]](MOVE_ENTRIES)
 
 
 async def carry_out(
@@ -53,17 +58,28 @@ async def carry_out(
 
     The request that has made it happen is stored with it as `answered`, so that it is carried out once.
     """
-    entries = [each for each in happens if isinstance(each, Entry)]
+    entries, fleeting = list[Entry](), list[Fleeting]()
+    for each in happens:
+        if isinstance(each, Entry):
+            entries.append(each)
+        else:
+            fleeting.append(each)
     if entries:
         if answered is not None:
             entries.append(_at_seat_after(happens, answered))
-        last = happens[-1]
-        await _store(context, entries, last if isinstance(last, Moved) else None)
-    for each in happens:
-        if isinstance(each, Fleeting):
-            happen(context, each)
-            if isinstance(each, Shortened) and not context.state.forgotten:
-                await context.shorten_or_log()
+        if context.is_long:
+            await context.shorten()
+        state, recorded = context.state, None
+        moved = last if isinstance(last := happens[-1], Moved) else None
+        if moved is not None and context.lobby.config.records is not None and not state.study:
+            recorded = moved.ended
+        storing = context.lobby.journal.append(context.code, state.entry_count, entries, recorded)
+        await traced_step("store", storing)
+        _take_in(context, entries, moved)
+    for what in fleeting:
+        happen(context, what)
+        if isinstance(what, Shortened) and not context.state.forgotten:
+            await context.shorten_or_log()
 
 
 def _at_seat_after(happens: Sequence[Happening], answered: Answered) -> Answered:
@@ -75,23 +91,13 @@ def _at_seat_after(happens: Sequence[Happening], answered: Answered) -> Answered
     return replace(answered, seat=seat)
 
 
-async def _store(context: TableContext, entries: Sequence[Entry], moved: Moved | None) -> None:
-    """Commit entries, perhaps those of a move, and take them in."""
-    await context.shorten_if_long()
-    recorded = None
-    if moved is not None and context.lobby.config.records is not None and not context.state.study:
-        recorded = moved.ended
-    storing = context.lobby.journal.append(context.code, context.state.entry_count, entries, recorded)
-    await traced_step("store", storing)
-    _take_in(context, entries, moved)
-
-
 def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | None) -> None:
     """Fold what is stored; have the clocks and the stand-in follow, and note what nobody was told yet."""
-    state, kinds, seen = context.state, set(map(type, entries)), False
-    moves, switches = not kinds.isdisjoint(_MOVES), state.switches
-    course, clock = _turn(state)
-    beside = _beside(context) if kinds.isdisjoint(_MADE) else None  # whoever moves knows what that does
+    state, switches, seen = context.state, context.state.switches, False
+    kinds = {type(entries[0])} if len(entries) == 1 else set(map(type, entries))  # mostly a move alone
+    made = moved is not None or not kinds.isdisjoint(MADE)
+    moves = made or TookBack in kinds
+    beside = None if made else _beside(context)  # whoever moves knows what that does
     for entry in entries:
         if moved is not None and entry is moved.entry:
             seen |= state.fold_move(moved.entry, moved.happened)
@@ -99,7 +105,8 @@ def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | Non
             seen |= state.fold(entry)
         if isinstance(entry, MOVE_ENTRIES):
             context.news += len(entry.events)
-    course_now, clock_now = _turn(state)
+    (course, clock), context.turn = context.turn, turn_of(state)
+    course_now, clock_now = context.turn
     given = Clocked in kinds and any(
         isinstance(each, Clocked) and each != context.clocks_read for each in entries
     )
@@ -127,20 +134,7 @@ def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | Non
         log.info("game ended by its host", extra=about(table=context.code))
 
 
-# What a turn depends on beside the game's events: whether, under which clock and until when it runs.
-Course: TypeAlias = tuple[Stage, Seat | None, int | None, Collection[Seat], Absence]
-# What a move can change of the table's state unseen by rooms: else it changes with other entries.
-Clock: TypeAlias = tuple[Absence, Collection[Seat]]
 ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]]
-
-
-def _turn(state: PersistentState) -> tuple[Course, Clock]:
-    """Return what is compared before and after entries are folded, to see what follows: twice a move."""
-    clocks = state.clocks
-    return (
-        (state.stage, state.paused, state.paused_until, state.stopped, state.absence),
-        (clocks.policy, clocks.all_used_up()),
-    )
 
 
 def _beside(context: TableContext) -> tuple[Place | None, ToldAlone]:
@@ -216,20 +210,22 @@ _EFFECTS: Final[Mapping[type[Fleeting], Callable[[TableContext, Any], None]]] = 
 
 
 async def settle(context: TableContext) -> None:
-    """Carry out what the change has made due, and tell everybody what differs from before."""
+    """Carry out what the change has made due."""
     if not context.is_settled:
         context.is_settled = True
         if back := context.state.bot_seats & context.audience.seated.keys():
             await _follow(context, [Returned(seat) for seat in sorted(back)])
+        moment = context.moment()
         for room in FOLLOWING:
-            await _follow(context, context.state.rooms[room].follow(context.moment()))
+            if follows := context.state.rooms[room].follow(moment):
+                await _follow(context, follows)
+                moment = context.moment()
     while (draw := context.draw) is not None and game_start.is_complete(context, draw):
         await _begin_drawn_game(context, draw)
-    context.tell()
 
 
 async def _follow(context: TableContext, follows: Sequence[Happening]) -> None:
-    if follows and not await carry_out_or_log(context, follows):
+    if not await carry_out_or_log(context, follows):
         probe("what follows from a change is stored later")
         context.deadlines.set(Due.FOLLOW, RETRY_SECONDS)
 

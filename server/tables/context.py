@@ -3,9 +3,9 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from engine.draws import Bytes32, Share, commitment_to
 from engine.events import Event
 from engine.pieces import Seat
-from protocol.absence import letter_seconds
+from protocol.absence import Absence, letter_seconds
 from protocol.messages import (
     SeatSummary,
     ServerMessage,
+    Stage,
     StartGame,
     TableState,
 )
@@ -87,6 +88,22 @@ class Moved(Fleeting, Struct, frozen=True, eq=False):  # a struct, because one i
     ended: int | None
 
 
+# What a turn depends on beside the game's events: whether, under which clock and until when it runs.
+Course: TypeAlias = tuple[Stage, Seat | None, int | None, Collection[Seat], Absence]
+# What a move can change of the table's state unseen by rooms: else it changes with other entries.
+Clock: TypeAlias = tuple[Absence, Collection[Seat]]
+Turn: TypeAlias = tuple[Course, Clock]
+
+
+def turn_of(state: PersistentState) -> Turn:
+    """Return what is compared before and after entries are folded, to see what follows."""
+    clocks = state.clocks
+    return (
+        (state.stage, state.paused, state.paused_until, state.stopped, state.absence),
+        (clocks.policy, clocks.all_used_up()),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Then(Fleeting):
     """What becomes of sessions, and of what is in memory, once all before it is stored and has happened."""
@@ -125,6 +142,7 @@ class TableContext:
     _shorten_at: int = field(default_factory=lambda: ENTRIES_BETWEEN_SHORTENINGS)
     _states: RateLimiter = field(init=False)
     clocks_read: Clocked | None = None  # as they stood when they were last to be stored
+    turn: Turn = field(init=False)  # as the clocks and the stand-in know it
     news: int = 0  # events of the game that nobody was told yet
     turn_differs: bool = False  # from what everybody was told of it
     _untold: Literal["nothing", "state", "state at once"] = "nothing"
@@ -132,6 +150,7 @@ class TableContext:
     is_settled: bool = True  # nothing has changed from which more may follow
 
     def __post_init__(self) -> None:
+        self.turn = turn_of(self.state)
         self.post = Post(self.lobby, self.code)
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
         self.exclusions = Exclusions(self.lobby.timers.time, self.limits)
@@ -217,9 +236,13 @@ class TableContext:
         for message in told:
             session.send(message)
 
+    @property
+    def is_long(self) -> bool:
+        """Return whether obsolete entries are to be dropped from the journal, so that nobody can fill it."""
+        return self.state.entry_count >= self._shorten_at
+
     async def shorten_if_long(self) -> None:
-        """Drop obsolete entries from the journal, so that nobody can fill it."""
-        if self.state.entry_count >= self._shorten_at:
+        if self.is_long:
             await self.shorten()
 
     async def shorten(self) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from engine.board import Field
 from engine.events import Place
 from engine.pieces import Seat
@@ -278,8 +280,7 @@ class Access(NamedTuple):
 _LIMITS: Final = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True, eq=False):
     """What a feature may know beside what is stored: when it is, and who is here; nobody, without a table.
 
     `now` is in seconds since 1970, `time` by the table's clock; the game has been `paused_for` so many
@@ -291,7 +292,7 @@ class Moment:
     people_here: Set[Seat] = frozenset()
     spectators: Collection[SpectatorSummary] = ()
     # The seats of absent people for whom the table waits only so long, with the seconds that are left.
-    absent: Mapping[Seat, int] = field(default_factory=dict)
+    absent: Mapping[Seat, int] = {}
     paused_for: float = 0.0
     clocks: Callable[[], Sequence[Clocked]] = list  # the entry for the clocks as they stand in a turn
     time: float = 0.0

@@ -338,8 +338,12 @@ class Table:
                     self._fail()
 
     async def _settle(self) -> None:
-        if not (self._ended or self._is_over):
-            await settle(self._context)
+        if self._ended or self._is_over:
+            return
+        context = self._context
+        if not context.is_settled or context.draw is not None:
+            await settle(context)
+        context.tell()
 
     def _conclude(self) -> None:
         """End the table if it is over; else see who is here, and what falls due."""

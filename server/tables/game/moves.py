@@ -31,7 +31,7 @@ def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> Seq
     game = state.running_game()
     if state.paused is not None:
         raise Refusal(Code.PAUSED)
-    happened = traced("decide", game.decided, command_of(seat, move))
+    happened = traced("decide", game.decided)(command_of(seat, move))
     events = [event_map(event) for event in happened]
     return made(context, Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
@@ -53,7 +53,7 @@ def stand_in(context: TableContext, move: SubstituteMove) -> Sequence[Happening]
     if game is None or not policy.is_wanted(move):
         return ()
     command = move.command.result()
-    happened = traced("decide", game.decided, command)
+    happened = traced("decide", game.decided)(command)
     maps = [event_map(event) for event in happened]
     thought = policy.time_taken()
     if move.by == "plan":
@@ -79,11 +79,12 @@ def made(
 ) -> Sequence[Happening]:
     """Return what happens when a move is made: every move is decided in this way."""
     now = int(time.time())
-    entries: list[Happening] = [entry]
+    happens: list[Happening] = [entry]
     if isinstance(entry, Played):
         for room in MOVING:
-            entries += context.state.rooms[room].on_move(Seat(entry.seat), now)
-    return [*entries, Moved(entry, happened, mover, now if isinstance(happened[-1], GameEnded) else None)]
+            happens += context.state.rooms[room].on_move(Seat(entry.seat), now)
+    happens.append(Moved(entry, happened, mover, now if isinstance(happened[-1], GameEnded) else None))
+    return happens
 
 
 def tell(context: TableContext, moved: Moved) -> None:
@@ -98,8 +99,8 @@ def tell(context: TableContext, moved: Moved) -> None:
     elif entry.seat not in state.bots:  # a bot of the server moves for itself
         by = entry.by
     left = context.policy.time_left()
-    publish = context.audience.publish
-    traced("tell", publish, game, moved.happened, entry.events, moved.mover, move_id, by=by, clock=left)
+    publish = traced("tell", context.audience.publish)
+    publish(game, moved.happened, entry.events, moved.mover, move_id, by=by, clock=left)
     context.turn_told()
     if isinstance(entry, StoodIn):  # a plan is not even logged
         log.info("stand-in moved", extra=about(table=context.code, seat=entry.seat, by=entry.by))

@@ -47,6 +47,8 @@ AWAITING: Final = _with("due")
 FOLLOWING: Final = _with("follow")
 MOVING: Final = _with("on_move")
 PLANNING: Final = _with("planned")
+SHOWING: Final = _with("shown")
+SHOWING_OF: Final = _with("shown_of")
 STOPPING: Final = _with("stopped")
 TELLING: Final = _with("told")
 

@@ -31,7 +31,7 @@ from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.clocks import Clocks
 from server.tables.feature import Feature, Fleeting, Happening, Moment
-from server.tables.rooms import FOLDING, OWN, PLANNING, ROOMS, STOPPING
+from server.tables.rooms import FOLDING, OWN, PLANNING, ROOMS, SHOWING, SHOWING_OF, STOPPING
 from server.tables.state.answers import Answers, digest
 
 # What others are told in the game's own messages, or not at all; and what the rooms say that others see.
@@ -410,13 +410,14 @@ class PersistentState:
 
     def shown(self, moment: Moment) -> dict[str, Any]:
         """Return the rooms' fields of the table's state."""
-        return {name: shown for room in self.rooms.values() for name, shown in room.shown(moment).items()}
+        return {name: each for room in SHOWING for name, each in self.rooms[room].shown(moment).items()}
 
     def _shown_of(self, seat: Seat, moment: Moment) -> dict[str, Any]:
         """Return the rooms' fields of what is said of a player."""
-        return {
-            name: shown for room in self.rooms.values() for name, shown in room.shown_of(seat, moment).items()
-        }
+        shown: dict[str, Any] = {}
+        for room in SHOWING_OF:
+            shown |= self.rooms[room].shown_of(seat, moment)
+        return shown
 
     def table_state(self, code: str, moment: Moment) -> messages.TableState:
         """Return who sits where at the table, as far as it is stored."""

@@ -240,7 +240,7 @@ async def test_a_long_journal_is_shortened_at_start(tmp_path: Path, monkeypatch:
     """Though nothing happens at its table; short ones stay as they are."""
     config = Config(data=tmp_path, limits=FAST)
     with monkeypatch.context() as patch:
-        patch.setattr(context.TableContext, "shorten_if_long", AsyncMock())
+        patch.setattr(context.TableContext, "shorten", AsyncMock())
         async with running(config) as server, full_table(server.port, 3) as peers:
             await peers[2].done(Leave)
             async with connected(server.port) as restless:
