@@ -74,20 +74,29 @@ def _table() -> Iterator[str]:
     yield "|---|---|"
     names = {path: _names(path) for path in sorted((_ROOT / "server").rglob("*.py"))}
     for room in ROOMS:
-        kinds = {kind.__name__ for kind in (room, *(request for request, _ in room.requests), *room.own)}
+        kinds = {
+            f"{kind.__module__}.{kind.__name__}"
+            for kind in (room, *(request for request, _ in room.requests), *room.own)
+        }
         named = [path for path in names if path.stem != _name(room) and kinds & names[path]]
         where = (f"`{path.relative_to(_ROOT / 'server')}`" for path in named)
         yield f"| `{_name(room)}` | {', '.join(where)} |"
 
 
 def _names(path: Path) -> set[str]:
-    """Return the names that the code in a file defines or uses."""
-    names = set[str]()
+    """Return the classes that a file defines, and what it has from other modules, with their modules."""
+    own = ".".join(path.relative_to(_ROOT).with_suffix("").parts)
+    names, prefixes, attributes = set[str](), dict[str, str](), list[tuple[str, str]]()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         match node:
-            case ast.Name(name) | ast.Attribute(_, name) | ast.alias(name) | ast.ClassDef(name):
-                names.add(name)
-    return names
+            case ast.ClassDef(name):
+                names.add(f"{own}.{name}")
+            case ast.ImportFrom(str(module), imported):
+                names |= {f"{module}.{each.name}" for each in imported}
+                prefixes |= {each.asname or each.name: f"{module}.{each.name}" for each in imported}
+            case ast.Attribute(ast.Name(prefix), name):
+                attributes.append((prefix, name))
+    return names | {f"{prefixes.get(prefix)}.{name}" for prefix, name in attributes}
 
 
 def _failing_without(name: str) -> list[str]:
