@@ -291,6 +291,7 @@ class Gateway:
             suggest,
             looking_back,
             show=partial(shown_alone, device=device),
+            comes_by="ssh",
         )
         access = replace(access, headers={**access.headers, "X-Forwarded-For": address})
         there = Destination(self._server.url, access, ways=Ways(way_in=login.connection.way_in()))

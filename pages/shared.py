@@ -56,7 +56,8 @@ class PlayerHand:
     these `kinds`. The player looks back if a `moment` of so many is not the last.
     Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
     a player. After a game `of_evening` there is no rematch. The front page is at this `address`. A move is
-    `planned` for when it is the player's turn. If there are `hints`, one may be `suggested`.
+    `planned` for when it is the player's turn. If there are `hints`, one may be `suggested`. Before the game,
+    people who are online may be `guests`.
     """
 
     seat: Seat
@@ -73,6 +74,7 @@ class PlayerHand:
     planned: Place | None = None
     hints: bool = False
     suggested: Command | None = None
+    guests: Sequence[messages.PersonOnline] = ()
 
     @property
     def moment(self) -> int | None:

@@ -94,6 +94,9 @@ class Code(CodeWithText):
     AT_A_TABLE = Template("You are at a table. Leave it first.")
     NOT_AT_A_TABLE = Template("You are not at a table. Open or join one first.")
     LEFT_THE_TABLE = Template("You have left the table.")
+    NOT_OPEN_TO_GUESTS = Template(
+        "You can invite people to a table that is in the list and has a free seat, before its game."
+    )
     NOT_A_PLAYER = Template("You are watching. Only players can do that.")
     NOT_THE_HOST = Template("Only the host of the table can do that.")
     NOT_YOURSELF = Template("You cannot do that to your own seat.")

@@ -82,6 +82,7 @@ FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of 
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
 StepNumber: TypeAlias = Annotated[int, Meta(ge=0, le=255)]  # of a finished game, counted as in `Show`
 Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
+CameBy: TypeAlias = Literal["terminal", "text", "ssh", "browser"]  # how somebody reaches the server
 NoticeKind: TypeAlias = Literal["mail", "url"]  # where notices go
 
 SCHEMA_NAMES: Final = "#/$defs/{name}"  # where JSON Schema finds a class: see build_schema.py
@@ -126,7 +127,8 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     """The protocol version to use from now on, and what this server offers.
 
     `addresses` are those of other servers in the cluster, which take over the tables if this one stops. With
-    `own_tokens`, clients may send tokens that they have made; with `growing`, open tables that grow.
+    `own_tokens`, clients may send tokens that they have made; with `growing`, open tables that grow; with
+    `invitations`, invite people, and say how they came.
     """
 
     version: int
@@ -141,6 +143,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     notices: list[NoticeKind] = []
     own_tokens: bool = False
     growing: bool = False
+    invitations: bool = False
 
 
 class Done(ServerAnswer, frozen=True, tag="done"):
@@ -194,11 +197,12 @@ class EnterLobby(ClientRequest, frozen=True, tag="lobby"):
     """Appear in the list of who is online, and receive the lobby chat; with None, leave it. Answered by Done.
 
     The name may belong to a seat whose token is among `tokens`, or to another connection that sent one of
-    these.
+    these. Others see that you came `by` a terminal, in text mode, over ssh or in a browser.
     """
 
     name: Name | None = None
     tokens: Annotated[list[Token], Meta(max_length=limits.TOKENS_SHOWN)] = []
+    by: CameBy | None = None
 
 
 class SayInLobby(ClientRequest, frozen=True, tag="lobby-say"):
@@ -207,7 +211,14 @@ class SayInLobby(ClientRequest, frozen=True, tag="lobby-say"):
     text: Annotated[str, Meta(min_length=1, max_length=limits.CHAT_LENGTH)]
 
 
-InLobby: TypeAlias = EnterLobby | SayInLobby
+class Invite(ClientRequest, frozen=True, tag="invite"):
+    """Invite everybody in the lobby to your table, which waits for players; answered by Done.
+
+    They get a LobbyRemark that names the table.
+    """
+
+
+InLobby: TypeAlias = EnterLobby | SayInLobby | Invite
 
 
 class TableSummary(Struct, frozen=True, omit_defaults=True):
@@ -248,21 +259,29 @@ class PersonOnline(Struct, frozen=True, omit_defaults=True):
     name: str
     at: Whereabouts = "lobby"
     table: TableCode | None = None
+    by: CameBy | None = None
 
 
 class Online(FromServer, frozen=True, tag="online"):
-    """Who is online, people in the lobby first; `more` counts those who are not in the list."""
+    """Who is online, people in the lobby first; `more` counts those who are not in the list.
+
+    It is sent to those who are in the list, in the lobby and at tables that wait for players.
+    """
 
     people: Annotated[list[PersonOnline], Meta(max_length=limits.PEOPLE_LISTED)]
     more: Count = 0
 
 
-class LobbyRemark(Struct, frozen=True):
-    """A chat message in the lobby; no two have the same number."""
+class LobbyRemark(Struct, frozen=True, omit_defaults=True):
+    """A chat message in the lobby; no two have the same number.
+
+    With a `table`, it is an invitation to take a seat there.
+    """
 
     number: RemarkNumber
     name: str
     text: str
+    table: TableCode | None = None
 
 
 class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):

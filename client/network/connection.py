@@ -139,11 +139,11 @@ class Connection:
 
     `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
     those of the bots that the server seats, `has_lobby` tells whether people can be listed and talk in its
-    lobby, `has_evening` whether there is an evening, `listed_as` under which name this client is,
-    `follows_evening` whether it is told of that on this line, `unconfirmed` to which other hosts the server
-    would send it on if the player let it. The requests raise RequestRefused if the server says
-    no, and ConnectFailed if it says nothing. While the connection is lost they wait for it; a move is made
-    once, and a seat taken once, however often that has to be asked for.
+    lobby, `has_invitations` whether they can invite each other, `has_evening` whether there is an evening,
+    `listed_as` under which name this client is, `follows_evening` whether it is told of that on this line,
+    `unconfirmed` to which other hosts the server would send it on if the player let it. The requests raise
+    RequestRefused if the server says no, and ConnectFailed if it says nothing. While the connection is lost
+    they wait for it; a move is made once, and a seat taken once, however often that has to be asked for.
     """
 
     def __init__(
@@ -257,6 +257,7 @@ class Connection:
         self.has_evening = welcome.evening
         self._takes_tokens = welcome.own_tokens
         self.opens_growing = welcome.growing
+        self.has_invitations = welcome.invitations
         self._stopping = False  # whether this server has said when it stops
         self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import structs
 
-from client.language import _, current_language
+from client.language import _, current_language, listed
 from client.levels import usual_level
 from client.network.connection import Connection, new_token, open_connection
 from client.network.refusals import describe_refusal
@@ -190,12 +190,14 @@ class Client(StandaloneService):
                 and (update.name != was.name or update.round < was.round or update.over < was.over)
             ):  # it is another evening
                 connection.follows_evening, ui = False, replace(ui, person=None)
-            ui = news.after_update(ui, update, self.model)
+            before, ui = ui, news.after_update(ui, update, self.model)
             (self.show_later if isinstance(update, messages.Online | messages.SaidInLobby) else self.show)(ui)
             if isinstance(update, messages.Evening):
                 called, self._called = self._called, news.called_to(ui, self.model)
                 if self._called not in {called, None}:
                     self.call(window_title(self.model), self._called)
+            if (sentence := news.heard_from_lobby(before, ui)) is not None:
+                self.call(window_title(self.model), sentence)
             self._call_player()
             if self._together is not None:
                 self._together.look()
@@ -292,7 +294,9 @@ class Client(StandaloneService):
 
     async def _enter(self, name: str) -> None:
         """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
-        await self._connection.ask(messages.EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
+        by = self._player.comes_by if self._connection.has_invitations else None
+        tokens = [self._token, *self._keeper.tokens(name)]
+        await self._connection.ask(messages.EnterLobby(NEW, name, tokens, by))
         if self.ui.company is None or self.ui.company.fault:
             self.show(replace(self.ui, company=OnlineList()))
 
@@ -346,9 +350,8 @@ class Client(StandaloneService):
                 await self._rename(request)
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
-            case messages.Plan(piece=None):
-                await connection.ask(request)
-                self.show(self.ui.with_notice(_("No move is planned for your turn.")))
+            case messages.Invite() | messages.Plan(piece=None):
+                await self._ask_and_tell(request)
             case messages.CallMe() | messages.ConfirmCall() if not connection.notices:
                 raise _refusal(Code.NO_NOTICES)
             case messages.CallMe(to=str()):
@@ -369,6 +372,15 @@ class Client(StandaloneService):
                 await self._take_seat(table)
             case _ if isinstance(request, messages.InLobby | messages.AtTable):
                 await connection.ask(request)
+
+    async def _ask_and_tell(self, request: messages.Invite | messages.Plan) -> None:
+        """Ask for something of which the table shows nothing, and say that it has been done."""
+        told = _("No move is planned for your turn.")
+        if isinstance(request, messages.Invite):
+            names = listed(each.name for each in self.ui.guests)
+            told = _("Invited to this table: {names}.").format(names=names)
+        await self._connection.ask(request)
+        self.show(self.ui.with_notice(told))
 
     async def keep_evening(self) -> None:
         """Follow the server's evening, as the person that the player was there, if they were."""
@@ -600,7 +612,7 @@ class Client(StandaloneService):
 
 
 def _offered(connection: Connection) -> Offers:
-    return Offers(connection.levels, connection.notices, connection.has_lobby)
+    return Offers(connection.levels, connection.notices, connection.has_lobby, connection.has_invitations)
 
 
 def _can(player: Player, bots: SeatedBots | None) -> Can:

@@ -124,9 +124,10 @@ YES: Final = "yes"  # not a key's name: each language has its own letter for it
 COMMAND: Final = Key((":", "/"), Act.COMMAND, N_("type a command"), N_("command"))
 HELP: Final = Key(("?", "f1"), Act.HELP, N_("show the help"), N_("help"))
 QUIT: Final = Key(("c-c",), Act.QUIT, N_("quit"))
+RULES: Final = Key(("i", "f2"), Act.RULES, N_("the rules in short"), N_("rules"))
 ON_EVERY_PAGE: Final = (
     HELP,
-    Key(("i", "f2"), Act.RULES, N_("the rules in short"), N_("rules")),
+    RULES,
     Key(("q", "c-c"), Act.QUIT, N_("quit"), N_("quit")),
 )
 LINES: Final = (

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
 
-from client.language import N_
+from client.language import N_, _
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Line, ends, line
 from client.ui.keys import Action, Key, spectators_keys
@@ -36,13 +36,14 @@ class Mute(Struct, frozen=True):
 class Remark(Struct, frozen=True):
     """What somebody said; `people` has the speaker's colour, once the game has given it.
 
-    Its `number` identifies it when it is sent again.
+    Its `number` identifies it when it is sent again. If it invites to a `table`, it says so.
     """
 
     speaker: str
     text: str
     people: People | None = None
     number: int | None = None
+    table: str | None = None
 
 
 class Sign(Struct, frozen=True):
@@ -103,9 +104,16 @@ def with_lobby_remarks(talk: TalkLog, said: Iterable[LobbyRemark], name: str, *,
     """Return `talk` with remarks from the lobby; the player `name` need not read their own."""
     known = {remark.number for remark in talk.remarks}
     new = [each for each in said if each.number not in known and talk.hears(each.name)]
-    remarks = (*talk.remarks, *(Remark(each.name, in_words(each.text), number=each.number) for each in new))
+    remarks = (*talk.remarks, *map(_lobby_remark, new))
     unread = 0 if read else talk.unread + sum(each.name != name for each in new)
     return replace(talk, remarks=remarks[-REMARKS_KEPT:], unread=min(unread, REMARKS_KEPT))
+
+
+def _lobby_remark(said: LobbyRemark) -> Remark:
+    if said.table is None:
+        return Remark(said.name, in_words(said.text), number=said.number)
+    text = _("Come to table {table}.").format(table=said.table)
+    return Remark(said.name, text, number=said.number, table=said.table)
 
 
 LOG_KEPT: Final = 500
@@ -316,6 +324,7 @@ class Offers(Struct, frozen=True):
     levels: tuple[str, ...] = ()  # of the bots that it seats, the best last
     notices: tuple[NoticeKind, ...] = ()  # the kinds of addresses where it calls players who are away
     lobby: bool = False  # people can talk in its lobby
+    invitations: bool = False  # those at a table can invite people there
 
 
 class Can(Struct, frozen=True):
@@ -422,6 +431,12 @@ class Ui:
     @property
     def overlay(self) -> Overlay | None:
         return self.top if isinstance(self.top, Overlay) else None
+
+    @property
+    def guests(self) -> tuple[PersonOnline, ...]:
+        """Return the others who are in the server's lobby."""
+        people = () if self.company is None else self.company.people
+        return tuple(each for each in people if each.at == "lobby" and each.name != self.name)
 
     @property
     def log_here(self) -> tuple[str, ...]:

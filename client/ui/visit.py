@@ -15,6 +15,7 @@ from client.ui.seat_keeper import Keeping
 from client.ui.state import Ways
 from engine.legal import Legal
 from engine.view import View
+from protocol.messages import CameBy
 
 Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
 Show = Callable[[Service], Awaitable[requests.Request]]  # shows a page until it is left for what is returned
@@ -75,6 +76,7 @@ class Player:
     confirms: bool = False  # every move has to be confirmed
     explaining: Explaining | None = None  # without it, no game is
     show: Show = shown_alone  # where the visit is seen
+    comes_by: CameBy = "terminal"
 
 
 @dataclass(frozen=True, slots=True)

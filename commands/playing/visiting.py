@@ -41,6 +41,7 @@ from hosting.on_the_network import host_game
 from past_games.history_screen import looking_at_games
 from past_games.own_games import known_games, solving
 from past_games.records import keep_record, recording_of, records_folder
+from protocol.messages import CameBy
 from server.config import Config
 
 
@@ -53,7 +54,9 @@ def player_of(
     """Return who visits: files are saved in the current folder, and `keep` keeps records."""
     known = kept_in(explanations_file(), Explanations) or Explanations()
     explaining = Explaining(known.wanted, lambda on: remember(explanations_file(), Explanations(on)))
-    return Player(name, suggest_move, _looking_back(keep), arguments.confirm, explaining, show)
+    comes_by: CameBy = "text" if plain_chosen(os.environ) else "terminal"
+    looking_back = _looking_back(keep)
+    return Player(name, suggest_move, looking_back, arguments.confirm, explaining, show, comes_by)
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:

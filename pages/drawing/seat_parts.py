@@ -21,6 +21,7 @@ from client.ui.screens.action import Action, May
 from client.ui.screens.actions import (
     AGAIN,
     CALLED,
+    INVITE,
     LEAVE,
     MENU,
     MUTE,
@@ -35,11 +36,18 @@ from client.ui.screens.actions import (
 from client.ui.screens.menu import At, Page
 from client.ui.screens.reading import counts_page
 from client.ui.spots import Marks
-from client.ui.state import Offers, TypedLine, Ui
+from client.ui.state import Offers, OnlineList, TypedLine, Ui
 from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.games import turned
 from client.ui.texts.pieces import kind_words, piece_sign, piece_words
-from client.ui.texts.tables import describe_answers, describe_asked, describe_notices, names_at, who_leads
+from client.ui.texts.tables import (
+    describe_answers,
+    describe_asked,
+    describe_guests,
+    describe_notices,
+    names_at,
+    who_leads,
+)
 from client.ui.texts.times import universal_time
 from engine.board import Field, Hex
 from engine.events import LayTile, Place
@@ -65,7 +73,8 @@ class SeatPage:
         self._state, self._view, self._hints, self._suggested = state, view, hand.hints, hand.suggested
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
         self._address = hand.address
-        self._ui = Ui("", offers=Offers(levels=tuple(hand.levels), notices=tuple(hand.kinds)))
+        offers = Offers(tuple(hand.levels), tuple(hand.kinds), invitations=bool(hand.guests))
+        self._ui = Ui("", offers=offers, company=OnlineList(tuple(hand.guests)))
         chosen = hand.choice
         fields = {} if view is None else view.layout.fields
         self._free = {cell: field for cell, field in fields.items() if view and field not in view.placed}
@@ -149,6 +158,10 @@ class SeatPage:
             yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(self._ui.offers.levels)))
         if self._may(READY) and seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
+        if guests := describe_guests(self._ui.guests):
+            yield element("p", guests)
+            if self._may(INVITE) and not self._of_evening:
+                yield button(_(INVITE.help), messages.Invite(NEW))
         if self._address and not self._of_evening and state.room:
             yield invitation(f"{self._address}play/{self._state.table}")
 

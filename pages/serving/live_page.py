@@ -16,7 +16,7 @@ from websockets.protocol import State
 from pages.shared import MoveChoice
 from protocol import codes
 from protocol.codec import BadMessage, as_json, client_message, decode_json, readable
-from protocol.messages import ClientMessage, Moved, Notices, Refused, ServerMessage
+from protocol.messages import ClientMessage, EnterLobby, Moved, Notices, Refused, ServerMessage
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session, payload_of
@@ -111,12 +111,16 @@ class PlayerSession(PageSession):
         self.choice = MoveChoice()
         self.wants_hint = False
         self.notices = Notices("none")
+        self._tries: int | None = None  # a request of the page, not of its player
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Notices):
             self.notices = message
         Session.send(self, message)
-        if isinstance(message, Refused) and message.code is not codes.Code.NOT_SIGNED_UP:  # the page tries
+        by_page = isinstance(message, Refused) and (
+            message.code is codes.Code.NOT_SIGNED_UP or (message.id is not None and message.id == self._tries)
+        )
+        if isinstance(message, Refused) and not by_page:
             Session.post(self, page_frame({"refusal": self._refusal(message)}))
 
     def post(self, frame: bytes) -> None:
@@ -126,7 +130,10 @@ class PlayerSession(PageSession):
     def read_text(self, text: str) -> ClientMessage | None:
         content = decode_json(text)
         if "t" in content:
-            return client_message(content)
+            asked = client_message(content)
+            if isinstance(asked, EnterLobby):
+                self._tries = asked.id
+            return asked
         try:
             chosen = msgspec.convert(content, MoveChoice)
         except msgspec.ValidationError as error:

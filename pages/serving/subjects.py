@@ -204,6 +204,8 @@ class PlayedTable(WatchedTable):
             kinds=self._server.lobby.notice_kinds,
             address=self._address,
         )
+        if state.stage == "gathering":
+            return replace(hand, guests=self._server.lobby.chat.listed.people)
         if state.game is None or state.ended or state.stage != "playing":
             return hand
         hand = replace(hand, moments=len(state.game.events))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from protocol.limits import CHAT_LENGTH, NAME_LENGTH, TOKENS_SHOWN
-from protocol.messages import Name, RemarkNumber, TableCode, TableSummary, Whereabouts
+from protocol.messages import CameBy, Name, RemarkNumber, TableCode, TableSummary, Whereabouts
 from protocol.text import unsafe
 
 QUESTION_BYTES: Final = 4096
@@ -44,15 +44,17 @@ class PersonElsewhere(Struct, frozen=True, tag_field="t", tag="person", omit_def
     at: Whereabouts = "lobby"
     table: TableCode | None = None
     proofs: Annotated[list[Hash], Meta(max_length=TOKENS_SHOWN)] = []
+    by: CameBy | None = None
 
 
 class RemarkElsewhere(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=True):
-    """What somebody has said in the lobby."""
+    """What somebody has said in the lobby, or that they invite everybody there to a table."""
 
     number: RemarkNumber
     name: Name
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
     time: Time
+    table: TableCode | None = None
 
 
 class Draining(Struct, frozen=True, tag_field="t", tag="draining"):

@@ -55,6 +55,10 @@ class AttendedTable(Protocol):
 
     code: str
 
+    @property
+    def waits_for_players(self) -> bool:
+        """Return whether its game has yet to begin."""
+
     async def handle(self, session: "Session", message: AtTable | Seating | GetRecord) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""
 

@@ -82,7 +82,8 @@ class Lobby:
         self.stopped = False
         # By hashes of tokens: a request may come again while it is still being carried out.
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.chat = LobbyChat(self, self.public.place_of, self.public.name_held)
+        public = self.public
+        self.chat = LobbyChat(self, public.place_of, public.name_held, public.host_of_guests, public.has_room)
         self.evenings = Evenings(self, self.registry)
         self._parts: list[ServerPart] = [self.public, self.chat, self.evenings]
         if config.attendance is not None:

@@ -136,6 +136,10 @@ class Table:
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
+    @property
+    def waits_for_players(self) -> bool:
+        return self.state.stage == "gathering"
+
     def summary(self) -> messages.TableSummary:
         """Return this table's entry in the list of tables."""
         state = self.state

@@ -28,6 +28,7 @@ from protocol.messages import (
     Resume,
     Said,
     SaidBefore,
+    SaidInLobby,
     Say,
     Seated,
     Snapshot,
@@ -146,8 +147,14 @@ def check_lobby(tap: Wiretap, verdict: Verdict) -> None:
 
 
 def check_online(tap: Wiretap, private: Container[str], verdict: Verdict) -> None:
-    """Nobody is told who is at a table that has always been private."""
+    """Nobody is told who is at a table that has always been private, nor invited there."""
     for heard in tap.heard:
+        if isinstance(heard.message, SaidInLobby):
+            verdict.leaked += [
+                tap.finding(f"everybody was invited by {each.name}", heard)
+                for each in heard.message.remarks
+                if each.table in private
+            ]
         if isinstance(heard.message, Online):
             verdict.leaked += [
                 tap.finding(f"everybody was told where {each.name} is", heard)

@@ -25,6 +25,7 @@ from protocol.messages import (
     EnterLobby,
     GetRecord,
     Hello,
+    Invite,
     JoinTable,
     Leave,
     OpenTable,
@@ -191,6 +192,8 @@ class SimulatedPlayer(Visitor):
             with contextlib.suppress(ConnectFailed, RequestRefused):
                 await self.connection.ask(EnterLobby(NEW, f"Player {self.rng.randrange(10**9)}"))
                 self.counts["players listed in the lobby"] += 1
+                await self.connection.ask(Invite(NEW))
+                self.counts["invitations"] += 1
 
     async def _ask_whose_turn_it_is(self) -> None:
         """Ask for that on another connection, without coming to the table."""

@@ -85,7 +85,7 @@ from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, letter_seconds
 from protocol.codes import Code
 from protocol.limits import ADDRESS_LENGTH, HOLIDAYS, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
-from protocol.messages import NEW, ChangeSetting
+from protocol.messages import NEW, ChangeSetting, TableState
 from protocol.settings import AbsenceSetting, Holidays, Starting, Title
 
 
@@ -293,6 +293,40 @@ def _press_bot(at: At) -> Outcome:
     else:
         return ui.opened(TableMenu(BOT, levels.index(usual_level(levels)))), None
     return ui.with_notice(text), None
+
+
+_INVITES: Final = N_("invite those in the lobby to this table")
+
+
+def _has_seat(state: TableState) -> bool:
+    """Return whether somebody can sit down: bots make room for people."""
+    return state.room > 0 or any(each.level for each in state.seats)
+
+
+def _can_invite(at: At) -> bool:
+    """Return whether somebody is in the lobby who can be invited to this table."""
+    invites = at.ui.offers.invitations and _has_seat(at.state) and not at.state.switches.private
+    return bool(invites and at.ui.guests)
+
+
+def _press_invite(at: At) -> Outcome:
+    """Invite those in the lobby, if anybody is there to be invited and the table is for everybody."""
+    ui, state = at.ui, at.model.state
+    if state is None:
+        return ui, None
+    if at.model.seat is None:
+        why = _(Code.NOT_A_PLAYER.text)
+    elif not ui.offers.invitations:
+        why = _(Code.NO_LOBBY_CHAT.text)
+    elif state.switches.private:
+        why = _("Private tables are not shown in the lobby. Send the table's code to those you want here.")
+    elif not _has_seat(state):
+        why = _("No seat is free. The table's menu removes players and bots.")
+    elif not ui.guests:
+        why = _("Nobody is in the lobby. You will hear when somebody comes.")
+    else:
+        return ui, messages.Invite(NEW)
+    return ui.with_notice(why), None
 
 
 def _swap(text: str, at: At) -> Request | None:
@@ -858,6 +892,23 @@ SEAT_BOT: Final = Action(
     menu=lambda _at: [MenuLine(_("seat a bot"), BOT)],
     keys=(Key(("b",), pressing(_press_bot), N_("let a bot take a free seat"), N_("bot"), for_players=True),),
 )
+INVITE: Final = Action(
+    "invite",
+    _INVITES,
+    exactly("", pressing(_press_invite)),
+    stages=GATHERING,
+    possible=_can_invite,
+    menu=lambda _at: [MenuLine(_(_INVITES), messages.Invite(NEW))],
+    keys=(
+        Key(
+            ("i",),
+            pressing(_press_invite),
+            "",
+            N_("invite"),
+            for_players=True,
+        ),
+    ),
+)
 AGAIN: Final = Action(
     "again",
     N_("play again with the same players"),
@@ -1169,6 +1220,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         possible=lambda at: at.ui.offers.notices,
         menu=_line_of_notices,
     ),
+    INVITE,
     SEAT_BOT,
     Action(
         "swap 1 3",

@@ -1,8 +1,10 @@
 """A table before its game: who sits there, and what it is waiting for."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import structs
 
 from client.language import _, counted, labelled, listed, parted
 from client.tables.table import TableModel
@@ -20,7 +22,7 @@ from client.ui.frame import (
     spoken,
     width_of,
 )
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, RULES, Act, Action
 from client.ui.screens.actions import LEAVE, keys_at
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Outcome, Pane, Ui, closed_for_good
@@ -35,7 +37,8 @@ _KEYS: Final = (
     *keys_at("gathering"),
     *LEAVE.keys,
     *AT_TABLE,
-    *ON_EVERY_PAGE,
+    # Here `i` invites.
+    *(structs.replace(key, names=("f2",)) if key is RULES else key for key in ON_EVERY_PAGE),
 )
 
 
@@ -46,6 +49,10 @@ def loses_seat(ui: Ui, model: TableModel) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gathering(ServerScreen):
+    """A table before its game; `announced` are those who have come to the lobby since the player is there."""
+
+    announced: frozenset[str] = frozenset()
+
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -69,7 +76,8 @@ class Gathering(ServerScreen):
         return with_news(block, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE))
+        # Who comes to the lobby is told by the log.
+        return spoken(gathering_block(replace(ui, company=None), model, glyphs_to_read(), WIDE))
 
 
 def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> list[Line]:
@@ -106,6 +114,9 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         named = listed(tables.spectator_name(each.number, each.name) for each in state.watching)
         watching = _("spectators: {names}").format(names=named or state.spectators)
         lines += [line("    ") + text for text in paragraphs([watching], width - 6, "class:faint")]
+    if waiting := tables.describe_guests(ui.guests):
+        lines += [line("    ") + text for text in paragraphs([waiting], width - 6, "class:faint")]
+    if state.spectators or waiting:
         lines.append(EMPTY)
     lines += indented(_waits_for(state, model), width)
     if special := list(set_up(state)):

@@ -307,6 +307,36 @@ class TakingOver(Overlay):
         return asks.format(table=self.table.table, yes=_("y"))
 
 
+_INVITED: Final = (
+    Key(("enter", YES), Act.CONFIRM, N_("take a seat there"), N_("join")),
+    Key(("n", "escape"), Act.CANCEL, N_("stay in the lobby"), N_("stay")),
+    Key(("c-c",), Act.QUIT, N_("quit")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Invited(Overlay):
+    """The question whether to take a seat at the table to which `name` invites everybody in the lobby."""
+
+    name: str
+    table: str
+
+    own_keys = _INVITED
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if action is Act.QUIT:
+            return ui, requests.Errand.QUIT
+        return ui.closed(), requests.Join(self.table) if action is Act.CONFIRM else None
+
+    @property
+    def sentence(self) -> str:
+        return _("{name} invites you to table {table}.").format(name=printable(self.name), table=self.table)
+
+    def question(self, ui: Ui) -> str:
+        ways = _("Enter: take a seat, n: stay here")
+        return f"{self.sentence} {ways}"
+
+
 def has_free_seat(table: TableSummary) -> bool:
     """Return whether people can sit down before the game; bots make room for them."""
     return table.stage == "gathering" and table.taken - table.bots < table.players

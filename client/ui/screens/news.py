@@ -29,9 +29,12 @@ from client.ui.at_table import next_vote, ready_to_place
 from client.ui.draw.page import is_called, on_turn
 from client.ui.leads import changed_hands, preying, who_has_no_wolf_left
 from client.ui.requests import Join, Open, Request, WatchTable
+from client.ui.screens.action import May
+from client.ui.screens.actions import INVITE
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
-from client.ui.screens.lobby import LobbyPage, TakingOver, has_free_seat
+from client.ui.screens.lobby import Invited, LobbyPage, TakingOver, has_free_seat
+from client.ui.screens.menu import At
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.scoring import Result, Scoring
@@ -74,6 +77,8 @@ from protocol.messages import (
     TableSummary,
 )
 
+_PARTY: Final = 10  # people in the lobby
+
 _MISTYPED: Final = frozenset(
     {
         *(Code.NO_SUCH_TABLE, Code.NO_SUCH_SEAT, Code.NO_SUCH_LEVEL, Code.SEAT_TAKEN, Code.PEOPLE_TAKEN),
@@ -109,7 +114,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     if here is page:
         return ui
     ui = replace(ui, explains=_explains_next(ui))
-    return ui.without(Quitting, TakingOver).with_page(here)
+    return ui.without(Quitting, TakingOver, Invited).with_page(here)
 
 
 def _explains_next(ui: Ui) -> bool:
@@ -147,7 +152,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             talk = with_remark(ui.talk, update, model, ui.name, read=reads)
             return ui if talk is ui.talk else with_sign(replace(ui, talk=talk), update)
         case Online(people, more):
-            return replace(ui, company=OnlineList(tuple(people), more))
+            return _with_company(ui, OnlineList(tuple(people), more), model)
         case Evening():
             return _evening_news(ui, update, model)
         case SentFromEvening(refused) if refused.code == Code.NOT_SIGNED_UP:  # they had left before
@@ -158,7 +163,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case SaidInLobby(remarks):
             reads = isinstance(ui.overlay, TalkPage)
             if ui.talk.table is None:
-                return replace(ui, talk=with_lobby_remarks(ui.talk, remarks, ui.name, read=reads))
+                talk = with_lobby_remarks(ui.talk, remarks, ui.name, read=reads)
+                return _with_invitation(replace(ui, talk=talk), ui.talk)
             lobby_talk = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
             return replace(ui, lobby_talk=lobby_talk)
         case NoticesChanged(notices):
@@ -185,6 +191,45 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return with_log(replace(ui, stops_at=ui.now + seconds), [tables.server_stops(seconds)])
         case _:
             assert_never(update)
+
+
+def _with_company(ui: Ui, company: OnlineList, model: TableModel) -> Ui:
+    """Return `ui` with who is online now; at a table before its game, who has just come to the lobby is news.
+
+    Each is announced once, and nobody in a crowd: that is no party of friends.
+    """
+    before, ui = ui, replace(ui, company=company)
+    page = ui.page
+    if not isinstance(page, Gathering) or before.company is None or len(ui.guests) > _PARTY:
+        return ui
+    known = {each.name for each in before.company.people if each.at == "lobby" or each.table == model.table}
+    came = [each for each in ui.guests if each.name not in known and each.name not in page.announced]
+    if not came:
+        return ui
+    form = _("{name} has come to the lobby.")
+    if INVITE.may(At(ui, model)) is May.YES:
+        form = _("{name} has come to the lobby. i: invite")
+    ui = ui.with_page(replace(page, announced=page.announced.union(each.name for each in came)))
+    return with_log(ui, [form.format(name=tables.describe_guest(each)) for each in came])
+
+
+def _with_invitation(ui: Ui, before: TalkLog) -> Ui:
+    """Return `ui` with the question whether to follow the last new invitation, each table's once."""
+    known = {each.table for each in before.remarks}
+    new = [each for each in ui.talk.remarks if each.table not in known and each.speaker != ui.name]
+    if not new or not isinstance(ui.page, LobbyPage) or (table := new[-1].table) is None:
+        return ui
+    return ui.without(Invited).opened(Invited(new[-1].speaker, table))
+
+
+def heard_from_lobby(before: Ui, after: Ui) -> str | None:
+    """Return what has just been heard that calls the player to the lobby's people, or away from them."""
+    if isinstance(after.overlay, Invited) and after.overlay != before.overlay:
+        return after.overlay.sentence
+    was, now = before.page, after.page
+    if isinstance(was, Gathering) and isinstance(now, Gathering) and now.announced != was.announced:
+        return after.log[-1]
+    return None
 
 
 def _played_again(ui: Ui, state: TableState, before: TableState | None, model: TableModel) -> Iterator[str]:

@@ -15,6 +15,7 @@ from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveC
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     Asked,
+    CameBy,
     NoticeKind,
     Notices,
     PauseSummary,
@@ -53,6 +54,30 @@ def describe_person(person: PersonOnline) -> str:
     if person.at == "watching" and person.table:
         form = _("{name} (watching {table})")
     return person.name if person.at == "lobby" else form.format(name=person.name, table=person.table)
+
+
+_GUESTS_NAMED: Final = 8
+_CAME_BY: Final[Mapping[CameBy, str]] = {
+    "terminal": N_("{name} (terminal)"),
+    "text": N_("{name} (text mode)"),
+    "ssh": N_("{name} (ssh)"),
+    "browser": N_("{name} (browser)"),
+}
+
+
+def describe_guest(person: PersonOnline) -> str:
+    """Return who is in the lobby, and how they came."""
+    return person.name if person.by is None else _(_CAME_BY[person.by]).format(name=person.name)
+
+
+def describe_guests(people: Sequence[PersonOnline]) -> str:
+    """Return who is in the lobby, in few words; empty if nobody is."""
+    if not people:
+        return ""
+    names = [describe_guest(each) for each in people[:_GUESTS_NAMED]]
+    if more := len(people) - len(names):
+        names.append(describe_more(more))
+    return _("in the lobby: {names}").format(names=listed(names))
 
 
 def describe_online(people: Sequence[PersonOnline], more: int) -> str:

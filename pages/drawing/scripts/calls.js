@@ -5,6 +5,8 @@ let turn = false; // whether it is this player's
 let place = null; // the table of the evening where the player is called to
 let busy = -Infinity; // when the player touched the page last
 let audio = null; // once the page has been touched: before that, no browser lets it ring
+let known = null; // the names of those who have been in the lobby
+const party = 10; // people in the lobby: of more, nobody is announced
 let due = null; // when the time for the move is up, if it is limited
 
 /** Call the player: for a moment the whole screen is in the player's own colour. */
@@ -34,6 +36,14 @@ function noteTurn(message) {
   if (message.legal && !turn) summon(texts.turn);
   turn = Boolean(message.legal);
   due = message.clock === undefined || seats[message.turn]?.holiday_until ? null : performance.now() + message.clock;
+}
+
+/** Call the player, who waits for others, when somebody has come to the lobby. */
+function noteLobby(people) {
+  const names = people.filter(({ at = "lobby" }) => at === "lobby").map(({ name }) => name);
+  const came = names.find((name) => known && !known.has(name));
+  if (came && names.length <= party) summon(texts.came.replace("{name}", () => came));
+  known = new Set([...(known ?? []), ...names]);
 }
 
 /** Call the player to the table to which the page leads now, and did not before. */

@@ -12,10 +12,12 @@ let owns = false; // whether the server takes tokens of this browser's own
 let ticket = localStorage.getItem("evening"); // which is the token of each seat in the evening
 let seat = null;
 let seats = [];
+let listed = true; // as online, or not to be: the server has no list, or has been asked
 let joining = null; // the message that asks for a seat
 
 function welcomed(message) {
   owns = message.own_tokens;
+  listed = !message.invitations;
   seek();
   if (message.evening && joining?.t !== "sign-up") comeBack();
 }
@@ -44,6 +46,14 @@ function seated(message) {
   keep(message.table, message.token ?? made ?? token); // which is good for the next game too
   made = link = null;
   part("game").hidden = false;
+}
+
+/** Have others see who is online here, as soon as the name is known; if it is taken, that is no matter. */
+function enterLobby() {
+  const name = seats[seat]?.name;
+  if (listed || !name) return;
+  listed = true;
+  send({ t: "lobby", id: id++, name, tokens: [token], by: "browser" });
 }
 
 function cleanAddress() {

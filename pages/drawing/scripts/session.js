@@ -104,6 +104,7 @@ function take(message) {
       break;
     case "table":
       seats = message.seats;
+      enterLobby();
       if (message.paused) due = null;
       break;
     case "draw":
@@ -128,6 +129,9 @@ function take(message) {
       break;
     case "said-before":
       message.remarks.forEach(hear);
+      break;
+    case "online":
+      noteLobby(message.people);
       break;
     case "announced":
       tell(texts.server, message.text);

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol.codes import Code
-from protocol.messages import Done, EnterLobby, InLobby, Online, SayInLobby
+from protocol.messages import CameBy, Done, EnterLobby, InLobby, Invite, Online, SayInLobby
 from server.cluster.messages import PersonElsewhere
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
@@ -31,6 +31,7 @@ _LEAST_PAUSE: Final = 0.5  # seconds between two rounds ...
 _PAUSE_FOR_EACH: Final = 0.002  # ... and at least so many for each listener
 _LATER: Final = 0.001  # seconds by which who takes a name over comes later, whatever servers' clocks say
 _GROUP: Final = 16  # listeners who are served between two pauses of a round
+_INVITES: Final = "Come to table {table}."  # for clients that know no invitations
 
 
 @dataclass(eq=False, repr=False)
@@ -39,11 +40,15 @@ class LobbyChat(ServerPart):
 
     `place_of` returns where a session is, as far as everybody may know. `name_held` says whether a name looks
     like that of a publicly visible seat that is not the session's and whose token has none of these hashes.
+    `host_of_guests` returns the name and the table of a session that may invite people there, and `has_room`
+    whether everybody may still take a seat at a table.
     """
 
     lobby: TableOwner
     place_of: Callable[[Session], Place]
     name_held: Callable[[Session, str, Collection[str]], bool]
+    host_of_guests: Callable[[Session], tuple[str, str]]
+    has_room: Callable[[str], bool]
 
     def __post_init__(self) -> None:
         config, self.timers = self.lobby.config, self.lobby.timers
@@ -51,33 +56,36 @@ class LobbyChat(ServerPart):
         self._people = PeopleOnline()
         self._remarks = Remarks(self.timers.time, config.seed, config.limits.chat_in_lobby)
         self._channel: Channel | None = None
-        self._list = build_frame(Online([]))
+        self.listed = Online([])
+        self._list = build_frame(self.listed)
         self._list_outdated = False
         self._changed = asyncio.Event()  # since the last round began
         self._not_before = 0.0
         self._rounds = self.lobby.tasks.keep(self._run, "telling the lobby")
 
-    requests = EnterLobby, SayInLobby
+    requests = EnterLobby, SayInLobby, Invite
 
     # -- what sessions ask --------------------------------------------------------------------------
 
     async def answer(self, session: Session, request: InLobby) -> None:
-        """List the session as online, or send its chat message to the lobby; raises Refusal."""
+        """List the session as online, or send its message to the lobby; raises Refusal."""
         if not self.is_open:
             raise Refusal(Code.NO_LOBBY_CHAT)
         match request:
-            case EnterLobby(_, str(name), tokens):
-                self.enter(session, name, tokens)
+            case EnterLobby(_, str(name), tokens, by):
+                self.enter(session, name, tokens, by)
             case EnterLobby():
                 self.session_gone(session)
             case SayInLobby(_, text):
                 self.say(session, text)
+            case Invite():
+                self.invite(session)
         session.send(Done(request.id))
 
     def welcomed(self) -> Mapping[str, Any]:
-        return {"lobby": self.is_open}
+        return {"lobby": self.is_open, "invitations": self.is_open}
 
-    def enter(self, session: Session, name: str, tokens: Sequence[str]) -> None:
+    def enter(self, session: Session, name: str, tokens: Sequence[str], by: CameBy | None = None) -> None:
         """List the session under the name; raises Refusal and changes nothing."""
         person = self._people.of(session)
         if person is not None and person.name == name:
@@ -93,7 +101,7 @@ class LobbyChat(ServerPart):
             self.session_gone(holder.session)
         if person is None:
             heard = self._remarks.count - self._remarks.recent_count()
-            person = Person(session, name, heard, proofs, time.time())
+            person = Person(session, name, heard, proofs, time.time(), by)
             session.on_move = lambda: self._note_move(session)
         person.name, person.proofs = name, proofs
         self._people.put(person)
@@ -125,6 +133,13 @@ class LobbyChat(ServerPart):
         check_text(text)
         self.lobby.rates.count_remark_in_lobby(session)
         self._remarks.say(person.name, text)
+        self._begin_soon()
+
+    def invite(self, session: Session) -> None:
+        """Invite everybody in the lobby to the session's table; raises Refusal."""
+        name, table = self.host_of_guests(session)
+        self.lobby.rates.count_remark_in_lobby(session)
+        self._remarks.say(name, _INVITES.format(table=table), table)
         self._begin_soon()
 
     # -- what the lobby asks ------------------------------------------------------------------------
@@ -176,7 +191,7 @@ class LobbyChat(ServerPart):
                 self.timers.call_later(wait, due.set)
                 await due.wait()
             self._changed.clear()
-            listeners = [person for person in self._people if person.listens]
+            listeners = [person for person in self._people if person.sees_list]
             self._list_people()
             for at, person in enumerate(listeners, start=1):
                 if self._people.of(person.session) is person:
@@ -186,25 +201,26 @@ class LobbyChat(ServerPart):
             self._not_before = self.timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
 
     def _tell(self, person: Person) -> None:
-        """Send somebody the news that they do not have yet, if they are in the lobby."""
-        if not person.listens:
+        """Send somebody the news that they do not have yet; at a table, that is not what is said."""
+        if not person.sees_list:
             return
         if self._list_outdated:
             self._list_people()
         if person.shown is not self._list:
             person.shown = self._list
             person.session.post(self._list)
-        if self.is_open and person.heard < self._remarks.count:
-            frame = self._remarks.frame_after(person.heard)
+        if self.is_open and person.listens and person.heard < self._remarks.count:
+            frame = self._remarks.frame_after(person.heard, self.has_room)
             person.heard = self._remarks.count
-            person.session.post(frame)
+            if frame is not None:
+                person.session.post(frame)
 
     def _list_people(self) -> None:
         """Rebuild the list of who is online; nobody is sent the same one again."""
         self._list_outdated = False
-        frame = build_frame(self._people.list_online(self.place_of) if self.is_open else Online([]))
-        if frame != self._list:
-            self._list = frame
+        listed = self._people.list_online(self.place_of) if self.is_open else Online([])
+        if listed != self.listed:
+            self.listed, self._list = listed, build_frame(listed)
 
     # -- the other servers --------------------------------------------------------------------------
 
@@ -220,7 +236,7 @@ class LobbyChat(ServerPart):
         if not self.is_open:
             return None
         place = self.place_of(person.session)
-        return PersonElsewhere(person.name, person.since, *place, sorted(person.proofs))
+        return PersonElsewhere(person.name, person.since, *place, sorted(person.proofs), person.by)
 
     def _learn(self, channel: "Channel") -> None:
         """Take in who is online at the other servers.

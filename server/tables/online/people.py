@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol.codes import Code
 from protocol.limits import PEOPLE_LISTED
-from protocol.messages import Online, PersonOnline, Whereabouts
+from protocol.messages import CameBy, Online, PersonOnline, Whereabouts
 from server.cluster.messages import PersonElsewhere
 from server.net.session import Session
 from server.refusal import Refusal
@@ -26,7 +26,7 @@ class Person:
     """Somebody who is online; `heard` is the last remark that they were sent, by its position.
 
     `shown` is the frame with the last list. `proofs` are the hashes of the tokens sent with the name, `since`
-    is when they came, in s since 1970.
+    is when they came, in s since 1970, and `by` how.
     """
 
     session: Session
@@ -34,12 +34,18 @@ class Person:
     heard: int
     proofs: frozenset[str]
     since: float
+    by: CameBy | None = None
     shown: bytes = b""
 
     @property
     def listens(self) -> bool:
         """Return whether this person is in the lobby, and not at a table."""
         return self.session.table is None
+
+    @property
+    def sees_list(self) -> bool:
+        """Return whether this person is told who is online: in the lobby, or where players may still come."""
+        return self.session.table is None or self.session.table.waits_for_players
 
 
 class PeopleOnline:
@@ -97,12 +103,16 @@ class PeopleOnline:
         If there is not enough room, every address gets an equal share before any gets more.
         """
         people = [
-            (person.since, person.session.address[-1], PersonOnline(person.name, *place_of(person.session)))
+            (
+                person.since,
+                person.session.address[-1],
+                PersonOnline(person.name, *place_of(person.session), person.by),
+            )
             for person in self._here.values()
         ]
         if self._elsewhere:
             people += (
-                (there.since, there.name, PersonOnline(there.name, there.at, there.table))
+                (there.since, there.name, PersonOnline(there.name, there.at, there.table, there.by))
                 for there in self._elsewhere.values()
             )
             people.sort(key=lambda each: each[0])

@@ -55,12 +55,13 @@ class Remarks:
         self._channel = channel
         channel.on_change(RemarkElsewhere, lambda: self._learn(channel, changed))
 
-    def say(self, name: str, text: str) -> None:
+    def say(self, name: str, text: str, table: str | None = None) -> None:
+        """Add what somebody says, or their invitation to a table."""
         number = self._next_number()
-        self._add(LobbyRemark(number, name, text), self._now())
+        self._add(LobbyRemark(number, name, text, table), self._now())
         if self._channel is not None:
             self._told.append(f"remark:{number}")
-            self._channel.keep(self._told[-1], RemarkElsewhere(number, name, text, time.time()))
+            self._channel.keep(self._told[-1], RemarkElsewhere(number, name, text, time.time(), table))
             if len(self._told) > _KEPT:
                 probe("other servers forget an old remark")
                 self._channel.keep(self._told.popleft(), None)
@@ -70,11 +71,22 @@ class Remarks:
         since = self._now() - _REPEATED_SECONDS
         return sum(said.time >= since for said in list(self._said)[-REMARKS_REPEATED:])
 
-    def frame_after(self, position: int) -> bytes:
-        """Return the frame with all remarks after this position that are kept."""
-        if (frame := self._frames.get(position)) is None:
-            remarks = [said.remark for said in self._said if said.position > position]
-            frame = self._frames[position] = build_frame(SaidInLobby(remarks))
+    def frame_after(self, position: int, has_room: Callable[[str], bool]) -> bytes | None:
+        """Return the frame with all remarks after this position that are kept, None if there are none.
+
+        Invitations to tables that are no longer open to newcomers are left out.
+        """
+        if (frame := self._frames.get(position)) is not None:
+            return frame
+        remarks = [said.remark for said in self._said if said.position > position]
+        invites = any(each.table is not None for each in remarks)
+        remarks = [each for each in remarks if each.table is None or has_room(each.table)]
+        if not remarks:
+            probe("an invitation comes to nothing before it is heard")
+            return None
+        frame = build_frame(SaidInLobby(remarks))
+        if not invites:  # otherwise it may be another one the next time
+            self._frames[position] = frame
         return frame
 
     def _learn(self, channel: "Channel", changed: Callable[[], None]) -> None:
@@ -90,7 +102,7 @@ class Remarks:
             if remark.number not in self._numbers and self._heard_from.wait(node.name, now) == 0:
                 self._heard_from.count(node.name, now)
                 age = max(0.0, time.time() - remark.time)
-                self._add(LobbyRemark(remark.number, remark.name, remark.text), now - age)
+                self._add(LobbyRemark(remark.number, remark.name, remark.text, remark.table), now - age)
         if self.count > before:
             probe("a remark is heard from another server")
             changed()

@@ -10,11 +10,13 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol.codec import encoded_summaries, tables_frame
+from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
 from protocol.messages import ListTables, TableSummary
 from server.cluster.messages import Holder, PublicTable
 from server.net.session import Session, in_frame
 from server.net.tokens import hash_fits
+from server.refusal import Refusal
 from server.tables.names import NamesInUse, alike, looks
 from server.tables.online.people import Place
 from server.tables.server_part import ServerPart
@@ -140,6 +142,25 @@ class PublicTables(ServerPart):
         if not self.is_listed(session.table.code):
             return "playing", None
         return "watching" if session.seat is None else "playing", session.table.code
+
+    def has_room(self, code: str) -> bool:
+        """Return whether everybody may know that there is a table with a seat for them before its game."""
+        if (table := self._tables.get(code)) is not None:
+            listed, summary = not table.state.switches.private, table.summary()
+        elif (told := self._elsewhere.get(code)) is not None:
+            listed, summary = True, told[0].summary
+        else:
+            return False
+        return listed and summary.stage == "gathering" and summary.taken - summary.bots < summary.players
+
+    def host_of_guests(self, session: Session) -> tuple[str, str]:
+        """Return the name and the table of a player who may invite everybody there; raises Refusal."""
+        if session.table is None:
+            raise Refusal(Code.NOT_AT_A_TABLE)
+        seat, table = session.player_seat(), self._tables.get(session.table.code)
+        if table is None or table.state.of_evening or not self.has_room(table.code):
+            raise Refusal(Code.NOT_OPEN_TO_GUESTS)
+        return table.state.names[seat], table.code
 
     def name_held(self, session: Session, name: str, proofs: Collection[str]) -> bool:
         """Return whether the name looks like that of another's seat at a table in the list."""

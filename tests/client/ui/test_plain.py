@@ -41,6 +41,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Kind, Piece, Seat
 from engine.record import recorded
 from engine.view import eyes_of
+from protocol import messages
 from protocol.absence import ByBot
 from protocol.admin import EveningPlan
 from protocol.messages import AskPause, TableSummary
@@ -268,6 +269,27 @@ async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
         visit.type(f"notify {await called.receiver.code()}", "quit", "yes")
         await asyncio.to_thread(visit.until, "Your URL gets a notification")
         assert await asyncio.to_thread(visit.end) == 0
+
+
+async def test_friends_meet_by_invitation(tmp_path: Path) -> None:
+    """Who comes in text mode is heard at the table, invited there, and sits down with an empty line."""
+    async with running(Config(seed=1)) as server, connected(server.port) as host:
+        table = (await host.open(2, "Bob", grows=True)).table
+        await host.done(messages.EnterLobby, "Bob", [host.token])
+        visit = Visit(tmp_path, "join", "--plain", f"ws://127.0.0.1:{server.port}", "--name", "Ann")
+        while messages.PersonOnline("Ann", by="text") not in (await host.until(messages.Online)).people:
+            pass
+        await host.done(messages.Invite)
+        await asyncio.to_thread(visit.until, f"Bob invites you to table {table}. Enter: take a seat")
+        visit.type("")
+        await state_where(host, lambda state: state.taken == 2)
+        async with connected(server.port) as guest:
+            await guest.done(messages.EnterLobby, "Gina", by="ssh")
+            await asyncio.to_thread(visit.until, r"Gina \(ssh\) has come to the lobby")
+            visit.type("invite")
+            await asyncio.to_thread(visit.until, "Invited to this table: Gina")
+            assert (await guest.until(messages.SaidInLobby)).remarks[-1].name == "Ann"
+        await asyncio.to_thread(visit.quit)
 
 
 async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from pages.serving import site
 from pages.shared import MoveChoice, PlayerHand
 from protocol import messages
 from protocol.events import legal_of
-from protocol.settings import ChosenSwitches, Spectators
+from protocol.settings import ChosenSwitches, Private, Spectators
 from protocol.settings import Hints as AllowHints
 from server.app import running
 from server.config import Config, Limits
@@ -404,6 +404,25 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
         assert page.parts["result"] == ""
         await page.socket.send('{"moment": 999}')
         await page.until_shown(lambda parts: "<table>" in parts["result"])
+
+
+async def test_who_waits_at_a_page_sees_who_comes_to_the_lobby_and_invites_them() -> None:
+    """The page enters the lobby without its player, who need not know if the name is taken there."""
+    async with web_server() as server, all_connected(server.port, 2) as (host, guest):
+        code = (await host.open(4, "Host")).table
+        async with player_page(server.port, code) as page:
+            await page.join(code, "Page")
+            assert await page.refusal(messages.EnterLobby, "Host", by="browser") == "name-in-use"
+            await page.done(messages.EnterLobby, "Page", [page.token], "browser")
+            await guest.done(messages.EnterLobby, "Gina", by="text")
+            await page.until_shown(lambda parts: "in the lobby: Gina (text mode)" in parts.get("ask", ""))
+            assert "&#34;invite&#34;" in page.parts["ask"]
+            assert not page.parts.get("refusal")
+            await page.done(messages.Invite)
+            (invited,) = (await guest.until(messages.SaidInLobby)).remarks
+            assert (invited.name, invited.table) == ("Page", code)
+            await changed(server, host, Private(on=True))
+            await page.until_shown(lambda parts: "&#34;invite&#34;" not in parts["ask"])
 
 
 async def test_a_page_shows_the_way_to_another_device(caplog: pytest.LogCaptureFixture) -> None:

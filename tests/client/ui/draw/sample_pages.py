@@ -127,6 +127,16 @@ def waiting_for_more() -> tuple[Ui, TableModel]:
     return replace(ui, ways=Ways(addresses=("ws://10.79.0.1:7733",))), model
 
 
+def hearing_the_lobby() -> tuple[Ui, TableModel]:
+    """Return the same table when somebody has come to the lobby."""
+    ui, model = waiting_for_more()
+    ui = replace(ui, offers=Offers(levels=LEVELS, lobby=True, invitations=True), log=())
+    gina = messages.PersonOnline("gina", by="browser")
+    for people in [gina], [gina, messages.PersonOnline("emma", by="ssh")]:
+        ui = after_update(ui, messages.Online(people), model)
+    return ui, model
+
+
 def waiting_for_nobody() -> tuple[Ui, TableModel]:
     """Return the same table with a bot of the server in its last seat."""
     ui, model = waiting()
@@ -189,6 +199,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering-no-bots": lambda: (replace(waiting()[0], offers=Offers()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,
     "gathering-growing": waiting_for_more,
+    "gathering-lobby": hearing_the_lobby,
     "menu": menu,
     "menu-bots": lambda: (waiting()[0].opened(TableMenu(BOT, 1)), waiting()[1]),
     "menu-peoples": lambda: then(waiting, "p", "down"),

@@ -14,7 +14,7 @@ from client.ui.keys import Act, ChooseLine
 from client.ui.requests import Request
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.news import after_update, at_other_table, at_table_page
+from client.ui.screens.news import after_update, at_other_table, at_table_page, heard_from_lobby
 from client.ui.screens.overlays import Consenting, TalkPage
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import LinePrompt, Notice, Offers, OnlineList, Outage, TypedLine, Ui, Ways
@@ -24,6 +24,7 @@ from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import (
     NEW,
+    Invite,
     Leave,
     LobbyRemark,
     Online,
@@ -328,6 +329,85 @@ def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
     table = gathering(ANN)
     typing = seen.after(ui, table, "t", *"between us")
     assert seen.request_after(typing, NOWHERE, "enter") == Say(NEW, "between us")
+
+
+INVITATION = LobbyRemark(10, "Bob", "Come to table KXQT.", "KXQT")
+
+
+def test_an_invitation_is_a_question_that_enter_answers_once_for_each_table() -> None:
+    before = in_lobby(*REMARKS)
+    ui = after_update(before, SaidInLobby([INVITATION]), NOWHERE)
+    assert heard_from_lobby(before, ui) == "Bob invites you to table KXQT."
+    seen.assert_screen("lobby-invited-80x24", shown(ui))
+    assert seen.request_after(ui, NOWHERE, "enter") == requests.Join("KXQT")
+    stays = seen.after(ui, NOWHERE, "n")
+    assert (stays.overlay, stays.talk.remarks[-1].text) == (None, "Come to table KXQT.")
+    for told in (INVITATION, structs.replace(INVITATION, number=11)):
+        again = after_update(stays, SaidInLobby([told]), NOWHERE)
+        assert (again.overlay, heard_from_lobby(stays, again)) == (None, None)
+    other = after_update(ui, SaidInLobby([LobbyRemark(12, "Cosima", "", "ABCD")]), NOWHERE)
+    assert seen.request_after(other, NOWHERE, "enter") == requests.Join("ABCD")
+    assert seen.after(other, NOWHERE, "escape").overlay is None
+
+
+def test_nobody_is_asked_by_the_muted_nor_by_themselves() -> None:
+    muted = seen.after(in_lobby(), NOWHERE, *seen.typed("mute Bob"))
+    for said in (INVITATION, structs.replace(INVITATION, name="Ann")):
+        assert after_update(muted, SaidInLobby([said]), NOWHERE).overlay is None
+
+
+def at_table(table: TableModel) -> Ui:
+    """Return the table as it is seen by Ann, who was in the lobby."""
+    offers = Offers(lobby=True, invitations=True)
+    return at_table_page(replace(in_lobby(), offers=offers), table)
+
+
+def test_a_table_hears_once_who_comes_to_the_lobby_and_invites_them() -> None:
+    table = gathering(ANN, SeatSummary())
+    ui = at_table(table)
+    assert "in the lobby: Bob" in seen.screen_of(ui, table)
+    emma = PersonOnline("emma", by="ssh")
+    heard = after_update(ui, Online([emma, *PEOPLE]), table)
+    assert heard.log[-1:] == ("emma (ssh) has come to the lobby. i: invite",)
+    assert heard_from_lobby(ui, heard) == heard.log[-1]
+    assert seen.request_after(heard, table, "i") == Invite(NEW)
+    assert seen.request_after(heard, table, *seen.typed("invite")) == Invite(NEW)
+    gone = after_update(heard, Online(list(PEOPLE)), table)
+    back = after_update(gone, Online([emma, *PEOPLE]), table)
+    assert (back.log, heard_from_lobby(gone, back)) == (heard.log, None)
+
+
+def test_who_was_at_the_table_and_a_crowd_are_not_announced() -> None:
+    table = gathering(ANN, SeatSummary())
+    ui = after_update(at_table(table), Online([*PEOPLE, PersonOnline("Cy", "watching", "KXQT")]), table)
+    assert after_update(ui, Online([*PEOPLE, PersonOnline("Cy")]), table).log == ui.log
+    crowd = [PersonOnline(f"Visitor {number}") for number in range(20)]
+    assert after_update(ui, Online([*PEOPLE, *crowd]), table).log == ui.log
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("private", "Private tables"),
+        ("full", "No seat is free."),
+        ("watching", "You are watching."),
+        ("alone", "Nobody is in the lobby."),
+        ("no lobby", "no chat in the lobby"),
+    ],
+)
+def test_why_nobody_is_invited(why: str, told: str) -> None:
+    table = gathering(ANN, *([BOB] if why == "full" else [SeatSummary()]))
+    ui = at_table(table)
+    if why == "private":
+        seen.change(table, switches=Switches(private=True))
+    elif why == "watching":
+        table.seat = None
+    elif why == "alone":
+        ui = after_update(ui, Online([PersonOnline("Ann", "playing", "KXQT")]), table)
+    elif why == "no lobby":
+        ui = replace(ui, offers=Offers())
+    pressed, request = after_key(ui, "i", table)
+    assert (request, told in seen.notice_of(pressed)) == (None, True)
 
 
 def test_who_hosts_others_is_asked_before_the_server_stops() -> None:

@@ -484,7 +484,7 @@ def test_scoring_skips_hill_by_hill() -> None:
 def test_keys_are_clear(place: str) -> None:
     """On each screen a key means one thing, and is bound; help is there, unless something is closed first."""
     closed_first = {"dispatch keys", "overlays quitting", "overlays consenting"}
-    closed_first |= {"overlays announcement", "lobby taking_over"}
+    closed_first |= {"overlays announcement", "lobby taking_over", "lobby invited"}
     names = [name for key in seen.KEYS[place] for name in key.names]
     assert len(names) == len(set(names))
     assert {name for name in names if len(name) > 1 and name != YES} <= NAMED

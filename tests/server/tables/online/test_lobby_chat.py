@@ -9,6 +9,7 @@ from typing import Any
 from protocol.limits import PEOPLE_LISTED, REMARKS_REPEATED
 from protocol.messages import (
     EnterLobby,
+    Invite,
     Leave,
     LobbyRemark,
     Online,
@@ -16,6 +17,7 @@ from protocol.messages import (
     SaidInLobby,
     SayInLobby,
     SayReady,
+    StartGame,
     Welcome,
 )
 from protocol.settings import ChosenSwitches, Private
@@ -23,7 +25,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
-from tests.server.peer import Peer, all_connected, connected, eventually
+from tests.server.peer import Peer, all_connected, connected, eventually, state_where
 from tests.server.playing import changed, game, play_on, timed_server
 
 # As many names and remarks as anybody likes.
@@ -70,6 +72,12 @@ def remarks(peer: Peer) -> list[LobbyRemark]:
 async def sees(peer: Peer, *people: PersonOnline) -> None:
     """Wait until the peer's list has these people."""
     while not lists(peer) or lists(peer)[-1].people != list(people):
+        await peer.until(Online)
+
+
+async def sees_whom(peer: Peer, *names: str) -> None:
+    """Wait until the peer's list has people of these names."""
+    while not lists(peer) or [each.name for each in lists(peer)[-1].people] != list(names):
         await peer.until(Online)
 
 
@@ -126,6 +134,62 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
         await anna.done(EnterLobby, "Bruno")
         await sees(anna, PersonOnline("Bruno"))
         assert len(anna.frames) == frames + 2, "the new list, and the answer"
+
+
+async def test_a_table_that_waits_for_players_sees_who_comes_and_how_until_its_game() -> None:
+    async with in_lobby("Anna") as (server, stack, (anna,)):
+        table = (await anna.open(2, "Anna")).table
+        at_table = PersonOnline("Anna", "playing", table)
+        bruno = await stack.enter_async_context(connected(server.port))
+        await bruno.done(EnterLobby, "Bruno", by="ssh")
+        await sees(anna, PersonOnline("Bruno", by="ssh"), at_table)
+        await bruno.join(table, "Bruno")
+        await anna.done(StartGame)
+        await state_where(anna, lambda state: state.stage == "playing")
+        many = len(lists(anna))
+        carla = await entered(stack, server.port, "Carla")
+        await sees(carla, PersonOnline("Carla"), at_table, PersonOnline("Bruno", "playing", table, "ssh"))
+        await anna.nothing_but_pong()
+        assert len(lists(anna)) == many
+
+
+async def test_an_invitation_leads_the_lobby_to_a_table_with_a_free_seat() -> None:
+    async with in_lobby("Anna", "Bruno") as (server, stack, (anna, bruno)):
+        table = (await anna.open(2, "Anna")).table
+        await anna.done(Invite)
+        (invited,) = await heard(bruno, 1)
+        assert (invited.name, invited.table) == ("Anna", table)
+        carla = await entered(stack, server.port, "Carla")
+        assert [each.table for each in await heard(carla, 1)] == [table], "it still stands"
+        await bruno.join(table, "Bruno")
+        dario = await entered(stack, server.port, "Dario")
+        await sees_whom(dario, "Carla", "Dario", "Anna", "Bruno")
+        assert remarks(dario) == [], "there is no seat any more"
+        assert await anna.refusal(Invite) == "not-open-to-guests"
+        assert not remarks(anna), "she is at her table"
+
+
+async def test_invitations_are_for_players_at_tables_in_the_list_and_no_more_than_remarks() -> None:
+    limits = Limits(chat_in_lobby_per_connection=2)
+    async with (
+        running(Config(limits=limits, timers=FastClock)) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        anna, bruno = [await entered(stack, server.port, name) for name in ("Anna", "Bruno")]
+        assert await anna.refusal(Invite) == "not-at-a-table"
+        table = (await anna.open(3, "Anna", switches=ChosenSwitches(private=True))).table
+        await bruno.watch(table)
+        assert await bruno.refusal(Invite) == "not-a-player"
+        await bruno.done(Leave)
+        assert await anna.refusal(Invite) == "not-open-to-guests"
+        await changed(server, anna, Private(on=False))
+        await anna.done(Invite)
+        await anna.done(Invite)
+        assert await anna.refusal(Invite) == "too-much-chat"
+        await changed(server, anna, Private(on=True))
+        dario = await entered(stack, server.port, "Dario")
+        await sees_whom(dario, "Bruno", "Dario", "Anna")
+        assert not any(table.encode() in frame for frame in dario.frames), "it has become private"
 
 
 async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
