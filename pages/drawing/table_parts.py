@@ -199,9 +199,8 @@ def _players(state: TableState, view: View | None, names: Sequence[str], walking
         turn = view is not None and view.turn == seat and not state.ended
         look = {"class_": "turn", "aria_current": "true"} if turn else {"class_": "away"} if note else {}
         rows.append(element("li", *content, **look))
-    if state.spectators:
-        watching = counted("{n} spectator", "{n} spectators", state.spectators).format(n=state.spectators)
-        rows.append(element("li", watching, class_="faint"))
+    if watching := tables.describe_spectators(state):
+        rows.append(element("li", element("bdi", watching), class_="faint"))
     return EMPTY.join(rows)
 
 

@@ -8,7 +8,19 @@ from msgspec import Struct
 from client.language import _, counted
 from client.ui import at_table
 from client.ui.draw.page import name_or_sign, seat_note
-from client.ui.frame import EMPTY, Line, chips, clickable, ends, fitted, line, people_style, width_of, wrapped
+from client.ui.frame import (
+    EMPTY,
+    Line,
+    chips,
+    clickable,
+    ends,
+    first_rows,
+    fitted,
+    line,
+    people_style,
+    width_of,
+    wrapped,
+)
 from client.ui.keys import Act, Hold, Pick
 from client.ui.leads import describe_foreseen, describe_needed, hill_leads
 from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
@@ -17,7 +29,7 @@ from client.ui.texts.games import bounds_text, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.names import by, called
 from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import describe_spectators, names_at
 from engine.board import Field, Tile, neighbours, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
@@ -54,7 +66,8 @@ class Panel(Struct, frozen=True):
     def of_game(self) -> list[Line]:
         """Return the panel while the game runs; where there is little room, without its empty lines."""
         height = self.pane.height
-        rows = [*self.players(), EMPTY]
+        spectators = self._spectators()  # instead of an empty line
+        rows = [*self.players(), spectators]
         if isinstance(self.pane.model.legal, LegalLays):
             rows += self._laying(self.pane.model.legal)
         else:
@@ -64,10 +77,12 @@ class Panel(Struct, frozen=True):
                 return [*rows, *hand, *here, EMPTY, *hills]
             if self._points_at_hill:  # where there is no hand to choose from
                 whole = [*rows, *hills, EMPTY, *here]
-                return whole if len(whole) <= height else [row for row in whole if row][:height]
+                if len(whole) > height:
+                    whole = [row for row in whole if row and row is not spectators]
+                return whole[:height]
             rows += [*hand, *here]
         if len(rows) > height:
-            rows = [row for row in rows if row]
+            rows = [row for row in rows if row and row is not spectators]
         if len(rows) > height and not isinstance(self.pane.model.legal, LegalLays):
             brief = self.field(brief=True)
             rows = [*rows[: len(rows) - len(self.field())], *brief]
@@ -101,6 +116,12 @@ class Panel(Struct, frozen=True):
             self._heading(_("PLAYERS"), _("to place")),
             *(self._player(Seat(seat)) for seat in range(self.pane.view.seats)),
         ]
+
+    def _spectators(self) -> Line:
+        """Return in one row who watches; an empty one if nobody does."""
+        state, room = self.pane.model.state, self.pane.width - 2
+        told = "" if state is None else describe_spectators(state)
+        return line(f"  {first_rows(wrapped(told, room), 1, room)[0]}", "class:faint") if told else EMPTY
 
     def _player(self, seat: Seat) -> Line:
         mine = "class:mine" if seat == self.pane.model.seat else ""

@@ -447,6 +447,18 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     return ""
 
 
+def describe_spectators(state: TableState) -> str:
+    """Return who watches, in few words: those with a name, and how many more; empty if nobody does."""
+    if not state.spectators:
+        return ""
+    names = [each.name for each in state.watching if each.name is not None]
+    if not names:
+        return counted("{n} spectator", "{n} spectators", state.spectators).format(n=state.spectators)
+    if more := state.spectators - len(names):
+        names.append(describe_more(more))
+    return _("spectators: {names}").format(names=listed(names))
+
+
 class PresenceLine(str):
     """A sentence that says whether `player` is here: a newer one replaces it."""
 

@@ -425,6 +425,17 @@ async def test_who_waits_at_a_page_sees_who_comes_to_the_lobby_and_invites_them(
             await page.until_shown(lambda parts: "&#34;invite&#34;" not in parts["ask"])
 
 
+async def test_players_in_browsers_see_who_watches_and_strangers_how_many() -> None:
+    async with seated_in_browser(starting=1) as (host, page), connected(page.port) as zoe:
+        await host.send(messages.StartGame(host.next_id()))
+        await page.news()
+        await zoe.answer(messages.Watching, messages.Watch, page.code, name="Zoe")
+        await page.until_shown(lambda parts: "spectators: Zoe" in parts.get("players", ""))
+        async with viewer(page.port, f"/watch/{page.code}") as stranger:
+            await stranger.until("players", "2 spectators")
+            assert not any("Zoe" in frame for frame in stranger.received)
+
+
 async def test_a_page_shows_the_way_to_another_device(caplog: pytest.LogCaptureFixture) -> None:
     """To whoever has the token, which nobody else learns, and no log; the code leads to this server."""
     token = "t0ken" + "-" * 38

@@ -151,6 +151,15 @@ def stopping() -> tuple[Ui, TableModel]:
     return after_update(replace(ui, now=1.0), messages.Stopping(300), model), model
 
 
+def watched() -> tuple[Ui, TableModel]:
+    """Return a running game with three spectators, one without a name."""
+    ui, model = placing()
+    names = "Zoe", None, "Gina Lollobrigida"
+    watching = [messages.SpectatorSummary(number, name) for number, name in enumerate(names, start=1)]
+    seen.change(model, spectators=3, watching=watching)
+    return ui, model
+
+
 def announced() -> tuple[Ui, TableModel]:
     """Return two announcements over a running game."""
     ui, model = stopping()
@@ -209,6 +218,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "placing": placing,
     "foreseeing": foreseeing,
     "hinted": hinted,
+    "placing-watched": watched,
     "placing-two": lambda: placing(2),
     "counts": lambda: counting(4),
     "counts-two": lambda: counting(2),
