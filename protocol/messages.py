@@ -757,6 +757,11 @@ class TableState(FromServer, frozen=True, tag="table"):
         return (_MOST_SEATS if self.grows else len(self.seats)) - self.taken
 
     @property
+    def has_seat(self) -> bool:
+        """Return whether somebody can sit down before the game: bots make room for people."""
+        return self.room > 0 or any(each.level is not None for each in self.seats)
+
+    @property
     def can_start(self) -> bool:
         """Return whether everybody has come whom the game needs."""
         enough = self.taken >= _FEWEST_SEATS if self.grows else not self.room

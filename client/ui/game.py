@@ -34,6 +34,7 @@ from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
+from client.ui.texts import tables
 from client.ui.texts.tables import names_of
 from client.ui.together import Together
 from client.ui.visit import Destination, LookingBack, Player, SeatedBots, Stay, Visit
@@ -54,6 +55,9 @@ _TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title lin
 
 # Why a client was sent away from its table for good; after other reasons its seat may be there again.
 SEAT_LOST: Final = frozenset({Code.BAD_TOKEN, Code.CLOSED_BY_SERVER, Code.REMOVED, Code.REMOVED_BY_SERVER})
+
+# With these refusals of a seat, the table can still be watched.
+_TOO_LATE: Final = frozenset({Code.TABLE_FULL, Code.GAME_RUNNING})
 
 # With these refusals of a seat, an earlier attempt may have been carried out by a server that did not answer.
 _SEAT_IN_DOUBT: Final = frozenset({Code.NOT_STORED, Code.TABLE_ELSEWHERE})
@@ -198,6 +202,8 @@ class Client(StandaloneService):
                     self.call(window_title(self.model), self._called)
             if (sentence := news.heard_from_lobby(before, ui)) is not None:
                 self.call(window_title(self.model), sentence)
+            if isinstance(update, TableChanged) and news.seat_freed(update, self.model):
+                self.call(window_title(self.model), _(news.SEAT_FREE))
             self._call_player()
             if self._together is not None:
                 self._together.look()
@@ -333,12 +339,12 @@ class Client(StandaloneService):
             case requests.Open():
                 await self._open(request)
             case requests.Join(table):
-                await self._join(table)
+                await self._sit_or_watch(table)
             case requests.WatchTable(table):
                 await connection.ask(messages.Watch(NEW, table, name=self._name))
-            case requests.WatchNext(table):
+            case requests.SitOrWatch(table):
                 await connection.ask(messages.Leave(NEW))
-                await connection.ask(messages.Watch(NEW, table, name=self._name))
+                await self._sit_or_watch(table)
                 self.show(news.at_next_table(self.ui, self.model, talk))
             case messages.Study() | requests.JoinStudy():
                 await self._go_to_study(request)
@@ -550,6 +556,19 @@ class Client(StandaloneService):
             self.log(_("You are back in your seat, as {name}.").format(name=name))
         elif seated.taken_over is not None:
             self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
+
+    async def _sit_or_watch(self, table: str) -> None:
+        """Take a seat as `_join` does; whoever comes too late watches, and is told how to play later."""
+        try:
+            await self._join(table)
+        except RequestRefused as refusal:
+            if self.model.table is not None or refusal.code not in _TOO_LATE:
+                raise
+            try:
+                await self._connection.ask(messages.Watch(NEW, table, name=self._name))
+            except RequestRefused:
+                raise refusal from None
+            self.log(tables.describe_too_late(begun=refusal.code == Code.GAME_RUNNING))
 
     async def _take_new_seat(self, table: str, name: str) -> messages.Seated:
         """Take a seat with a token that is stored first: it may be taken even if no answer comes."""

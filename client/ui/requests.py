@@ -59,8 +59,8 @@ class WatchTable(_Request, frozen=True):
     table: str
 
 
-class WatchNext(_Request, frozen=True):
-    """Leave this table, and watch the one where its players play again."""
+class SitOrWatch(_Request, frozen=True):
+    """Leave this table, and take a seat at one, the same or the next; if none is free, watch it."""
 
     table: str
 

@@ -85,7 +85,7 @@ from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, letter_seconds
 from protocol.codes import Code
 from protocol.limits import ADDRESS_LENGTH, HOLIDAYS, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
-from protocol.messages import NEW, ChangeSetting, TableState
+from protocol.messages import NEW, ChangeSetting
 from protocol.settings import AbsenceSetting, Holidays, Starting, Title
 
 
@@ -298,14 +298,19 @@ def _press_bot(at: At) -> Outcome:
 _INVITES: Final = N_("invite those in the lobby to this table")
 
 
-def _has_seat(state: TableState) -> bool:
-    """Return whether somebody can sit down: bots make room for people."""
-    return state.room > 0 or any(each.level for each in state.seats)
+def _press_sit(at: At) -> Outcome:
+    """Have a spectator take a free seat."""
+    ui, state = at.ui, at.model.state
+    if state is None or at.model.seat is not None:
+        return ui.with_notice(_("You have a seat.")), None
+    if not state.has_seat:
+        return ui.with_notice(_("No seat is free. You will hear when one is.")), None
+    return ui, requests.SitOrWatch(state.table)
 
 
 def _can_invite(at: At) -> bool:
     """Return whether somebody is in the lobby who can be invited to this table."""
-    invites = at.ui.offers.invitations and _has_seat(at.state) and not at.state.switches.private
+    invites = at.ui.offers.invitations and at.state.has_seat and not at.state.switches.private
     return bool(invites and at.ui.guests)
 
 
@@ -320,7 +325,7 @@ def _press_invite(at: At) -> Outcome:
         why = _(Code.NO_LOBBY_CHAT.text)
     elif state.switches.private:
         why = _("Private tables are not shown in the lobby. Send the table's code to those you want here.")
-    elif not _has_seat(state):
+    elif not state.has_seat:
         why = _("No seat is free. The table's menu removes players and bots.")
     elif not ui.guests:
         why = _("Nobody is in the lobby. You will hear when somebody comes.")
@@ -740,12 +745,12 @@ def _end(text: str, at: At) -> Meaning | None:
 
 
 def _play_again(at: At) -> Outcome:
-    """Ask for another game of the same players; spectators go to the one that has begun."""
+    """Ask for another game of the same players; spectators follow them to it."""
     state = at.model.state
     if at.model.seat is not None:
         return at.ui, messages.Rematch(NEW)
     if state is not None and state.next is not None:
-        return at.ui, requests.WatchNext(state.next)
+        return at.ui, requests.SitOrWatch(state.next)
     return at.ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
 
 
@@ -892,6 +897,22 @@ SEAT_BOT: Final = Action(
     menu=lambda _at: [MenuLine(_("seat a bot"), BOT)],
     keys=(Key(("b",), pressing(_press_bot), N_("let a bot take a free seat"), N_("bot"), for_players=True),),
 )
+SIT: Final = Action(
+    "sit",
+    N_("take a free seat, if you are watching"),
+    exactly("", pressing(_press_sit)),
+    stages=GATHERING,
+    who=Who.ANYBODY,
+    possible=lambda at: at.model.seat is None and at.state.has_seat,
+    keys=(
+        Key(
+            ("m",),
+            pressing(_press_sit),
+            "",
+            N_("take a seat"),
+        ),
+    ),
+)
 INVITE: Final = Action(
     "invite",
     _INVITES,
@@ -922,7 +943,7 @@ AGAIN: Final = Action(
             pressing(_play_again),
             "",
             N_("play again"),
-            for_spectators=(N_("watch the next game of the same players"), N_("next game")),
+            for_spectators=(N_("play in their next game if a seat is free, or watch it"), N_("next game")),
         ),
     ),
 )
@@ -1220,6 +1241,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         possible=lambda at: at.ui.offers.notices,
         menu=_line_of_notices,
     ),
+    SIT,
     INVITE,
     SEAT_BOT,
     Action(

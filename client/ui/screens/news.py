@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
-from client.language import _, counted
+from client.language import N_, _, counted
 from client.network.refusals import describe_refusal
 from client.records import Suggestion
 from client.tables.table import (
@@ -77,6 +77,7 @@ from protocol.messages import (
     TableSummary,
 )
 
+SEAT_FREE: Final = N_("A seat is free. m: take it")
 _PARTY: Final = 10  # people in the lobby
 
 _MISTYPED: Final = frozenset(
@@ -144,6 +145,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
                 # It would hide what is asked, and the keys that answer; or it is about a pause that is over.
                 ui = replace(ui, notice=None)
             changes = tables.describe_changes(state, before, model.view)
+            if seat_freed(update, model):
+                changes = [*changes, _(SEAT_FREE)]
             if ui.can.private:  # bots are always there; they come back when this program has
                 changes = [each for each in changes if not isinstance(each, tables.PresenceLine)]
             return _come_or_gone(ui, changes)
@@ -240,6 +243,13 @@ def _played_again(ui: Ui, state: TableState, before: TableState | None, model: T
         yield games.describe_rematch(state, model.seat)
 
 
+def seat_freed(update: TableChanged, model: TableModel) -> bool:
+    """Return whether a spectator can sit down now, and could not before."""
+    before, state = update.before, update.state
+    waits = before is not None and before.table == state.table and not before.has_seat
+    return waits and state.has_seat and state.stage == "gathering" and model.seat is None
+
+
 def _asks_more(state: TableState, before: TableState | None) -> bool:
     """Return whether a pause, a request or a vote has begun."""
     if before is None:
@@ -334,12 +344,15 @@ def at_other_table(ui: Ui, model: TableModel) -> Ui:
 def at_next_table(ui: Ui, model: TableModel, talk: TalkLog) -> Ui:
     """Return `ui` at the table of the next game with the same players, where their talk goes on.
 
-    `talk` is that of the last game as it was before the new table was asked for: news may have been handled
-    between the server's answer and now, so that `ui` is there already, with nothing said.
+    It may be the same table, at which a spectator takes a seat. `talk` is that of the last game as it was
+    before the new table was asked for: news may have been handled between the server's answer and now, so
+    that `ui` is there already, with nothing said but what the server repeats.
     """
     there = at_other_table(at_table_page(ui, model), model)
-    remarks = (*talk.remarks, *there.talk.remarks)[-REMARKS_KEPT:]
-    unread = min(talk.unread + there.talk.unread, REMARKS_KEPT)
+    known = {each.number for each in talk.remarks} if talk.table == model.table else set[int | None]()
+    new = [each for each in there.talk.remarks if each.number is None or each.number not in known]
+    remarks = (*talk.remarks, *new)[-REMARKS_KEPT:]
+    unread = min(talk.unread + min(there.talk.unread, len(new)), REMARKS_KEPT)
     return replace(there, talk=replace(talk, table=model.table, remarks=remarks, unread=unread))
 
 

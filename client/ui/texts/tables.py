@@ -447,6 +447,13 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     return ""
 
 
+def describe_too_late(*, begun: bool) -> str:
+    """Return why somebody who came to play watches, and how they will play."""
+    if begun:
+        return _("The game has begun, so you watch it. When these players play again, m takes you along.")
+    return _("All seats are taken, so you watch. As soon as one is free, m takes it.")
+
+
 def describe_spectators(state: TableState) -> str:
     """Return who watches, in few words: those with a name, and how many more; empty if nobody does."""
     if not state.spectators:

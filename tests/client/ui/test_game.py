@@ -66,7 +66,7 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyb
 
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard) -> None:
     async def act(peer: Peer) -> None:
-        await peer.answer(messages.JoinTable, messages.Refused("table-full", "Every seat is taken.", NEW))
+        await peer.answer(messages.JoinTable, messages.Refused("removed", "You were removed.", NEW))
         await peer.answer(
             messages.ListTables, messages.Tables(NEW, [messages.TableSummary("ABCD", "Bob", 2, 2, "playing")])
         )
@@ -75,6 +75,29 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard)
         watch = await peer.answer(messages.Watch, messages.Watching(NEW, "ABCD"))
         assert watch.table == "ABCD"
         await keys.until(keyboard.is_idle)
+        await keyboard.quit_table(keys, peer)
+
+    async with scripted(act) as url:
+        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
+
+
+async def test_who_comes_too_late_watches_and_has_a_seat_as_soon_as_one_is_free(
+    keys: keyboard.Keyboard,
+) -> None:
+    """At the same table, or at the next one of its players."""
+
+    async def act(peer: Peer) -> None:
+        await peer.answer(messages.JoinTable, messages.Refused("table-full", "Full.", NEW))
+        full = keyboard.gathering("Bob", "Cosima")
+        await peer.answer(messages.Watch, messages.Watching(NEW, "KXQT"), full)
+        await keys.until(lambda ui, _: any("All seats are taken" in each for each in ui.log))
+        await peer.send(keyboard.gathering("Bob", None))
+        await keys.until(lambda ui, _: ui.log[-1] == "A seat is free. m: take it")
+        keys.press("m")
+        await peer.answer(messages.Leave, messages.Done(NEW))
+        seated = messages.Seated(NEW, "KXQT", 1, "token")
+        await peer.answer(messages.JoinTable, seated, keyboard.gathering("Bob", "Ann"))
+        await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and model.seat == 1)
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
@@ -417,7 +440,7 @@ async def test_a_seat_is_kept_before_it_is_asked_for(keys: keyboard.Keyboard, tm
     assert keyboard.kept_seat_files(tmp_path) == []
 
 
-@pytest.mark.parametrize(("code", "kept"), [("table-full", 0), ("not-stored", 1)])
+@pytest.mark.parametrize(("code", "kept"), [("too-many-seats", 0), ("not-stored", 1)])
 async def test_a_seat_that_was_not_given_is_not_kept(
     keys: keyboard.Keyboard, tmp_path: Path, code: str, kept: int
 ) -> None:

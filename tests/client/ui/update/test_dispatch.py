@@ -285,12 +285,12 @@ def test_the_only_kind_left_is_chosen() -> None:
     assert selected_piece(seen.playing_of(seen.after(ui, model, "escape")), model) is None
 
 
-def test_a_spectator_watches_the_next_game_too() -> None:
+def test_a_spectator_goes_to_the_next_game_too() -> None:
     ui, _ = seen.over()
     model = seen.model_of(played(GameOptions(3, random_layout=True), 1), None)
     assert "Only players" in seen.notice_of(seen.after(ui, model, "s", "m"))
     seen.change(model, stage="over", next="ABCD")
-    assert seen.request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
+    assert seen.request_after(ui, model, "s", "m") == requests.SitOrWatch("ABCD")
 
 
 def test_spectators_are_not_offered_what_players_do() -> None:
@@ -301,7 +301,7 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     ui = seen.ui_of(game, model).with_page(Result())
     assert "next game" in seen.screen_of(ui, model, 100, 24)
     told = seen.screen_of(ui.opened(Reading(Act.HELP)), model)
-    assert "watch the next game of the same players" in told
+    assert "play in their next game if a seat is free" in told
     assert "play again" not in told
     seen.change(model, stage="gathering")
     model.view = None

@@ -114,7 +114,7 @@ def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
 
 
 def test_joining_leaving_and_returning_are_logged() -> None:
-    ui, model = Ui("Ann"), TableModel("KXQT")
+    ui, model = Ui("Ann"), TableModel("KXQT", Seat(0))
     before, joined, away, removed, gone = (
         TableState("KXQT", "gathering", [SeatSummary("Ann", True), other], 0)
         for other in (
@@ -245,7 +245,7 @@ def test_the_result_names_players_at_the_next_table() -> None:
     ann, bob = SeatSummary("Ann", again=True), SeatSummary("Bob", here=True)
     over = TableState("KXQT", "over", [ann, bob], 0, next="ABCD")
     assert describe_rematch(over, Seat(1)) == "Ann plays again. Press m to play too."
-    assert describe_rematch(over, None) == "Ann plays again. Press m to watch."
+    assert describe_rematch(over, None) == "Ann plays again. Press m to play if a seat is free, or to watch."
     assert describe_rematch(TableState("KXQT", "over", [bob, bob], 0), Seat(1)) == ""
 
 
