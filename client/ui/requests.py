@@ -118,6 +118,13 @@ class Consent(_Request, frozen=True):
     given: bool
 
 
+class HostOn(_Request, frozen=True):
+    """Serve in this process again, where the server was, and sit down at this table of it."""
+
+    server: str
+    table: str
+
+
 class Continue(_Request, frozen=True):
     """Continue the game against bots that is kept under this name."""
 

@@ -19,9 +19,15 @@ _PATIENCE: Final = 5.0  # seconds without a server after which the screen says w
 class Searching(Service):
     """The player's seats and the servers found, live, until the player chooses."""
 
-    def __init__(self, name: str, access: ServerAccess, seats: tuple[KeptSeat, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        access: ServerAccess,
+        seats: tuple[KeptSeat, ...],
+        stopped: frozenset[KeptSeat] = frozenset(),
+    ) -> None:
         at_first = (seats[0].server, seats[0].table) if seats else None
-        super().__init__(Ui(name, screens=(Search(chosen=at_first, seats=seats),)))
+        super().__init__(Ui(name, screens=(Search(chosen=at_first, seats=seats, stopped=stopped),)))
         self._access, self._seats = access, seats
 
     def start(self, interaction: Interaction) -> None:

@@ -17,8 +17,9 @@ import msgspec
 
 from client.language import _, listed
 from client.levels import LEVELS, usual_level
+from client.player.folders import data_folder
 from client.player.preferences import Preferences, prefer_as_remembered, preferences_file, remember
-from client.player.seats import kept_seats, seats_folder
+from client.player.seats import KeptSeat, kept_seats, seats_folder
 from client.player.terminal import chosen_calling, prefer_calling
 from client.typed_text import login_name
 from client.ui import requests
@@ -26,7 +27,7 @@ from client.ui.interaction import Interaction, Service
 from client.ui.lessons.course import Course
 from client.ui.program import show
 from client.ui.screens.overlays import Consenting
-from client.ui.screens.start import LeftGame, Start, StartLine, with_left
+from client.ui.screens.start import LeftGame, Start, StartLine, StoppedTable, with_left, with_stopped
 from client.ui.start import Starting
 from client.ui.state import LinePrompt, Notice, TypedLine, Ui
 from client.ui.terminal.device import own_device
@@ -93,6 +94,7 @@ class _Home(Starting):
         self._arguments = arguments
         self._failed: set[str] = set()  # kept games that could not be continued
         self._kept: dict[str, KeptGame] = {}  # the games that can be continued, by their names
+        self._looking: asyncio.Task[None] | None = None  # for tables that have stopped
         self._going: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[object] | None = None  # to what the player is asked on the way
 
@@ -138,7 +140,15 @@ class _Home(Starting):
             text = _("A saved game cannot be read, and was left untouched: {folders}")
             ui = ui.with_notice(text.format(folders=listed(map(str, kept.damaged))), refusal=True)
         self.show(ui)
-        self.follow(kept_seats(seats_folder())[:_SEATS])
+        seats = kept_seats(seats_folder())[:_SEATS]
+        self.follow(seats)
+        self._looking = self.begin(self._look_for_stopped(seats))
+
+    async def _look_for_stopped(self, seats: tuple[KeptSeat, ...]) -> None:
+        """Show at which tables the game can go on if this program hosts it again."""
+        own_first = sorted(seats, key=lambda seat: seat.name != self.ui.name)
+        stopped = await asyncio.to_thread(_stopped, own_first) if seats else ()
+        self.show_later(with_stopped(self.ui, stopped))
 
     def _remember(self, preferences: Preferences) -> Preferences:
         preferences = msgspec.structs.replace(preferences, name=self.ui.name)
@@ -151,6 +161,8 @@ class _Home(Starting):
         """Go where the player has chosen to, and come back unless the player quits there."""
         preferences = self._remember(self._start.preferences)
         self.follow_none()
+        if self._looking is not None:  # it has the folder to itself
+            await self._looking
         try:
             request = await self._further(request)
             visited = await self._visit(request, preferences)
@@ -187,7 +199,8 @@ class _Home(Starting):
         if request is requests.Errand.SEARCH:
             from client.network.transport import FREE_ACCESS
 
-            return await self.shown(searching(self.ui.name, FREE_ACCESS))
+            stopped = frozenset(table.seat for table in self._start.stopped)
+            return await self.shown(searching(self.ui.name, FREE_ACCESS, stopped))
         return request
 
     async def _visit(self, request: requests.Request, preferences: Preferences) -> "Visit":
@@ -197,8 +210,8 @@ class _Home(Starting):
             return Visit(request=request)
         from commands.playing.visiting import Asking, Home, go_where_chosen
 
-        if isinstance(request, requests.GoTo):
-            self.show(self.ui.with_notice(_("Connecting to {url} ...").format(url=request.url)))
+        if told := _on_the_way(request):
+            self.show(self.ui.with_notice(told))
             await asyncio.sleep(0)  # it is seen before all that is loaded
         home = Home(self._arguments, self.shown, Asking(self._consent, self._password))
         return await go_where_chosen(request, preferences, self._kept, home)
@@ -221,11 +234,27 @@ class _Home(Starting):
         return answer
 
 
-def searching(name: str, access: "ServerAccess") -> Service:
-    """Return the page of the servers and tables that are found."""
+def _on_the_way(request: requests.Request) -> str:
+    match request:
+        case requests.GoTo(url):
+            return _("Connecting to {url} ...").format(url=url)
+        case requests.HostOn(table=table):
+            return _("Opening table {table} again ...").format(table=table)
+        case _:
+            return ""
+
+
+def _stopped(seats: list[KeptSeat]) -> tuple[StoppedTable, ...]:
+    from hosting.stopped_tables import stopped_tables  # with the server, once the screen is there
+
+    return stopped_tables(data_folder(), seats)
+
+
+def searching(name: str, access: "ServerAccess", stopped: frozenset[KeptSeat] = frozenset()) -> Service:
+    """Return the page of the servers and tables that are found, with those that can be hosted again."""
     from client.ui.search import Searching
 
-    return Searching(name, access, kept_seats(seats_folder())[:_SEATS])
+    return Searching(name, access, kept_seats(seats_folder())[:_SEATS], stopped)
 
 
 def practice(record: str) -> Game:

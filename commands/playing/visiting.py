@@ -175,6 +175,10 @@ async def go_where_chosen(
             game = going_on(player, kept[name], config)
         case requests.Errand.HOST:
             game = host_game(player, kept_here(), preferences, announced=home.arguments.announced)
+        case requests.HostOn():
+            game = host_game(
+                player, kept_here(), preferences, announced=home.arguments.announced, again=request
+            )
         case requests.GoTo(url):
             guest = player_of(name, home.arguments, keep_record, home.show)
             game = visit_server(guest, request, Destination(url), home.asking)

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from engine.pieces import Seat
 from protocol import messages
 from protocol.absence import LongClock, for_older_clients, letter_seconds
@@ -170,15 +172,8 @@ class Table:
     def turn(self, id: int, seat: Seat) -> messages.Turn:  # noqa: A002 - the wire's own word
         """Return the state of the game for the player of `seat`; raises Refusal."""
         self._check_open()
-        state = self.state
-        if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
-            return messages.Turn(id, state.stage, seat)
-        left, planned = self._context.policy.time_left(), state.planned(seat) is not None
-        name, paused = state.names[on_turn], state.paused is not None
-        until = state.paused_until
-        return messages.Turn(
-            id, "playing", seat, on_turn, name, left, planned=planned, paused=paused, paused_until=until
-        )
+        told = self.state.turn_of_game(id, seat)
+        return told if told.turn is None else replace(told, clock=self._context.policy.time_left())
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""

@@ -70,7 +70,7 @@ class Search(ListScreen):
 
     The first table that waits for players is chosen, unless the player has `moved`; `waited` if nothing was
     found for long. Before all that come the tables where the player's `seats` are kept, with the `answers` of
-    their servers.
+    their servers. The server of those that have `stopped` is this program's own, and can be hosted again.
     """
 
     found: Found = NOTHING
@@ -78,6 +78,7 @@ class Search(ListScreen):
     moved: bool = False
     waited: bool = False
     seats: tuple[KeptSeat, ...] = ()
+    stopped: frozenset[KeptSeat] = frozenset()
     answers: Mapping[KeptSeat, SeatAnswer] = field(default_factory=dict)
 
     @property
@@ -98,6 +99,10 @@ class Search(ListScreen):
             if table.table == spot[1]
         )
         return None if spot in {seat[:2] for seat in self.seats} else next(listed, None)
+
+    def has_stopped(self, seat: KeptSeat) -> bool:
+        """Return whether the table can be hosted again: no other program has begun to since."""
+        return seat in self.stopped and isinstance(self.answers.get(seat), Silent | None)
 
     asks_to_quit = True
 
@@ -134,6 +139,9 @@ class Search(ListScreen):
 
     def go(self, ui: Ui, request: requests.GoTo) -> Outcome:
         """Go there, unless that would take over a seat that somebody has left: then ask first."""
+        own = next((seat for seat in self.stopped if seat[:2] == (request.url, request.table)), None)
+        if own is not None and self.has_stopped(own):
+            return ui, requests.HostOn(own.server, own.table)
         summary = None if request.table is None else self.summary_at((request.url, request.table))
         if summary is not None and summary.vacant:
             return ui.opened(TakingOver(summary, request)), None
@@ -247,10 +255,7 @@ class _Row(NamedTuple):
 
 def _rows(search: Search) -> list[_Row]:
     numbers = {spot: number for number, spot in enumerate(search.lines)}
-    rows = [
-        _Row(numbers[seat.server, seat.table], *_seat_texts(seat, search.answers.get(seat)))
-        for seat in search.seats
-    ]
+    rows = [_Row(numbers[seat.server, seat.table], *_seat_texts(seat, search)) for seat in search.seats]
     for server in search.found.servers:
         rows.append(_Row(numbers[server.url, ""], *_server_texts(server)))
         rows += [
@@ -277,6 +282,8 @@ def _words(search: Search) -> str:
         return _deaf(found.deaf)
     for seat, answer in search.answers.items():
         if chosen == seat[:2] and isinstance(answer, Silent):
+            if search.has_stopped(seat):
+                return _("This program hosted the table. Enter: host on, and the others come back.")
             return printable(answer.reason)
     for server in found.servers:
         if chosen is not None and server.url == chosen[0] and isinstance(server.answer, Silent):
@@ -304,8 +311,10 @@ def _deaf(reason: str) -> str:
     return text.format(reason=printable(describe_reason(reason)))
 
 
-def _seat_texts(seat: KeptSeat, answer: SeatAnswer | None) -> tuple[str, str]:
-    words = (seat.table, describe_turn(answer), _("you are {name}").format(name=seat.name))
+def _seat_texts(seat: KeptSeat, search: Search) -> tuple[str, str]:
+    answer = search.answers.get(seat)
+    stands = _("stopped") if search.has_stopped(seat) else describe_turn(answer)
+    words = (seat.table, stands, _("you are {name}").format(name=seat.name))
     text = "".join((*(padded(*cell) for cell in zip(words, _SEAT, strict=True)), seat.server))
     return text, parted((*words, seat.server))
 

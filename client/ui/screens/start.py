@@ -8,7 +8,7 @@ from typing import Final, Self, TypeAlias, TypeVar
 from msgspec import Struct, structs
 
 from client.finding.found import SeatAnswer, is_turn
-from client.language import N_, _, counted, labelled, parted
+from client.language import N_, _, counted, labelled, listed, parted
 from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
 from client.player.seats import KeptSeat
@@ -17,7 +17,7 @@ from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings
-from client.ui.frame import EMPTY, Line, clickable, dotted, line, padded, paragraphs
+from client.ui.frame import EMPTY, Line, clickable, dotted, indented, line, padded, paragraphs
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Handler, Key, Pick
 from client.ui.screens.lobby import ask_name
 from client.ui.screens.search import Search, describe_turn
@@ -30,6 +30,7 @@ from protocol.admin import EveningPlan
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import NEW, ChangeSetting, Turn
 from protocol.settings import Title
+from protocol.text import printable
 
 T = TypeVar("T")
 
@@ -57,7 +58,16 @@ class LeftGame(Struct, frozen=True):
     when: str
 
 
-Choice: TypeAlias = KeptSeat | LeftGame | StartLine | str  # a string is a server joined before
+class StoppedTable(Struct, frozen=True):
+    """A table of the server that this program hosts and that is not running."""
+
+    seat: KeptSeat
+    turn: Turn
+    others: tuple[str, ...]
+    when: str
+
+
+Choice: TypeAlias = KeptSeat | StoppedTable | LeftGame | StartLine | str  # a string is a server joined before
 
 
 def _setting(line: StartLine | None, change: Callable[["Start"], Mapping[str, object]]) -> Handler:
@@ -151,7 +161,7 @@ class Start(ListScreen):
 
     `left` are the games that can be continued, `chosen` is the line that the player is on. `waiting` are the
     games under way where the player has a seat, as their servers say; one where it is the player's turn is
-    chosen, unless the player has `moved`.
+    chosen, unless the player has `moved`. So is the first of the `stopped` tables, at which others wait.
     """
 
     levels: tuple[str, ...]
@@ -160,11 +170,17 @@ class Start(ListScreen):
     chosen: Choice = StartLine.LEARN
     waiting: Mapping[KeptSeat, Turn] = field(default_factory=dict)
     moved: bool = False
+    stopped: tuple[StoppedTable, ...] = ()
 
     @property
     def lines(self) -> tuple[Choice, ...]:
         games = sorted(self.waiting, key=lambda seat: not is_turn(self.waiting[seat]))
-        return (*games, *self.left, *StartLine, *self.preferences.servers)
+        return (*self.to_host_on, *games, *self.left, *StartLine, *self.preferences.servers)
+
+    @property
+    def to_host_on(self) -> tuple[StoppedTable, ...]:
+        """Return the stopped tables that no other program has begun to host since."""
+        return tuple(each for each in self.stopped if each.seat not in self.waiting)
 
     asks_to_quit = True
 
@@ -183,7 +199,7 @@ class Start(ListScreen):
                 return ui, None
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        welcome = _(_WELCOME).format(name=ui.name)
+        welcome = _welcome(self, ui)
         (numbers, players), *others = _set_up(self, temper=True)  # in lines, a number alone is a choice
         return [welcome, *(labelled(*each) for each in ((f"players {numbers}", players), *others))]
 
@@ -214,8 +230,9 @@ class Start(ListScreen):
         """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
         if pane.small:
             return self._few_rows(pane)
-        welcome, width = _(_WELCOME).format(name=pane.ui.name), pane.width
-        above = [EMPTY, line(f"  {welcome}", "class:heading"), EMPTY]
+        width = pane.width
+        welcome = indented(_welcome(self, pane.ui), width, "class:heading")
+        above = [EMPTY, *welcome, EMPTY]
         listed = []
         for at, line_here in enumerate(self.lines):
             title, words = _describe(line_here, self)
@@ -237,8 +254,8 @@ class Start(ListScreen):
 
     def _few_rows(self, pane: Pane) -> list[Line]:
         """Return the titles, and below the chosen one what it means and how it is set up."""
-        width, welcome = pane.width, _(_WELCOME).format(name=pane.ui.name)
-        rows = [line(f"  {welcome}", "class:heading")]
+        width = pane.width
+        rows = indented(_welcome(self, pane.ui), width, "class:heading")
         *of_bots, calls, of_host = _set_up(self, temper=False)
         set_up: Mapping[Choice, Sequence[tuple[str, str]]]
         set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
@@ -273,6 +290,19 @@ def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
     return _with_waiting(ui, start, waiting)
 
 
+def with_stopped(ui: Ui, stopped: Sequence[StoppedTable]) -> Ui:
+    """Return the state with the stopped tables; the first is chosen if the player was there or hosted."""
+    start = ui.page
+    if not isinstance(start, Start):
+        return ui
+    hosted = start.chosen is StartLine.HOST or isinstance(start.chosen, StoppedTable)
+    start = replace(start, stopped=tuple(stopped))
+    if hosted or not start.moved:
+        usual = StartLine.HOST if hosted else start.chosen
+        start = replace(start, chosen=next(iter(start.to_host_on), usual))
+    return ui.with_page(start)
+
+
 def with_left(ui: Ui, left: Sequence[LeftGame]) -> Ui:
     """Return the state with the games that can be continued, the latest first; a new one is chosen."""
     start = ui.page
@@ -301,6 +331,8 @@ def _where(chosen: Choice) -> requests.Request:
             return chosen.value[2]
         case LeftGame(name):
             return requests.Continue(name)
+        case StoppedTable(KeptSeat(server, table)):
+            return requests.HostOn(server, table)
         case KeptSeat(server, table):
             return requests.GoTo(server, table)
         case server:
@@ -337,13 +369,38 @@ def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
         return ui.with_notice(f"{said[:1].upper()}{said[1:]}.", refusal=True), None
 
 
-_WELCOME: Final = N_("Welcome, {name}.")
 _TITLE_WIDTH = 22
 _USUAL_ROUNDS: Final = 4
 _MOST_ROUNDS: Final = 8  # that the key leads to; after them, as many as people like
 
 
+def _welcome(start: Start, ui: Ui) -> str:
+    """Return how the player is greeted: with the table that has stopped, if any has."""
+    stopped = map(_describe_stop, start.to_host_on[:1])
+    return " ".join((_("Welcome, {name}.").format(name=ui.name), *stopped))
+
+
+def _describe_stop(table: StoppedTable) -> str:
+    turn = table.turn
+    text = _("Your table {table} stopped at {moment}: {turn}.")
+    if turn.turn is not None and not turn.paused:
+        text = _("Your table {table} stopped at {moment}; it is {name}'s turn.")
+        if is_turn(turn):
+            text = _("Your table {table} stopped at {moment}; it is your turn.")
+    name = printable(turn.name or "")
+    return text.format(table=table.seat.table, moment=table.when, name=name, turn=describe_turn(turn))
+
+
+def _describe_others(table: StoppedTable) -> str:
+    if not table.others:
+        return table.seat.table
+    form = counted("{names} comes back", "{names} come back", len(table.others))
+    return parted([table.seat.table, form.format(names=listed(map(printable, table.others)))])
+
+
 def _describe(chosen: Choice, start: Start) -> tuple[str, str]:
+    if isinstance(chosen, StoppedTable):
+        return _("Host on"), _describe_others(chosen)
     if isinstance(chosen, KeptSeat):
         return _describe_game(chosen, start.waiting[chosen])
     if isinstance(chosen, LeftGame):

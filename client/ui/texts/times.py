@@ -30,6 +30,13 @@ def local_time(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
+def time_since_then(seconds: float, now: float) -> str:
+    """Return a past moment: only the time if that was today."""
+    moment = time.localtime(seconds)
+    today = moment[:3] == time.localtime(now)[:3]
+    return time.strftime("%H:%M", moment) if today else local_time(seconds)
+
+
 def local_day_and_time(seconds: float) -> str:
     return f"{_(WEEKDAYS[time.localtime(seconds).tm_wday])} {local_time(seconds)}"
 

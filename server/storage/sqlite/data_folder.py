@@ -19,7 +19,7 @@ from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspect_folder, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, lock_folder, open_journal, unusable
 from server.storage.sqlite.rows import Ledger, carry_out
-from server.storage.stored_tables import Everything
+from server.storage.stored_tables import Everything, Stored
 
 T = TypeVar("T")
 
@@ -51,6 +51,10 @@ class DataFolder(OwnersTables):
         """Return all tables; raises JournalError if any of them is damaged that was not set aside."""
         self._check_files()
         return self._read(operations.everything)
+
+    def stored(self, codes: Sequence[str]) -> list[Stored]:
+        """Return those of these tables that there are, wherever they are kept."""
+        return self._read(lambda: operations.all_tables(codes))
 
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""

@@ -205,6 +205,21 @@ class PersistentState:
         """Return whose turn it is, None before and after the game."""
         return None if self.game is None else self.game.view.turn
 
+    def turn_of_game(self, id: int, seat: Seat) -> messages.Turn:  # noqa: A002 - the wire's own word
+        """Return whose turn it is, for the player of `seat`, without the time that is left."""
+        if self.stage != "playing" or (on_turn := self.turn) is None:
+            return messages.Turn(id, self.stage, seat)
+        return messages.Turn(
+            id,
+            "playing",
+            seat,
+            on_turn,
+            self.names[on_turn],
+            planned=self.planned(seat) is not None,
+            paused=self.paused is not None,
+            paused_until=self.paused_until,
+        )
+
     @property
     def first(self) -> Seat | None:
         """Return whose turn is the first one of the game, None before it."""

@@ -139,6 +139,20 @@ def test_kept_seats_come_first() -> None:
     assert request_after(seen, NOWHERE, "down", "down", "enter") == requests.GoTo(ATTIC)
 
 
+def test_a_table_that_this_program_hosted_is_hosted_on() -> None:
+    """Unless it is hosted again, as its server says."""
+    seat = KeptSeat(ATTIC, "KXQT", "Anna")
+    ui = Ui("Ann", screens=(Search(chosen=seat[:2], seats=(seat,), stopped=frozenset({seat})),))
+    ui = seat_stands(ui, seat, found.Silent("Is the server running?"))
+    screen = screen_of(ui, NOWHERE)
+    assert re.search(r"► KXQT +stopped +you are Anna", screen)
+    assert "This program hosted the table." in screen
+    assert request_after(ui, NOWHERE, "enter") == requests.HostOn(ATTIC, "KXQT")
+    assert request_after(ui, NOWHERE, "a", *"kxqt", "enter") == requests.HostOn(ATTIC, "KXQT")
+    hosted = seat_stands(ui, seat, Turn(1, "playing", seat=0, turn=0, name="Anna"))
+    assert request_after(hosted, NOWHERE, "enter") == requests.GoTo(ATTIC, "KXQT")
+
+
 def test_whose_turn_it_is_where_seats_are_kept() -> None:
     """As far as the servers say so, with the reason if one does not."""
     codes = ("AAAA", "BBBB", "BBCC", "BCBC", "CCCC", "DDDD", "EEEE", "FFFF")

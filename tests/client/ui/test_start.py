@@ -16,7 +16,16 @@ from client.ui import requests
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
 from client.ui.screens.search import Search
-from client.ui.screens.start import LeftGame, Start, StartLine, seat_stands, with_left, with_seats
+from client.ui.screens.start import (
+    LeftGame,
+    Start,
+    StartLine,
+    StoppedTable,
+    seat_stands,
+    with_left,
+    with_seats,
+    with_stopped,
+)
 from client.ui.state import Ui
 from commands.playing.play import half_played
 from engine.game import GameOptions
@@ -175,6 +184,56 @@ def test_games_that_wait_for_the_player_come_first() -> None:
         assert seen.request_after(gone, NOWHERE, "enter") == requests.Errand.SEARCH
     assert with_seats(ui, [one]) == seat_stands(ui, two, Gone())
     assert not is_turn(structs.replace(mine, paused=True))
+
+
+STOPPED = StoppedTable(
+    KeptSeat("ws://127.0.0.1:7733", "BPHB", "Ann"),
+    Turn(0, "playing", seat=0, turn=1, name="emma"),
+    ("bob", "Cosima", "Dario", "emma"),
+    "17:14",
+)
+
+
+def test_a_table_that_has_stopped_is_hosted_on() -> None:
+    """It is chosen unless the player has moved, and gone as soon as another program hosts it."""
+    ui = with_stopped(UI, [STOPPED])
+    there = requests.HostOn("ws://127.0.0.1:7733", "BPHB")
+    assert seen.request_after(ui, NOWHERE, "enter") == there
+    for columns, lines in (80, 24), (40, 12):
+        seen.assert_screen(f"start-stopped-{columns}x{lines}", seen.screen_of(ui, NOWHERE, columns, lines))
+    moved = with_stopped(seen.after(UI, NOWHERE, "down"), [STOPPED])
+    assert seen.request_after(moved, NOWHERE, "enter") is requests.Errand.PLAY
+    hosted = with_stopped(seen.after(UI, NOWHERE, *to_line(StartLine.HOST)), [STOPPED])
+    assert seen.request_after(hosted, NOWHERE, "enter") == there
+    assert seen.request_after(with_stopped(hosted, []), NOWHERE, "enter") is requests.Errand.HOST
+    elsewhere = seat_stands(ui, STOPPED.seat, STOPPED.turn)
+    assert "Host on" not in seen.screen_of(elsewhere, NOWHERE)
+    mine = structs.replace(STOPPED, turn=structs.replace(STOPPED.turn, turn=0, name="Ann"), others=())
+    assert "stopped at 17:14; it is your turn." in seen.screen_of(with_stopped(UI, [mine]), NOWHERE)
+    gathering = structs.replace(STOPPED, turn=Turn(0, "gathering", seat=0))
+    assert "stopped at 17:14: not started yet." in seen.screen_of(with_stopped(UI, [gathering]), NOWHERE)
+
+
+async def test_everybody_comes_back_when_a_killed_program_hosts_on(environment: dict[str, str]) -> None:
+    """At the same address, with the seats that they had; after an orderly end, too."""
+    with Terminal(environment=environment) as terminal:
+        terminal.press("w", "enter", shows=r"palatinus join ws://\S+:\d+ \w{4}")
+        (address,) = terminal.found(r"palatinus join ws://\S+:(\d+ \w{4})")
+        port, code = address.split()
+        async with connected(int(port)) as bob:
+            await bob.join(code, "Bob")
+            terminal.shows("Bob takes a seat")
+            terminal.press("enter", shows=f"· {code} · (Your|Bob's) turn")
+        terminal.end(signal.SIGKILL)
+    for _once in range(2):
+        with Terminal(environment=environment) as terminal:
+            terminal.shows(rf"► Host on +{code}; Bob comes back", f"Your table {code} stopped at")
+            terminal.press("enter", shows=f"· {code} · (Your|Bob's) turn")
+            async with connected(int(port)) as bob_again:
+                await bob_again.resume(code, bob.token)
+                terminal.shows("Bob is back")
+                said = terminal.quit("y")
+        assert "Host on from the start screen:\n  palatinus" in said.replace("\r", "")
 
 
 async def test_whose_turn_it_is_is_asked_of_the_servers(environment: dict[str, str]) -> None:
