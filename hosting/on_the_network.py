@@ -79,7 +79,7 @@ async def host_game(
                         goes_on = Refusal(Code.EVENING_RUNS, name=held.plan.name)
                         news = (*news, describe_refusal(goes_on.message(None)))
                     if again is not None:
-                        stay = _stay_again(again, server.port, news)
+                        stay = _stay_again(again, there, news)
                     else:
                         # Who has played here before finds those tables first.
                         first = None if evening or server.lobby.tables else FOR_WHOEVER_COMES
@@ -122,14 +122,15 @@ def _port_of(again: HostOn) -> int:
     return urlsplit(again.server).port or DEFAULT_PORT
 
 
-def _stay_again(again: HostOn, port: int, news: tuple[str, ...]) -> Stay:
+def _stay_again(again: HostOn, there: Destination, news: tuple[str, ...]) -> Stay:
     """Return the stay at a table that is hosted again: the others look for it at the port of before."""
-    if port != _port_of(again):
+    if urlsplit(there.url).port != _port_of(again):
         text = _(
-            "Another program has taken port {port}, where the others look for this game. Give them your "
-            "address again."
+            "Another program has taken port {port}, where the others look for this game. Send them the new "
+            "address: {address}"
         )
-        news = (*news, text.format(port=_port_of(again)))
+        address = next(iter(there.ways.addresses), there.url)
+        news = (*news, text.format(port=_port_of(again), address=address))
     return Stay(at_table(again.table), _keeping(again.server), news)
 
 
