@@ -106,7 +106,7 @@ class Code(CodeWithText):
     NO_SUCH_LEVEL = Template("There is no bot of level {level}. Choose one of {levels}.")
     NOT_A_PERSON = Template("A program sits in seat {seat}. Choose a person.")
     SEATS_EMPTY = Template("Still free: seat {free_seats}. Wait for players, or add bots.")
-    SEAT_KEPT = Template("A seat is kept for {name}, who has not come yet. Wait until it is taken or free.")
+    SEAT_KEPT = Template("A seat is kept for {name}, who has not come yet. Wait, or remove the player.")
     ALREADY_STARTED = Template("The game has already begun.")
     GAME_RUNNING = Template("The game at table {table} has begun. Watch it, or join another table.")
     GAME_FINISHED = Template("The game at table {table} is over. Join another table.")

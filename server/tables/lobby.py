@@ -268,6 +268,12 @@ class Lobby:
         table.state.follow(state)
         return table
 
+    def sits_elsewhere(self, code: str, held: str) -> bool:
+        return any(
+            table.code != code and table.state.seat_held(held) in table.audience.seated
+            for table in self.tables.values()
+        )
+
     async def open_beside(self, session: Session, opening: Opening, beside: Part) -> str:
         opened = await self.registry.open_table(session, opening.opened, opening.entries, lambda _: beside)
         return opened.code

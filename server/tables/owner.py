@@ -59,6 +59,9 @@ class TableOwner(Protocol):
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         """Record a finished game, its players' names by seat, and when it ended, in s since 1970."""
 
+    def sits_elsewhere(self, code: str, held: str) -> bool:
+        """Return whether the holder of the token with this hash is at a table here other than `code`."""
+
     async def open_beside(self, session: Session, opening: Opening, beside: Part) -> str:
         """Open a table, and return its code.
 

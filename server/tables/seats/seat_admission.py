@@ -177,10 +177,18 @@ def leave(context: TableContext, session: Session, _: Leave) -> Sequence[Happeni
 
 
 def free_if_away(context: TableContext, seat: Seat) -> Sequence[Happening]:
-    """Free a seat that was kept for long enough, unless its player is back or the game has begun."""
+    """Free a seat that was kept for long enough, unless its player is back or the game has begun.
+
+    Who is still at the game before keeps the seat if anybody waits here.
+    """
     taken = seat in {each for each, _ in context.state.held} - context.state.bots
     if not taken or seat in context.audience.seated or context.state.stage != "gathering":
         return ()
+    player, sits_elsewhere = context.state.players[seat], context.lobby.sits_elsewhere
+    waited_for = player is not None and player.kept and not player.program and context.audience.seated
+    if waited_for and sits_elsewhere(context.code, context.state.holder(seat)):
+        probe("a seat stays kept for a player who is at the end of the game before")
+        return [Then(lambda: keep_for_a_while(context, seat))]
     probe("a seat is freed because its player is away")
     return _freed_entries(context, seat)
 

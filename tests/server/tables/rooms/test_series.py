@@ -84,9 +84,13 @@ async def test_choices_of_peoples_come_along() -> None:
         assert [(each.people, each.chosen, each.kept) for each in first.seats] == [
             ("A", True, False), ("E", True, True), ("M", True, True),
         ]  # fmt: skip
+        before = peers[1].code
+        for peer in peers[1:]:
+            await peer.done(messages.Leave)
         await next_state_where(peers[0], lambda state: not any(each.kept for each in state.seats))
         await peers[0].done(messages.ChoosePeople, "M")
         for peer in peers[1:]:
+            await peer.resume(before, peer.token)
             assert (await rematch(peer)).table == code
         last = await next_state_where(peers[0], lambda state: all(each.here for each in state.seats))
         assert [(each.people, each.chosen) for each in last.seats] == [
@@ -101,13 +105,19 @@ async def test_after_a_private_table_the_next_has_a_long_code_too() -> None:
 
 
 async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
+    """And for as long as they are still at the end of the game before."""
     async with memory_server(rematch_grace_seconds=0.3) as server, finished_game(server, 3) as peers:
-        code = (await rematch(peers[0])).table
+        before, code = peers[0].code, (await rematch(peers[0])).table
         async with connected(server.port) as late, connected(server.port) as later:
             assert await late.refusal(messages.JoinTable, code, "Late") == Code.TABLE_FULL
+            await peers[2].done(messages.Leave)
+            state = await next_state_where(peers[0], lambda state: state.seats[2].name is None)
+            assert state.seats[1].kept
+            await peers[1].done(messages.Leave)
             await next_state_where(peers[0], lambda state: state.seats[1].name is None)
-            await next_state_where(peers[0], lambda state: state.seats[2].name is None)
             assert (await late.join(code, "Late", 1)).seat == 1
+            for peer in peers[1:]:
+                await peer.resume(before, peer.token)
             assert (await rematch(peers[1])).seat == 2
             assert await peers[2].refusal(messages.Rematch) == Code.TABLE_FULL
             await peers[2].done(messages.Sync, 0)  # at the old table still
