@@ -486,6 +486,8 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     planned: bool = False
     paused: bool = False
     paused_until: UnixTime | None = None
+    next: TableCode | None = None
+    again: list[Name] = []
 
 
 class Reseated(FromServer, frozen=True, tag="reseated"):

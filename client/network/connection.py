@@ -41,6 +41,7 @@ _ANSWERS: Final[Mapping[type[messages.ClientRequest], type[messages.ServerAnswer
     **dict.fromkeys(get_args(messages.Seating), messages.Seated),
     messages.Watch: messages.Watching,
     messages.ListTables: messages.Tables,
+    messages.AskTurn: messages.Turn,
     messages.GetRecord: messages.Record,
     messages.Ping: messages.Pong,
 }
@@ -190,6 +191,8 @@ class Connection:
     @overload
     async def ask(self, message: messages.ListTables) -> messages.Tables: ...
     @overload
+    async def ask(self, message: messages.AskTurn) -> messages.Turn: ...
+    @overload
     async def ask(self, message: messages.GetRecord) -> messages.Record: ...
     @overload
     async def ask(self, message: messages.Ping) -> messages.Pong: ...
@@ -256,7 +259,7 @@ class Connection:
         self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
         self.has_evening = welcome.evening
         self._takes_tokens = welcome.own_tokens
-        self.opens_growing = welcome.growing
+        self.opens_growing, self.tells_turns = welcome.growing, welcome.turns
         self.has_invitations = welcome.invitations
         self._stopping = False  # whether this server has said when it stops
         self._addresses.learn(welcome.addresses)
@@ -362,6 +365,8 @@ class Connection:
     def _follows(self, waiting: Waiting, refused: messages.Refused) -> bool:
         """Return whether a request is repeated elsewhere; to play again is to take the seat kept there."""
         model = self.model
+        if isinstance(waiting.message, messages.AskTurn):  # to ask is not to go there
+            return False
         if model.table is None:
             return True
         next_table = (refused.about or {}).get("table")

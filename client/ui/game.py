@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import math
 import secrets
 import shlex
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import structs
 
@@ -34,7 +35,7 @@ from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
-from client.ui.texts import tables
+from client.ui.texts import games, tables
 from client.ui.texts.tables import names_of
 from client.ui.together import Together
 from client.ui.visit import Destination, LookingBack, Player, SeatedBots, Stay, Visit
@@ -99,6 +100,14 @@ async def visit(player: Player, there: Destination, stay: Stay = _IN_LOBBY) -> V
         return Visit(1, describe_failure(error))
 
 
+class Left(NamedTuple):
+    """The seat at a finished game that its player has left, and may take again in the next one."""
+
+    seated: messages.Seated
+    name: str
+    told: bool  # that the others play again
+
+
 class Client(StandaloneService):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
@@ -131,6 +140,7 @@ class Client(StandaloneService):
         self._occasions: frozenset[Occasion] = frozenset()
         self._called: str | None = None  # to a table of the evening
         self._recorded: str | None = None  # the table whose record was kept last
+        self._left: Left | None = None  # until it is known whether the others play again
 
     @property
     def behind(self) -> bool:
@@ -213,8 +223,9 @@ class Client(StandaloneService):
     def _keep_record(self, model: TableModel) -> None:
         looking_back = self._player.looking_back
         keep = None if looking_back is None else looking_back.keep
-        study = model.state is not None and model.state.study  # which counts for nothing
-        if keep is None or model.seat is None or model.table in {None, self._recorded} or study:
+        if keep is None or model.seat is None or model.table in {None, self._recorded}:
+            return
+        if _is_study(model):  # which counts for nothing
             return
         self._recorded = model.table
         self.begin(self.keep_record(model.table, keep))
@@ -253,6 +264,7 @@ class Client(StandaloneService):
             if self._connection.online:
                 await self.keep_listed()
                 await self.keep_evening()
+                await self.hear_of_next_game()
                 if self.model.table is None:
                     await self.ask(messages.ListTables(NEW))
             if self._there.found_as is not None:
@@ -401,6 +413,31 @@ class Client(StandaloneService):
                     await self._sign_up(*self._ticket, back=True)
                     return
             await connection.ask(messages.AskEvening(NEW))
+
+    async def hear_of_next_game(self) -> None:
+        """Hear whether the players of the game that was left play again; the seat with them is kept then."""
+        connection, busy = self._connection, running(self.model) and not _is_study(self.model)
+        if self._left is None or busy or not connection.tells_turns:
+            return
+        seated, name, told = self._left
+        proof = hashlib.sha256((seated.token or "").encode()).hexdigest()
+        try:
+            turn = await connection.ask(messages.AskTurn(NEW, seated.table, proof))
+        except RequestRefused:  # the table has gone
+            self._left = None
+        except ConnectFailed:
+            pass  # the news says so
+        else:
+            if turn.archived or turn.next is not None:
+                self._left = None
+            if turn.next is not None:
+                self._keeper.keep_for_later(
+                    structs.replace(seated, table=turn.next), name, connection.cluster
+                )
+                said = games.describe_next_game(turn)
+                self.show(news.with_log(self.ui, [said]).with_notice(said))
+                if not told:
+                    self.call(window_title(self.model), said)
 
     async def _take_part(self, request: messages.TakePart) -> None:
         """Carry out how the player takes part in the evening; whoever has not signed up does so."""
@@ -622,7 +659,12 @@ class Client(StandaloneService):
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""
-        kept = running(self.model)
+        model, kept = self.model, running(self.model)
+        over = model.state is not None and model.state.stage == "over" and not model.state.study
+        if over and self._there.bots is None and model.table is not None and model.seat is not None:
+            seated = messages.Seated(NEW, model.table, model.seat, model.token)
+            told = model.state is not None and model.state.next is not None
+            self._left = Left(seated, self.ui.name, told)
         await self._connection.ask(messages.Leave(NEW))
         if kept:
             self._keeper.release()
@@ -668,6 +710,10 @@ _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 def running(model: TableModel) -> bool:
     ended = model.state is not None and model.state.ended
     return model.view is not None and model.view.phase is not Phase.OVER and not ended
+
+
+def _is_study(model: TableModel) -> bool:
+    return model.state is not None and model.state.study
 
 
 def _here(state: TableState) -> int:

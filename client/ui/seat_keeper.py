@@ -77,6 +77,12 @@ class SeatKeeper:
             if self._reminder:
                 self._tell(self._reminder)
 
+    def keep_for_later(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
+        """Keep a seat in which the client does not sit yet."""
+        if self._seats is not None and seated.token is not None:
+            with self._reporting(_NOT_KEPT):
+                self._seats.keep(seated.table, seated.seat, name, seated.token, cluster).release()
+
     def keep_call(self, call: Call | None) -> None:
         """Keep the share that the client has shown with the seat, so that it can be looked for later."""
         held = self._held

@@ -173,6 +173,9 @@ class Table:
         """Return the state of the game for the player of `seat`; raises Refusal."""
         self._check_open()
         told = self.state.turn_of_game(id, seat)
+        if told.stage == "over":
+            seen = self._context.table_state()
+            return replace(told, next=seen.next, again=[each.name or "" for each in seen.seats if each.again])
         return told if told.turn is None else replace(told, clock=self._context.policy.time_left())
 
     def seconds_unattended(self) -> int | None:

@@ -18,7 +18,8 @@ from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, Seat, Wolf
 from engine.view import Phase, eyes_of
-from protocol.messages import Standing, TableState
+from protocol.messages import Standing, TableState, Turn
+from protocol.text import printable
 
 
 def bounds_text(bounds: Bounds) -> str:
@@ -179,6 +180,14 @@ def describe_rematch(state: TableState, seat: Seat | None) -> str:
     form = counted("{names} plays again.", "{names} play again.", len(names))
     how = _("Press m to play if a seat is free, or to watch.") if seat is None else _("Press m to play too.")
     return f"{form.format(names=listed(names))} {how}"
+
+
+def describe_next_game(turn: Turn) -> str:
+    """Return who plays again after a game, and where the player who has left it keeps a seat."""
+    names = listed(map(printable, turn.again))
+    form = counted("{names} plays again.", "{names} play again.", len(turn.again))
+    seat = _("Your seat is kept, at table {table} in the lobby.").format(table=turn.next)
+    return f"{form.format(names=names)} {seat}" if names else seat
 
 
 def describe_standings(state: TableState) -> str:

@@ -3,14 +3,18 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
+
+import pytest
 
 from client.network.connection import open_connection
 from client.player.seats import Seats
 from client.ui import requests
 from client.ui.game import Client
 from client.ui.interaction import Surroundings
+from client.ui.screens.gathering import Gathering
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
@@ -21,13 +25,15 @@ from client.ui.visit import Destination, LookingBack, Player, Stay
 from past_games.records import recording_of
 from tests.client.scripted import TIMEOUT
 from tests.client.ui.seen import notice_of
-from tests.server.playing import game, memory_server, play_on
+from tests.server.peer import Peer
+from tests.server.playing import game, memory_server, play_on, rematch
 
 
 class Watcher:
-    """A client at a table, without a screen."""
+    """A client at a table where these `peers` have played, without a screen."""
 
-    def __init__(self, client: Client, group: asyncio.TaskGroup) -> None:
+    def __init__(self, client: Client, group: asyncio.TaskGroup, peers: Sequence[Peer]) -> None:
+        self.client, self.peers = client, peers
         self.tasks: list[asyncio.Task[None]] = []
         self._group = group
         self._changed = asyncio.Event()
@@ -87,7 +93,7 @@ async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list
             connection = await stack.enter_async_context(open_connection(url))
             looking_back = LookingBack(recording_of, None, plays_on=True)
             player, stay = Player(name, looking_back=looking_back), Stay(first, Keeping(kept))
-            watcher = Watcher(Client(player, Destination(url), stay, connection), group)
+            watcher = Watcher(Client(player, Destination(url), stay, connection), group, peers)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
             watchers.append(watcher)
             first, kept = requests.WatchTable(code), None
@@ -183,3 +189,30 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
             assert state.study
             assert not any("B: join" in line for line in watcher.shown.ui.log)
             assert "(a study)" in window_title(watcher.shown.model)
+
+
+@pytest.mark.parametrize("place", ["lobby", "study"])
+async def test_who_has_left_a_game_hears_that_the_others_play_again(tmp_path: Path, place: str) -> None:
+    """Once, wherever they are; the seat with the others is kept, and the lobby lists it."""
+    async with watching("Player 0", seats=tmp_path) as (ann,):
+        if place == "study":
+            ann.press("v")
+            await ann.record(0)
+            ann.press("n", "B", "B")
+            await ann.until(lambda ui: isinstance(ui.page, Playing) and not ui.busy)
+        else:
+            ann.press(":", *"leave", "enter")
+            await ann.until(lambda ui: isinstance(ui.page, LobbyPage) and not ui.busy)
+        await ann.client.hear_of_next_game()
+        assert not any("again" in line for line in ann.shown.ui.log)
+        code = (await rematch(ann.peers[1])).table
+        for _once in range(2):
+            await ann.client.hear_of_next_game()
+        told = f"Player 1 plays again. Your seat is kept, at table {code} in the lobby."
+        assert [line for line in ann.shown.ui.log if "again" in line] == [told]
+        if place == "study":
+            ann.press(":", *"leave", "enter")
+        await ann.until(lambda ui: isinstance(ui.page, LobbyPage) and code in ui.page.kept_seats)
+        ann.press(":", *f"join {code}", "enter")
+        await ann.until(lambda ui: isinstance(ui.page, Gathering))
+        assert ann.shown.model.seat == 0
