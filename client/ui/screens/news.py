@@ -308,7 +308,7 @@ def with_tables(
     games under way after those at tables that wait for players.
 
     The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
-    else the first.
+    else the first; from a table whose game is over it goes to the first where a seat is kept from now on.
     """
     ui = at_table_page(ui, model)
     if not isinstance(lobby := ui.page, LobbyPage):
@@ -320,8 +320,11 @@ def with_tables(
         return table.stage == "over", table.deserted and not seated, rank
 
     found = tuple(sorted(summaries, key=place))
-    if not lobby.tables:
-        chosen = next((at for at, table in enumerate(found) if table.table in kept), 0)
+    over = lobby.chosen < len(lobby.tables) and lobby.tables[lobby.chosen].stage == "over"
+    new = kept - lobby.kept_seats if lobby.tables else kept
+    own = next((at for at, table in enumerate(found) if table.table in new), None)
+    if not lobby.tables or (over and own is not None):
+        chosen = own or 0
     elif lobby.chosen >= len(lobby.tables):
         chosen = len(found)
     else:

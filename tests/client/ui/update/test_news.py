@@ -490,6 +490,10 @@ def test_the_lobby_keeps_the_chosen_table() -> None:
         seen.lobby_of(with_tables(ui, [three], model)).chosen == 1
     )  # the table is gone: the line for a new one
     assert seen.lobby_of(with_tables(seen.after(ui, model, "down"), [one], model)).chosen == 1
+    over = structs.replace(two, stage="over")
+    for left, chosen in ((two, 1), (over, 0)):  # from a game that is over it leads to the next one
+        at_left = seen.after(with_tables(Ui("Ann"), [one, left], model), model, "down")
+        assert seen.lobby_of(with_tables(at_left, [one, left], model, frozenset({"AAAA"}))).chosen == chosen
 
 
 LOBBY = LobbyPage((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
