@@ -60,7 +60,7 @@ class _Guest:
         for keys, answer in (
             ("2xo", b"waiting"),
             ("b", b"Plebeian"),
-            ("\r", b"plebeian-1"),
+            ("\r", b"(plebeian)"),
             ("s", b"PLAYERS"),
         ):
             await asyncio.sleep(_THINKING_SECONDS)  # keys that come before the last answer are not heard

@@ -46,11 +46,6 @@ def stronger_than(names: Sequence[str]) -> str | None:
     return next(iter(order[max(map(order.index, names)) + 1 :]), None)
 
 
-def level_of(name: str) -> str:
-    """Return what is before the number in a bot's name, which is its level."""
-    return name.rpartition("-")[0]
-
-
 def usual_level(names: tuple[str, ...]) -> str:
     """Return which of a server's levels to offer first: one that a beginner can beat, or else the best."""
     return FOR_BEGINNERS if FOR_BEGINNERS in names else names[-1]

@@ -8,13 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from client.language import _
-from client.levels import LEVELS, level_of
+from client.levels import LEVELS
 from engine.board import Tile
 from engine.events import Command, GameStarted, Place, SeenEvent, WolfPlaced, WolvesRevealed, lasting, stops
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
+from protocol.bot_names import level_of
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEWCOMER, Standing
 from protocol.text import unsafe
@@ -108,10 +109,14 @@ class PastGame(Struct, frozen=True):
 
 
 def player_standings(games: Iterable[PastGame]) -> list[tuple[str, Standing]]:
-    """Return what everybody has reached, the best first; players are told apart by their names."""
+    """Return what everybody has reached, the best first; players are told apart by their names.
+
+    All bots of a level are one.
+    """
     found: dict[str, Standing] = {}
     for game in games:
-        for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True)):
+        for seat, (called, points) in enumerate(zip(game.names, game.points, strict=True)):
+            name = _level_in(called) or called
             before = found.get(name, NEWCOMER)
             found[name] = Standing(
                 before.games + 1, before.wins + (seat in game.winners), before.points + points
@@ -311,19 +316,25 @@ class OwnResult(Struct, frozen=True):
     lost: float = 0.0
 
 
+_LEVELS: Final = frozenset(level.name for level in LEVELS)
 PEOPLE: Final = "people"  # among levels: opponents who are none
+
+
+def _level_in(name: str) -> str:
+    """Return the level of a bot of that name; empty for people."""
+    level = level_of(name) or name
+    return level if level in _LEVELS else ""
 
 
 def own_results(name: str, games: Iterable[PastGame], looked: Mapping[str, Looked]) -> list[OwnResult]:
     """Return what the player of that name has reached, those games first of which there are most."""
     found: dict[tuple[tuple[str, ...], int], OwnResult] = {}
-    levels = {level.name for level in LEVELS}
     for game in games:
         if name not in game.names or not game.points:
             continue
         seat = game.names.index(name)
-        titles = (level_of(other) or other for at, other in enumerate(game.names) if at != seat)
-        against = tuple(sorted({title if title in levels else PEOPLE for title in titles}))
+        others = (other for at, other in enumerate(game.names) if at != seat)
+        against = tuple(sorted({_level_in(other) or PEOPLE for other in others}))
         kind = against, len(game.names)
         before, seen = found.get(kind, OwnResult(*kind)), looked.get(game.file, Looked(seat, 0, ()))
         found[kind] = replace(

@@ -14,6 +14,7 @@ from discovery.names import usable
 from engine.components import DEALS
 from engine.pieces import Seat
 from protocol.absence import BOUNDS, LONG_CLOCK_SECONDS, RESERVE_SECONDS, WAIT, Absence, MoveClock, move_clock
+from protocol.bot_names import person_of
 from protocol.limits import CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.text import unsafe
 
@@ -227,12 +228,16 @@ def fault_of(name: str, most: int = NAME_LENGTH) -> str | None:
 def seats_meant(text: str, names: Sequence[str | None]) -> list[int]:
     """Return the seats that a text means, by their numbers or by the names of their players.
 
-    A number that a seat can have means that seat alone: anybody may be called `3`.
+    A number that a seat can have means that seat alone: anybody may be called `3`. Bots may be named without
+    their levels, unless somebody is called that.
     """
     wanted = text.casefold()
     if wanted in SEAT_NUMBERS:
         return [seat for seat in range(len(names)) if wanted == str(seat + 1)]
-    return [seat for seat, name in enumerate(names) if wanted and wanted == (name or "").casefold()]
+    known = [(name or "").casefold() for name in names]
+    if wanted not in known:
+        known = [person_of(name or "").casefold() for name in names]
+    return [seat for seat, name in enumerate(known) if wanted and wanted == name]
 
 
 def seat_to_start(text: str, players: int) -> Seat | None:

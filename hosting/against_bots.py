@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import io
+import itertools
 from dataclasses import replace
 
 from msgspec import structs
 
+from client.bots.brains import brain_named
 from client.bots.runner import BotOptions, run_bots
 from client.language import _
 from client.player.seats import Seats
@@ -18,11 +20,13 @@ from hosting.errors import describe_unkept
 from hosting.kept_games import KeptGame, hold_game, new_game
 from hosting.levels import with_bots
 from hosting.played_on import fill
+from protocol.bot_names import source_of_names
 from protocol.settings import ChosenSwitches
 from server.app import running
 from server.config import Config
 from server.errors import JournalError
 from server.storage.sqlite.data_folder import DataFolder
+from server.tables.names import name_for_bot
 
 
 async def against_bots(
@@ -30,9 +34,10 @@ async def against_bots(
 ) -> Visit:
     """Play a new game against bots, which is kept if the player leaves it; its log begins with `news`."""
     stay = Stay(structs.replace(opening, switches=ChosenSwitches(hints=True)), news=news)
+    names = _names_for(brains, opening.players - 1, player.name, config.seed)
     with contextlib.ExitStack() as held:
         try:
-            game = held.enter_context(new_game(brains, opening.players))
+            game = held.enter_context(new_game(brains, opening.players, names))
         except OSError as error:
             reason = describe_unkept(error)
         else:
@@ -41,7 +46,15 @@ async def against_bots(
             except JournalError as error:
                 reason = describe_unkept(error)
     stay = replace(stay, news=(_("This game cannot be kept for later ({reason}).").format(reason=reason),))
-    return await _against_bots(player, stay, brains, config, others=opening.players - 1)
+    return await _against_bots(player, stay, brains, config, names, others=opening.players - 1)
+
+
+def _names_for(brains: tuple[str, ...], seats: int, name: str, seed: int | None) -> tuple[str, ...]:
+    """Return what the bots in so many seats are called in a game with the player of that name."""
+    names, rng = [name], source_of_names(seed)
+    for brain in itertools.islice(itertools.cycle(brains), seats):
+        names.append(name_for_bot(brain_named(brain).name, names, rng))
+    return tuple(names[1:])
 
 
 async def playing_on(
@@ -72,7 +85,7 @@ async def _at_game(player: Player, stay: Stay, game: KeptGame, config: Config) -
     config = replace(config, data=game.folder)
     while True:
         visited = await _against_bots(
-            player, stay, game.brains, config, others=game.players - 1, bots_seats=game.bots
+            player, stay, game.brains, config, game.names, others=game.players - 1, bots_seats=game.bots
         )
         if not isinstance(visited.request, TakeBack):
             return visited
@@ -90,6 +103,7 @@ async def _against_bots(
     stay: Stay,
     brains: tuple[str, ...],
     config: Config,
+    names: tuple[str, ...],
     *,
     others: int,
     bots_seats: Seats | None = None,
@@ -114,6 +128,7 @@ async def _against_bots(
             rematch=True,
             kept_in=bots_seats,
             human_pace=config.human_pace,
+            names=names,
         )
 
         def seat_bots(table: str, seats: int) -> None:

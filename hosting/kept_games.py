@@ -18,6 +18,7 @@ from msgspec import DecodeError, Meta, Struct, json
 
 from client.player.folders import data_folder
 from client.player.seats import Seats, lock_file
+from protocol.messages import Name
 
 _MOST_KEPT: Final = 5  # games; the oldest go first
 _LARGEST_FILE: Final = 4096  # bytes; the file about a game takes about 100
@@ -31,17 +32,22 @@ class _About(Struct, frozen=True):
     format: Literal[1]
     brains: Annotated[tuple[str, ...], Meta(min_length=1)]
     players: Annotated[int, Meta(ge=2, le=5)]
+    names: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class KeptGame:
-    """A game that can be played or continued; `table` is None as long as nobody has a seat in it."""
+    """A game that can be played or continued; `table` is None as long as nobody has a seat in it.
+
+    `names` are those of the bots, in the order of their brains; older games have none.
+    """
 
     folder: Path
     brains: tuple[str, ...]
     players: int
     table: str | None
     left_at: float
+    names: tuple[str, ...] = ()
 
     @property
     def seat(self) -> Seats:
@@ -64,10 +70,10 @@ def games_folder() -> Path:
 
 
 @contextlib.contextmanager
-def new_game(brains: tuple[str, ...], players: int) -> Iterator[KeptGame]:
-    """Make room for a game, and hold it; it is removed afterwards unless it can be continued.
+def new_game(brains: tuple[str, ...], players: int, names: tuple[str, ...] = ()) -> Iterator[KeptGame]:
+    """Make room for a game with bots of these names, and hold it.
 
-    Raises OSError if it cannot be kept.
+    It is removed afterwards unless it can be continued. Raises OSError if it cannot be kept.
     """
     for kept in kept_games().games[_MOST_KEPT - 1 :]:
         shutil.rmtree(kept.folder, ignore_errors=True)
@@ -76,9 +82,9 @@ def new_game(brains: tuple[str, ...], players: int) -> Iterator[KeptGame]:
     draft = folder / _DRAFT
     file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with _hold_lock(file, folder):
-        os.write(file, json.encode(_About(1, brains, players)))
+        os.write(file, json.encode(_About(1, brains, players, names)))
         draft.rename(folder / _ABOUT)  # locked already: nobody finds a game that nobody plays
-        yield KeptGame(folder, brains, players, None, time.time())
+        yield KeptGame(folder, brains, players, None, time.time(), names)
 
 
 @contextlib.contextmanager
@@ -130,7 +136,7 @@ def _read_game(folder: Path) -> KeptGame | None:
         lock_file(file.fileno(), wait=False)
         about = json.decode(file.read(_LARGEST_FILE), type=_About)
         left_at = max(path.stat().st_mtime for path in folder.iterdir())
-        game = KeptGame(folder, about.brains, about.players, None, left_at)
+        game = KeptGame(folder, about.brains, about.players, None, left_at, about.names)
         seat = game.seat
         tables = seat.tables()
         if seat.damaged:

@@ -40,9 +40,9 @@ from engine.redaction import snapshot
 from engine.view import View
 from protocol import messages
 from protocol.absence import WAIT, Absence
+from protocol.bot_names import numbered
 from protocol.codes import Code
 from protocol.events import move_message
-from protocol.limits import NAME_LENGTH
 from protocol.messages import NEW
 
 T = TypeVar("T")
@@ -65,7 +65,8 @@ class BotOptions:
 
     Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
     `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
-    another time. A search uses so many `cores`. At a `human_pace` a move takes some seconds. A brain's
+    another time. The seats have these `names`, or are called for their brains. A search uses so many `cores`.
+    At a `human_pace` a move takes some seconds. A brain's
     failure is followed by its traceback if `traces`.
     """
 
@@ -86,6 +87,7 @@ class BotOptions:
     cores: int = 1
     as_json: bool = False
     human_pace: bool = False
+    names: tuple[str, ...] = ()
     traces: bool = False
 
     def check(self) -> None:
@@ -194,6 +196,7 @@ class _Bot:
     ) -> None:
         self.connection, self._brain, self._rng, self._number = connection, brain, rng, number
         self._options = options
+        self._name = next(iter(options.names[number - 1 :]), numbered(brain.name, number))
         self._choose: Brain = brain.choose
         self._known: list[str | None] = []  # the players whom the brain has learned of, by seat
         self._held: HeldSeat | None = None
@@ -203,7 +206,7 @@ class _Bot:
         opened = messages.OpenTable(
             NEW,
             self._options.players,
-            self._name(self._number),
+            self._name,
             random_layout=self._options.random_layout,
             starting=self._options.starting,
             absence=self._options.absence,
@@ -219,14 +222,16 @@ class _Bot:
         self._known = []
         if self._options.kept_in is not None:
             with contextlib.suppress(OSError):
-                self._held = self._options.kept_in.take(table, self._name(self._number))
+                self._held = self._options.kept_in.take(table, self._name)
         if self._held is not None:
             back = messages.Resume(NEW, table, self._held.token)
             await self._ask_until_stored(partial(self.connection.ask, back))
             return
-        for number in range(self._number, self._number + _NAMES_TRIED):
+        first = self._number + 1
+        others = [numbered(self._brain.name, number) for number in range(first, first + _NAMES_TRIED)]
+        for name in (self._name, *others):
             try:
-                message = messages.JoinTable(NEW, table, self._name(number), program=True)
+                message = messages.JoinTable(NEW, table, name, program=True)
                 await self._ask_until_stored(partial(self.connection.ask, message))
             except transport.RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
@@ -235,7 +240,7 @@ class _Bot:
                 self.keep_seat()
                 return
         text = _("All names like {name} are taken.")
-        raise transport.RequestRefused(Code.NAME_TAKEN, text.format(name=self._name(self._number)))
+        raise transport.RequestRefused(Code.NAME_TAKEN, text.format(name=self._name))
 
     def keep_seat(self) -> None:
         """Keep this bot's seat for another time, and no longer the one that it had before."""
@@ -245,8 +250,7 @@ class _Bot:
         with contextlib.suppress(OSError):  # without its seat, a stand-in plays for this bot from then on
             if self._held is not None:
                 seats.forget(self._held)
-            name = self._name(self._number)
-            self._held = seats.keep(model.table, model.seat, name, model.token, self.connection.cluster)
+            self._held = seats.keep(model.table, model.seat, self._name, model.token, self.connection.cluster)
 
     def release_seat(self) -> None:
         if self._held is not None:
@@ -345,9 +349,6 @@ class _Bot:
         except (Exception, SystemExit) as error:  # whatever the brain's own code raises
             raise brain_failure(self._brain.name, choose, error) from error
         return checked_command(self._brain.name, returned)
-
-    def _name(self, number: int) -> str:
-        return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
 
 
 def _now() -> float:

@@ -17,7 +17,7 @@ from client.ui.keys import Action, Key, spectators_keys
 from client.ui.requests import FOR_WHOEVER_COMES, Errand, Join, Open, Request, WatchTable
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.signs import SIGNS, in_words
-from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
+from client.ui.texts.tables import players_at, spectator_name, watching_name, while_away
 from engine.events import LayTile, Place
 from engine.pieces import People, Seat
 from engine.view import View
@@ -87,8 +87,9 @@ def with_remark(talk: TalkLog, said: HeardRemark, model: TableModel, name: str, 
         called = spectator_name(said.number, said.spectator)
         speaker = watching_name(called, said.spectator)
     else:
-        called = speaker = said.player or names_at(model)[said.seat]
-        if model.view is not None and called == names_at(model)[said.seat]:  # and did not sit elsewhere then
+        seated = players_at(model)[said.seat]
+        called = speaker = said.player or seated
+        if model.view is not None and called == seated:  # and did not sit elsewhere then
             people = model.view.start.peoples[said.seat][0]
     known = said.again and any(each.number == said.remark for each in talk.remarks)
     if known or not talk.hears(called) or (said.seat is None and not talk.hears(None)):

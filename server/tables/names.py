@@ -5,12 +5,14 @@ What characters look like is in Unicode's list of confusable characters (UTS 39)
 
 import functools
 import importlib.resources
+import random
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
+from protocol.bot_names import name_bot, person_of
 from protocol.codes import Code
 from protocol.text import mixes_alphabets, unsafe
 from server.refusal import Refusal
@@ -104,6 +106,12 @@ def _fold(name: str) -> str:
     """Return Unicode's compatibility caseless form, unspaced."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return "".join(folded.translate(_SHOWING_NOTHING).split())
+
+
+def name_for_bot(level: str, others: Iterable[str], rng: random.Random) -> str:
+    """Return a name for a bot, which none of the others has, nor a bot among them of another level."""
+    persons = [person_of(name) for name in others]
+    return name_bot(level, lambda name: any(alike(person, name) for person in persons), rng)
 
 
 class NamesInUse:

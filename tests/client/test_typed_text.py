@@ -64,6 +64,13 @@ def test_a_number_is_a_seat_and_all_else_a_name(text: str, seats: list[int]) -> 
     assert seats_meant(text, ["3", None, "6", "Bob", "12"]) == seats
 
 
+def test_bots_may_be_named_without_their_levels() -> None:
+    """But not where somebody else has that name."""
+    names = ["Ann", "Livia (consul)", "Rufus (slave)", "Rufus"]
+    assert seats_meant("livia", names) == seats_meant("Livia (Consul)", names) == [1]
+    assert seats_meant("rufus", names) == [3]
+
+
 @pytest.mark.parametrize(
     ("sent", "meant"),
     [

@@ -178,9 +178,11 @@ def test_players_with_more_wins_come_first_then_with_more_points() -> None:
         PastGame("1", "A", 0.0, ("Anna", "Bruno"), (10, 10), (0, 1)),
         PastGame("2", "B", 0.0, ("Bruno", "Carla"), (3, 30), (1,)),
         PastGame("3", "C", 0.0),
+        PastGame("4", "D", 0.0, ("Anna", "Livia (slave)", "Titus (slave)", "slave-1"), (9, 1, 2, 3), (0,)),
     ]
     assert player_standings(games) == [
-        ("Carla", Standing(1, 1, 30)), ("Bruno", Standing(2, 1, 13)), ("Anna", Standing(1, 1, 10)),
+        ("Anna", Standing(2, 2, 19)), ("Carla", Standing(1, 1, 30)), ("Bruno", Standing(2, 1, 13)),
+        ("slave", Standing(3, 0, 6)),
     ]  # fmt: skip
 
 
@@ -377,7 +379,7 @@ async def test_a_folder_that_cannot_be_read_has_no_problems(own_records: Path) -
 
 def test_statistics_say_against_whom_and_what_was_lost(in_language: Callable[[str], None]) -> None:
     """Bots are told by their levels, others are humans; games that nobody has looked through are counted."""
-    names = ("Ann", "citizen-1", "Bob")
+    names = ("Ann", "Livia (citizen)", "Bob")
     games = [
         PastGame("one", "A", 0.0, names, (10, 5, 3), (0,)),
         PastGame("two", "B", 0.0, names, (5, 5, 8), (2,)),

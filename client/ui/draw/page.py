@@ -50,6 +50,7 @@ from engine.board import HILLS, Hex
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.view import View
+from protocol.bot_names import level_of
 from protocol.limits import OTHERS_WAIT_SECONDS
 from protocol.messages import Asked, SeatSummary
 
@@ -79,7 +80,7 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
         return ""
     summary = model.state.seats[seat]
     words = []
-    if summary.bot or summary.level is not None:
+    if summary.bot or (summary.level is not None and not level_of(summary.name or "")):
         words.append(_("bot"))
     elif summary.holiday_until is not None:
         words.append(_("holiday"))

@@ -29,7 +29,7 @@ from client.ui.texts.games import bounds_text, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.names import by, called
 from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
-from client.ui.texts.tables import describe_spectators, names_at
+from client.ui.texts.tables import describe_spectators, names_at, players_at
 from engine.board import Field, Tile, neighbours, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
@@ -128,7 +128,7 @@ class Panel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=seat == self.pane.view.turn)
             + chips(self.pane.view.start.peoples[seat])
-            + name_or_sign(self.pane.ui.signs, seat, called(names_at(self.pane.model)[seat]), mine)
+            + name_or_sign(self.pane.ui.signs, seat, called(players_at(self.pane.model)[seat]), mine)
         )
         note = seat_note(self.pane.ui, self.pane.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
@@ -244,7 +244,7 @@ class Panel(Struct, frozen=True):
         for seat, bounds in enumerate(hill_influence(self.pane.view, hill).seats):
             if bounds.most:
                 who = chips(self.pane.view.start.peoples[seat]) + line(
-                    f" {called(names_at(self.pane.model)[seat])}"
+                    f" {called(players_at(self.pane.model)[seat])}"
                 )
                 rows.append(ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width))
         needed = (

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, structs
 
 from client.language import N_, _, labelled, listed
-from client.levels import describe_level, level_of, stronger_than
+from client.levels import describe_level, stronger_than
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui.draw.page import (
@@ -46,16 +46,17 @@ from client.ui.state import Outcome, Pane, Screen, Sign, Ui
 from client.ui.texts import games
 from client.ui.texts.bluffs import Unmasked, describe_bluff, unmasked
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.names import by, called
+from client.ui.texts.names import by, called, in_sentences
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, kind_words, piece_sign
 from client.ui.texts.story import captives_of, story, what_it_means
-from client.ui.texts.tables import names_at, who_leads
+from client.ui.texts.tables import names_at, players_at, who_leads
 from engine import events
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Seat, Wolf
 from engine.scoring import points_won
 from engine.view import View
+from protocol.bot_names import level_of
 from protocol.messages import NEW, Leave, TableState
 
 _BACK: Final = Key(
@@ -244,7 +245,7 @@ class Result(_Walk):
         points = []
         for seat in in_order(ended):
             who = chips(pane.view.start.peoples[seat]) + name_or_sign(
-                pane.ui.signs, seat, called(names[seat])
+                pane.ui.signs, seat, called(players_at(pane.model)[seat])
             )
             points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
@@ -548,7 +549,7 @@ class ScoringPanel(Struct, frozen=True):
         yield (
             line("  ")
             + chips(self.pane.view.start.peoples[seat])
-            + line(f" {called(names_at(self.pane.model)[seat])}")
+            + line(f" {called(players_at(self.pane.model)[seat])}")
         )
         for each in _wolves_of(self.pane.view, seat):
             people, kind = each.piece.people, kind_words(Piece.of(each.piece.people, each.piece.kind))
@@ -572,7 +573,7 @@ class ScoringPanel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=leads)
             + people
-            + name_or_sign(self.pane.ui.signs, seat, called(names_at(self.pane.model)[seat]), style)
+            + name_or_sign(self.pane.ui.signs, seat, called(players_at(self.pane.model)[seat]), style)
         )
         return ends(left, line(f" {influence or '':>4}{self.scene.points[seat]:>8}", style), self.pane.width)
 
@@ -630,10 +631,10 @@ def result_page(pane: Pane) -> list[Line]:
 
     Where there is no room for all of it, the story is shorter.
     """
-    names, me = names_at(pane.model), pane.model.seat
+    players, names, me = players_at(pane.model), names_at(pane.model), pane.model.seat
     if not isinstance(pane.ui.page, Result):  # but a record, seen with the eyes of that seat
         me = None
-    lines = result_lines(pane.view, names, pane.glyphs, pane.width, me, signs=pane.ui.signs)
+    lines = result_lines(pane.view, players, pane.glyphs, pane.width, me, signs=pane.ui.signs)
     fault, draws = _describe_draws(pane.model)
     standings = _standings(pane.model)
     after = [EMPTY, *indented(standings, pane.width)] if standings else []
@@ -717,9 +718,10 @@ def result_lines(
     """Return who won, where the points come from, and who holds what; nothing before that."""
     if (ended := view.result) is None:
         return []
-    lines = [EMPTY, *indented(_headline(ended, names, me), width, "class:heading")]
+    told = in_sentences(names)
+    lines = [EMPTY, *indented(_headline(ended, told, me), width, "class:heading")]
     if ended.decided_by is not events.DecidedBy.POINTS:
-        lines += indented(games.describe_result(ended, names), width)
+        lines += indented(games.describe_result(ended, told), width)
     shown = _columns(ended)
     used = _NAME + sum(COLUMNS[at][1] for at in shown)
     lines += [EMPTY, _row(EMPTY, [_(COLUMNS[at][0]) for at in shown], shown, "class:faint")]
@@ -739,8 +741,8 @@ def result_lines(
         lines.append(row)
     lines.append(EMPTY)
     for seat in order:
-        lines += _held(view, ended, seat, names, width)
-    if tie := _tie(ended, names):
+        lines += _held(view, ended, seat, told, width)
+    if tie := _tie(ended, told):
         lines += [EMPTY, *indented(tie, width)]
     return lines
 

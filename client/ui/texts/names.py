@@ -1,6 +1,10 @@
-"""Names in sentences: the player's own name is "you"."""
+"""Names in sentences: the player's own name is "you", and bots are called without their levels."""
+
+from collections import Counter
+from collections.abc import Sequence
 
 from client.language import _
+from protocol.bot_names import person_of
 
 
 class OwnName(str):
@@ -17,3 +21,12 @@ def by(name: str, of_others: str, of_own: str) -> str:
 def called(name: str) -> str:
     """Return a name as it stands in lists, and in the middle of a sentence."""
     return by(name, name, _("you"))
+
+
+def in_sentences(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names without the levels of bots, except where two would then be the same."""
+    often = Counter(person_of(name).casefold() for name in names)
+    return tuple(
+        name if isinstance(name, OwnName) or often[person_of(name).casefold()] > 1 else person_of(name)
+        for name in names
+    )

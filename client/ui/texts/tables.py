@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel, open_request
-from client.ui.texts.names import OwnName
+from client.ui.texts.names import OwnName, in_sentences
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.times import clock_time, local_day_and_time, span
 from engine.pieces import Seat
@@ -36,6 +36,11 @@ def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
 
 
 def names_at(model: TableModel) -> tuple[str, ...]:
+    """Return the names of the seats for sentences."""
+    return in_sentences(players_at(model))
+
+
+def players_at(model: TableModel) -> tuple[str, ...]:
     """Return the names of the seats, the player's own marked; in a record, nobody is the player."""
     own = None if model.recorded else model.seat
     return tuple(OwnName(name) if seat == own else name for seat, name in enumerate(names_of(model.state, 5)))

@@ -12,6 +12,7 @@ from engine.game import Game
 from engine.legal import Legal, random_command
 from engine.redaction import snapshot
 from engine.view import Phase, View, eyes_of
+from protocol.bot_names import source_of_names
 from server.config import Choose, Config, InProcess
 from server.limits.fair_thread import FairThread
 from server.limits.networks import networks_in
@@ -71,6 +72,7 @@ class StandIn:
         brains = self._choose, *[*config.brains.values()][::-1]
         self._simple = next((each for each in brains if each and not isinstance(each, InProcess)), None)
         self._rng = random.SystemRandom() if config.seed is None else random.Random(config.seed)
+        self.naming = source_of_names(config.seed)
         self.pace = Pace(config.limits.stand_in_seconds, config.seed, human=config.human_pace)
         self._tasks = tasks
         limits = config.limits

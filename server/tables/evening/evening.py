@@ -41,7 +41,7 @@ from server.tables.evening.people import People
 from server.tables.evening.rounds import LEAST, PATIENCE, draw_tables, meetings, tables_now
 from server.tables.evening.state import EveningState, EveningTable, live_entries
 from server.tables.game.game_start import begin_of_evening
-from server.tables.names import alike, check_name
+from server.tables.names import alike, check_name, name_for_bot
 from server.tables.owner import TableOwner
 from server.tables.registry.table_registry import TableRegistry
 from server.tables.seats.seat_admission import renew_seat
@@ -588,10 +588,10 @@ class RunningEvening:
         entries: list[Entry] = [stored.Opened(seats, plan.same_draws, None, clock), stored.OfEvening()]
         players = [state.people[each] for each in people]
         entries += [stored.Kept(seat, each.name, each.token_hash) for seat, each in enumerate(players)]
-        entries += [
-            stored.BotSeated(seat, plan.bots or "", f"{plan.bots}-{seat}")
-            for seat in range(len(people), seats)
-        ]
+        names = [each.name for each in players]
+        for seat in range(len(people), seats):
+            names.append(name_for_bot(plan.bots or "", names, self._rng))
+            entries.append(stored.BotSeated(seat, plan.bots or "", names[-1]))
         if plan.same_draws:  # otherwise anybody could look how others play it
             probe("the tables of a round have the same draws")
             entries.append(stored.Changed(Spectators(on=False)))

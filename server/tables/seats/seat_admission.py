@@ -1,9 +1,8 @@
 """Joining and leaving a table: seats are taken, resumed, kept for a while, and freed; and who is host."""
 
-import itertools
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -32,7 +31,7 @@ from server.storage.entries import Entry
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext, Then
 from server.tables.feature import Came, Happening, PlayerRemoved, SpectatorRemoved, Went
-from server.tables.names import alike, check_name
+from server.tables.names import alike, check_name, name_for_bot
 from server.tables.state.persistent_state import Player, Rearranged
 
 log = logging.getLogger(__name__)
@@ -230,8 +229,7 @@ def seat_bot(context: TableContext, _: Session, message: SeatBot) -> Sequence[Ha
     if not free:
         raise Refusal(Code.TABLE_FULL, table=context.code)
     seat = choose_seat(wanted, free)
-    names = (f"{level}-{number}" for number in itertools.count(1))
-    name = next(name for name in names if not _name_taken(context, name))
+    name = name_for_bot(level, _names_there(context), context.lobby.stand_in.naming)
     return [stored.BotSeated(seat, level, name), *context.state.unready]
 
 
@@ -328,11 +326,13 @@ def _check_free(context: TableContext, name: str, seat: int | None = None) -> No
 
 
 def _name_taken(context: TableContext, name: str, seat: int | None = None) -> bool:
-    taken = [
-        *(player.name for at, player in context.state.held if at != seat),
-        *(each.name for each in context.audience.spectators.values()),
-    ]
-    return any(other is not None and alike(other, name) for other in taken)
+    return any(alike(other, name) for other in _names_there(context, seat))
+
+
+def _names_there(context: TableContext, but: int | None = None) -> Iterator[str]:
+    """Yield the names of players and spectators, without that of the seat `but`."""
+    yield from (player.name for at, player in context.state.held if at != but)
+    yield from (each.name for each in context.audience.spectators.values() if each.name is not None)
 
 
 def renew_seat(context: TableContext, *, seat: Seat, renewed: str) -> Sequence[Happening]:

@@ -289,7 +289,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("o")
         terminal.shows(r"palatinus join ws://\S+ \w{4}", r"ssh -p \d+ \S+", r"in a browser: http://\S+/")
         terminal.press("b", shows=("► Plebeian", "Consul", "plays openly"))
-        terminal.press("enter", shows=(r"plebeian-1 +\(bot\)", "Whoever comes sits down"))
+        terminal.press("enter", shows=(r"\(plebeian\) +\(bot\)", "Whoever comes sits down"))
         terminal.press("escape", shows="give up your seat")
         terminal.press("y", shows="the lobby")
         terminal.press("escape", shows="► Host a game")
@@ -390,16 +390,22 @@ def board_of(terminal: Terminal) -> list[str]:
 
 def test_left_and_continued(environment: dict[str, str]) -> None:
     """With `q`, by leaving for the start screen and by a kill; the bots play on, and hold their seats."""
+    bots = re.compile(r"([A-Z][a-z]+) \(")
     with Terminal(*GAME, environment=environment) as terminal:
         place(terminal, 12)
         board = board_of(terminal)
+        names = bots.findall(terminal.text)
+        assert len(names) == 2
         said = terminal.quit("y")
     assert "palatinus play --continue" in said
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Continue .*against 2 bots")
         terminal.press("enter", shows="Your turn: place")
         assert board_of(terminal) == board
-        terminal.shows(r"-2 (places|\S+ \w\d)")  # what happened last: nobody else has been away or come back
+        assert bots.findall(terminal.text) == names
+        terminal.shows(
+            rf"{names[1]} (places|\S+ \w\d)"
+        )  # what happened last: nobody else has been away or come back
         assert not terminal.found(" is back|back in your seat")
         place(terminal, 11)
         terminal.press(":", "leave", "enter", shows="► Continue")

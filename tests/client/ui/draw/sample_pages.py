@@ -141,7 +141,7 @@ def waiting_for_nobody() -> tuple[Ui, TableModel]:
     """Return the same table with a bot of the server in its last seat."""
     ui, model = waiting()
     assert model.state is not None
-    model.state.seats[2] = messages.SeatSummary("senator-1", here=True, level="senator", people="L")
+    model.state.seats[2] = messages.SeatSummary("Livia (senator)", here=True, level="senator", people="L")
     return ui, model
 
 

@@ -222,9 +222,11 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
 
 
 def test_the_game_chosen_in_a_narrow_window_has_all_its_points() -> None:
-    names = ("Ann", "plebeian-1", "plebeian-2")
+    names = ("Ann", "Livia (plebeian)", "Rufus (plebeian)")
     games = PastGame("1.txt", "KXQT", 0.0, names, (11, 22, 33), (2,)), PastGame("2.txt", "ABCD", 0.0)
-    for chosen, words in enumerate(("Ann 11, plebeian-1 22, plebeian-2 33*", "(this record cannot be read)")):
+    for chosen, words in enumerate(
+        ("Ann 11, Livia (plebeian) 22, Rufus (plebeian) 33*", "(this record cannot be read)")
+    ):
         screen = seen.screen_of(Ui("", screens=(HistoryPage(games, chosen),)), TableModel(), 40, 12)
         assert words in " ".join(screen.replace("|", "").split())
 

@@ -21,6 +21,7 @@ from engine.redaction import snapshot
 from engine.view import SPECTATOR, View
 from protocol import messages
 from protocol.absence import WAIT, Absence, GameClock, LongClock, MoveClock
+from protocol.bot_names import PERSONS, level_of, person_of
 from protocol.codes import Code
 from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
 from server.app import Running, running
@@ -296,15 +297,19 @@ async def test_the_host_seats_bots() -> None:
     """They take the first free seat or the one that is named, are here, and no name looks like another."""
     async with served() as server, connected(server.port) as host, connected(server.port) as other:
         await host.open(5)
-        await other.ask(messages.Watch, host.code, name="Greedy-l")
+        await other.ask(messages.Watch, host.code, name="LIVlA")
         await seated_bot(host, "greedy", 3)
         await seated_bot(host)
         state = await seated_bot(host, "greedy")
-        assert [each.name for each in state.seats] == ["Anna", "random-1", "greedy-3", "greedy-2", None]
+        names = [str(each.name) for each in state.seats]
+        persons = {person_of(name) for name in names[1:4]}
+        assert len(persons - {"Livia"}) == 3
+        assert persons <= {*PERSONS}
+        assert [level_of(name) for name in names[1:4]] == ["random", "greedy", "greedy"]
         assert [each.level for each in state.seats] == [None, "random", "greedy", "greedy", None]
         assert [each.here for each in state.seats] == [*[True] * 4, False]
         await other.done(messages.Leave)
-        assert await other.refusal(messages.JoinTable, host.code, "GREEDY - 2") == Code.NAME_TAKEN
+        assert await other.refusal(messages.JoinTable, host.code, names[3].upper()) == Code.NAME_TAKEN
         tables = await other.answer(messages.Tables, messages.ListTables)
         assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
         assert [each.levels for each in host.told(messages.Welcome)] == [["random", "greedy"]]
@@ -321,9 +326,10 @@ async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
         assert (refusal.code, refusal.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2"})
         assert (await ben.join(host.code, "Ben")).seat == 2
         assert await dario.refusal(messages.JoinTable, host.code, "Dario", program=True) == Code.TABLE_FULL
-        assert (await carla.join(host.code, "random-1")).seat == 1  # the name that it had is free with it
+        name = str((await latest(host)).seats[1].name)
+        assert (await carla.join(host.code, name)).seat == 1  # the name that it had is free with it
         state = await state_where(host, lambda state: not any(each.level for each in state.seats))
-        assert [each.name for each in state.seats] == ["Anna", "random-1", "Ben"]
+        assert [each.name for each in state.seats] == ["Anna", name, "Ben"]
         assert await dario.refusal(messages.JoinTable, host.code, "Dario") == Code.TABLE_FULL
 
 

@@ -12,10 +12,11 @@ async def test_bots_play_again() -> None:
     async with served() as server, game(server.port, 3, bots={1: "random", 2: "random"}) as (host,):
         await play_to_the_end([host])
         state = await latest(host)
+        assert len({each.name for each in state.seats}) == 3
         answer = await host.answer(messages.Seated, messages.Rematch)
         host.view, host.seq, host.legal = None, 0, None
         again = await state_where(host, lambda each: each.table == answer.table)
-        assert [each.name for each in again.seats] == ["Player 0", "random-1", "random-2"]
+        assert [each.name for each in again.seats] == [each.name for each in state.seats]
         assert [(each.level, each.kept) for each in again.seats] == [(None, False), *[("random", False)] * 2]
         assert [each.standing for each in again.seats] == [each.standing for each in state.seats]
         await host.done(messages.StartGame)
