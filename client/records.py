@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from client.language import _
 from client.levels import LEVELS
@@ -15,7 +15,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
-from protocol.bot_names import level_of
+from protocol.bot_names import level_of, person_of
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEWCOMER, Standing
 from protocol.text import unsafe
@@ -346,6 +346,71 @@ def own_results(name: str, games: Iterable[PastGame], looked: Mapping[str, Looke
             lost=before.lost + sum(fault.gain for fault in seen.faults),
         )
     return sorted(found.values(), key=lambda each: (-each.games, each.players, each.against))
+
+
+class Rival(Struct, frozen=True):
+    """Somebody at the player's tables, or the bots of a level, and how many of the games the player has won.
+
+    `lately` are the names of the bots in the latest of them.
+    """
+
+    name: str
+    played: int = 0
+    won: int = 0
+    lately: tuple[str, ...] = ()
+
+
+class Ladder(Struct, frozen=True):
+    """The levels of bots as rivals, the weakest first, and the people whom the player has met most often."""
+
+    bots: tuple[Rival, ...]
+    people: tuple[Rival, ...]
+
+    @property
+    def beaten(self) -> int:
+        """Return how many levels, from the weakest on, the player has risen above."""
+        return max((at for at, each in enumerate(self.bots, 1) if each.won), default=0)
+
+
+def ladder_of(name: str, games: Iterable[PastGame]) -> Ladder:
+    """Return the rivals of the player of that name; the games are in order, the latest first.
+
+    Whoever has won a game with bots of several levels has beaten them all.
+    """
+    found = {level.name: Rival(level.name) for level in LEVELS}
+    for game in games:
+        if name not in game.names or not game.points:
+            continue
+        seat = game.names.index(name)
+        others = [each for at, each in enumerate(game.names) if at != seat]
+        for rival in dict.fromkeys(_level_in(each) or each for each in others):
+            before = found.get(rival, Rival(rival))
+            lately = tuple(person_of(each) for each in others if _level_in(each) == rival)
+            found[rival] = Rival(
+                rival, before.played + 1, before.won + (seat in game.winners), before.lately or lately
+            )
+    bots = tuple(found.pop(level.name) for level in LEVELS)
+    return Ladder(bots, tuple(sorted(found.values(), key=lambda each: (-each.played, -each.won, each.name))))
+
+
+class Habits(Struct, frozen=True):
+    """What a player did in so many finished games.
+
+    Soldiers were among the first or the second half of the player's pieces, `early` or `late`, and of both
+    some fled. Of the wolves, some were `believed`: they seemed likelier to be of the other kind.
+    """
+
+    games: int = 0
+    early: int = 0
+    early_fled: int = 0
+    late: int = 0
+    late_fled: int = 0
+    wolves: int = 0
+    believed: int = 0
+
+    def with_game(self, other: Self) -> Self:
+        """Return these habits and those in other games together."""
+        return type(self)(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from client.language import _
-from client.records import PastGame
+from client.records import PastGame, ladder_of
 from client.ui import requests
 from client.ui.export.moment import as_svg, describe_not_saved, describe_saved, describe_unreadable, save
-from client.ui.interaction import Service
+from client.ui.interaction import Interaction, Service
 from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens.history import HistoryPage
+from client.ui.screens.rivals import Rivals
 from client.ui.state import Notice, Ui
 from client.ui.visit import LookingBack
 from engine.errors import DamagedRecord
+from past_games.habits import habits_in
 from past_games.records import past_games
 
 
-async def looking_at_games(folder: Path, looking_back: LookingBack, own: str = "") -> Service:
+async def looking_at_games(
+    folder: Path, looking_back: LookingBack, own: str = "", name: str | None = None
+) -> Service:
     """Return the page of the finished games whose records are in `folder`.
 
-    `own` says what the player's own moves cost.
+    `own` says what the player's own moves cost. With the player's `name`, it leads to their rivals.
     """
-    looking = _LookingAtGames(folder, looking_back, own)
+    looking = _LookingAtGames(folder, looking_back, own, name)
     await looking.list()
     return looking
 
@@ -32,10 +36,16 @@ async def looking_at_games(folder: Path, looking_back: LookingBack, own: str = "
 class _LookingAtGames(Service):
     """The list of the finished games in a folder, and what is done with one of them."""
 
-    def __init__(self, folder: Path, looking_back: LookingBack, own: str) -> None:
-        page = HistoryPage((), own=own, analyses=looking_back.analyses, saves=looking_back.saves)
+    def __init__(self, folder: Path, looking_back: LookingBack, own: str, name: str | None) -> None:
+        page = HistoryPage(
+            (),
+            own=own,
+            analyses=looking_back.analyses,
+            saves=looking_back.saves,
+            rivals=name is not None,
+        )
         super().__init__(Ui("", screens=(page,)))
-        self._folder, self._looking_back = folder, looking_back
+        self._folder, self._looking_back, self._name = folder, looking_back, name
 
     async def list(self) -> None:
         try:
@@ -62,6 +72,8 @@ class _LookingAtGames(Service):
                 case requests.SaveGame(file, picture) if self._looking_back.folder is not None:
                     path = self._save(self._folder / file, self._looking_back.folder, picture=picture)
                     self._tell(Notice(describe_saved(path)))
+                case requests.Errand.SEE_RIVALS if self._name is not None:
+                    self.open(_LookingAtRivals(self._folder, self._name, self._games))
                 case requests.RemoveGame(file):
                     (self._folder / file).unlink(missing_ok=True)
                     self._show(
@@ -98,6 +110,25 @@ class _LookingAtGames(Service):
         """Say what went wrong; the folders of this computer are not the business of others' terminals."""
         path = Path(error.filename or self._folder)
         return Notice(describe(path if self._looking_back.saves else Path(path.name), error), refusal=True)
+
+
+class _LookingAtRivals(Service):
+    """The player's rivals in these games, and their habits, which take longer to read."""
+
+    def __init__(self, folder: Path, name: str, games: tuple[PastGame, ...]) -> None:
+        ladder = ladder_of(name, games)
+        page = Rivals(ladder, min(ladder.beaten, len(ladder.bots) - 1))
+        super().__init__(Ui("", screens=(page,)))
+        self._folder, self._name, self._games = folder, name, games
+
+    def start(self, interaction: Interaction) -> None:
+        super().start(interaction)
+        self.begin(self._read())
+
+    async def _read(self) -> None:
+        habits = await asyncio.to_thread(habits_in, self._folder, self._name, self._games)
+        if isinstance(page := self.ui.page, Rivals):
+            self.show(self.ui.with_page(replace(page, habits=habits)))
 
 
 def _text_of(file: Path) -> str:

@@ -30,6 +30,7 @@ class Errand(enum.Enum):
     SEARCH = enum.auto()  # look for servers on the network
     LOOK_BACK = enum.auto()  # show the list of finished games
     SOLVE = enum.auto()  # show problems
+    SEE_RIVALS = enum.auto()  # show how the player has done against whom, and what they do again and again
 
 
 class _Request(Struct, frozen=True):
@@ -136,6 +137,12 @@ class ReplayGame(_Request, frozen=True):
 
     file: str
     analysed: bool = False
+
+
+class Challenge(_Request, frozen=True):
+    """Play a new game against bots of this level."""
+
+    level: str
 
 
 class TakeBack(_Request, frozen=True):

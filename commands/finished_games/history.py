@@ -7,11 +7,19 @@ from msgspec.structs import asdict
 
 from client.language import N_, WrongUse, _, counted, using_file
 from client.player.preferences import name_of_player
-from client.records import own_results, player_standings
-from client.ui.export.tables import evening_lines, games_listing, standings_listing, statistics_listing
+from client.records import ladder_of, own_results, player_standings
+from client.ui.export.tables import (
+    evening_lines,
+    games_listing,
+    rivals_listing,
+    standings_listing,
+    statistics_listing,
+)
+from client.ui.texts.habits import describe_habits
 from commands.arguments import add_folder, positive
 from commands.finished_games.records import find_game, folder_of, games_of
 from commands.parsing import add_command, confirm, print_found
+from past_games.habits import habits_in
 from past_games.own_games import known_games
 from past_games.records import past_evenings
 from protocol.messages import Evening, EveningPerson
@@ -121,8 +129,19 @@ def _own_games(arguments: argparse.Namespace) -> int:
     results = own_results(name, games, known)
     looked = [known[game.file] for game in games if name in game.names and game.file in known]
     faults = [fault for each in looked for fault in each.faults]
-    found = {"name": name, "looked_through": len(looked), "results": results, "faults": faults}
-    return print_found(arguments, found, statistics_listing(results, looked))
+    ladder, habits = ladder_of(name, games), habits_in(folder_of(arguments), name, games)
+    found = {
+        "name": name,
+        "looked_through": len(looked),
+        "results": results,
+        "faults": faults,
+        "rivals": ladder,
+        "habits": habits,
+    }
+    lines = statistics_listing(results, looked)
+    if results:
+        lines += ["", *rivals_listing(ladder), "", *describe_habits(habits, ladder.people)]
+    return print_found(arguments, found, lines)
 
 
 def _remove_games(arguments: argparse.Namespace) -> int:

@@ -158,7 +158,7 @@ async def go_where_chosen(
     name, brains = preferences.name or login_name(), (preferences.brain,)
     if request is requests.Errand.LOOK_BACK:
         own = describe_losses(list(known_games().looked.values()))
-        request = await home.show(await looking_at_games(records_folder(), _looking_back(), own))
+        request = await home.show(await looking_at_games(records_folder(), _looking_back(), own, name))
     elif request is requests.Errand.SOLVE:
         request = await home.show(await solving(records_folder(), name))
     player = player_of(name, home.arguments, show=home.show)
@@ -166,7 +166,9 @@ async def go_where_chosen(
     match request:
         case requests.Errand.LEARN:  # the lessons lead to a first game
             game = against_bots(player, brains, requests.Open(3, preferences.random_layout), config)
-        case requests.Errand.PLAY:
+        case requests.Errand.PLAY | requests.Challenge():
+            if isinstance(request, requests.Challenge):
+                brains = (request.level,)
             opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
             game = against_bots(player, brains, opening, config)
         case requests.PlayOn():

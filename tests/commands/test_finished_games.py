@@ -8,16 +8,33 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from client.records import Looked, PastGame, Slip, own_results, player_standings
+from client.records import (
+    Habits,
+    Looked,
+    PastGame,
+    Recording,
+    Rival,
+    Slip,
+    ladder_of,
+    own_results,
+    player_standings,
+)
 from client.ui.export.tables import describe_losses, standings_listing, statistics_listing
-from client.ui.requests import PlayOn
+from client.ui.requests import Challenge, PlayOn
 from client.ui.screens.history import HistoryPage
+from client.ui.screens.rivals import Rivals
+from client.ui.texts.habits import describe_habits, rank_of
 from client.ui.visit import LookingBack
 from commands.finished_games.records import kept_here, need_writable
+from engine.events import SoldierFled
 from engine.game import GameOptions
+from engine.pieces import Kind, Piece, Seat
 from engine.record import names_in, outcome_in, recorded, replayed
 from engine.view import eyes_of
+from past_games.habits import habits_of
 from past_games.history_screen import looking_at_games
 from past_games.own_games import known_games, look_through, note_solved, problems
 from past_games.records import keep_record, recording_of
@@ -371,6 +388,69 @@ async def test_a_game_is_looked_through_once(own_records: Path, run: Run) -> Non
     assert result["lost"] == pytest.approx(sum(fault["gain"] for fault in told["faults"]))
     (own_records / FILE).unlink()
     assert not any(problem.own for problem in problems(own_records))
+
+
+def test_rivals_are_levels_one_after_another_and_people() -> None:
+    """Whoever has beaten a level has risen above all weaker ones; the latest game says who was met."""
+    games = [
+        PastGame("1", "A", 4.0, ("Ann", "Livia (citizen)", "Rufus (citizen)"), (9, 5, 3), (0,)),
+        PastGame("2", "B", 3.0, ("Titus (citizen)", "Ann", "Bob"), (9, 9, 3), (0, 1)),
+        PastGame("3", "C", 2.0, ("Bob", "Ann", "plebeian-1"), (9, 5, 3), (0,)),
+        PastGame("4", "D", 1.0, ("Bob", "Varro (consul)"), (9, 5), (0,)),
+        PastGame("5", "E", 0.0),
+    ]
+    ladder = ladder_of("Ann", games)
+    slave, plebeian, citizen, senator, consul = ladder.bots
+    assert citizen == Rival("citizen", 2, 2, ("Livia", "Rufus"))
+    assert (plebeian.played, plebeian.won) == (1, 0)
+    assert [each.played for each in (slave, senator, consul)] == [0, 0, 0]
+    assert [rank_of(ladder, at) for at in range(5)] == ["", "", "beaten", "to beat", ""]
+    assert ladder.people == (Rival("Bob", 2, 1, ()),)
+    assert ladder_of("Cosima", games).beaten == 0
+
+
+@given(st.integers(2, 5), st.integers(0, 99), st.data())
+def test_habits_are_what_the_scoring_tells_of_every_player(
+    players: int, number: int, data: st.DataObject
+) -> None:
+    """Every soldier and every wolf on the board is somebody's, and all games count together."""
+    recording = Recording.of(played(GameOptions(players, random_layout=True), number).events, {})
+    each = [habits_of(recording, Seat(seat)) for seat in recording.seats]
+    placed = recording.view(recording.end, recording.all_eyes).placed.values()
+    pieces = [piece for piece in placed if isinstance(piece, Piece)]
+    assert len(pieces) == len(placed)
+    assert sum(one.early + one.late for one in each) == sum(piece.kind is Kind.SOLDIER for piece in pieces)
+    assert sum(one.wolves for one in each) == sum(piece.wolf for piece in pieces)
+    fled = sum(isinstance(event, SoldierFled) for event in recording.events)
+    assert sum(one.early_fled + one.late_fled for one in each) == fled
+    one, other = data.draw(st.tuples(st.sampled_from(each), st.sampled_from(each)))
+    assert (one.with_game(other).games, one.with_game(other).wolves) == (2, one.wolves + other.wolves)
+
+
+def test_habits_are_told_with_what_to_do_about_them() -> None:
+    """But not where there is no difference, nor too few soldiers to see one."""
+    assert describe_habits(Habits(), ()) == []
+    told = describe_habits(Habits(14, 15, 9, 12, 2, 88, 38), (Rival("Bob", 4, 1),))
+    assert told[1] == "11 of your 27 soldiers fled."
+    assert told[2].startswith("Place them later: 9 of 15 ")
+    assert told[3].startswith("38 of your 88 wolves were believed")
+    assert told[4] == "With Bob at the table you have won 1 of 4 games."
+    assert describe_habits(Habits(3, 5, 0, 5, 4), ())[2].startswith("Place them earlier: 4 of 5 ")
+    for habits in (Habits(3, 5, 2, 5, 2), Habits(1, 3, 3, 3, 0)):
+        assert len(describe_habits(habits, ())) == 2
+
+
+async def test_rivals_are_seen_from_past_games_and_one_is_challenged(own_records: Path) -> None:
+    shown = (await looking_at_games(own_records, LookingBack(recording_of, None), name="Ann")).interaction
+    shown.press("tab")
+    assert isinstance(rivals := shown.ui.page, Rivals)
+    assert rivals.ladder.bots[2].lately == ("citizen-1",)
+    for key in ("escape", "tab", "up", "enter"):
+        shown.press(key)
+    assert shown.request == Challenge(rivals.ladder.bots[max(rivals.chosen - 1, 0)].name)
+    stranger = (await looking_at_games(own_records, LookingBack(recording_of, None))).interaction
+    stranger.press("tab")
+    assert isinstance(stranger.ui.page, HistoryPage)
 
 
 async def test_a_folder_that_cannot_be_read_has_no_problems(own_records: Path) -> None:

@@ -7,10 +7,11 @@ from typing import Final
 
 from client.language import N_, _, counted, listed
 from client.levels import describe_level
-from client.records import PEOPLE, Looked, LostOn, OwnResult, PastGame, Recording
+from client.records import PEOPLE, Ladder, Looked, LostOn, OwnResult, PastGame, Recording
 from client.ui.frame import columns
 from client.ui.texts.evenings import describe_round, standings_rows
 from client.ui.texts.games import describe_points, describe_result
+from client.ui.texts.habits import rank_of
 from client.ui.texts.tables import describe_stage
 from client.ui.texts.times import clock_time, local_time
 from engine.view import Eyes
@@ -104,7 +105,7 @@ def games_listing(games: Sequence[PastGame]) -> list[str]:
 
 
 def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
-    rows = [(name, each.games, each.wins, each.points) for name, each in standings]
+    rows = [(describe_level(name), each.games, each.wins, each.points) for name, each in standings]
     heading = (_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS"))
     return _table(heading, rows, _("No finished games are kept here."))
 
@@ -149,6 +150,15 @@ def statistics_listing(results: Sequence[OwnResult], looked: Sequence[Looked]) -
         )
         lines.append(form.format(n=left))
     return lines
+
+
+def rivals_listing(ladder: Ladder) -> list[str]:
+    """Return the bots' levels as rivals, the weakest first."""
+    rows = [
+        (describe_level(each.name), rank_of(ladder, at), each.played, each.won, listed(each.lately))
+        for at, each in enumerate(ladder.bots)
+    ]
+    return _table((_("RIVAL"), "", _("PLAYED"), _("WON"), _("LATELY")), rows, "")
 
 
 def describe_losses(looked: Sequence[Looked]) -> str:

@@ -7,6 +7,7 @@ from typing import Final, Self
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, labelled
+from client.levels import describe_level
 from client.records import PastGame, player_standings
 from client.tables.table import TableModel
 from client.ui import requests
@@ -48,6 +49,14 @@ _KEYS: Final = (
     Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down"), typed=("next page",)),
     Key(("enter", " ", "v"), Act.CONFIRM, N_("replay the game with everything revealed"), N_("review")),
     *_OF_A_GAME,
+    Key(
+        ("tab",),
+        lambda history, ui, _model: (ui, requests.Errand.SEE_RIVALS if history.rivals else None),
+        N_("your rivals among the bots, and your habits"),
+        N_("rivals"),
+        when=lambda history, _ui, _model: history.rivals,
+        typed=("rivals",),
+    ),
     Key(("x", "delete"), _remove, N_("remove the game for good; press twice"), N_("remove")),
     Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave"), typed=("back",)),
     *ON_EVERY_PAGE,
@@ -59,7 +68,7 @@ class HistoryPage(ListScreen):
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
 
     `removing` if asking again removes that game. `own` says what the player's own moves cost. It `analyses`
-    and `saves` games if that is possible here.
+    and `saves` games, and leads to the player's `rivals`, if that is possible here.
     """
 
     games: tuple[PastGame, ...]
@@ -68,6 +77,7 @@ class HistoryPage(ListScreen):
     own: str = ""
     analyses: bool = False
     saves: bool = False
+    rivals: bool = False
 
     own_keys = _KEYS
     own_log = ()
@@ -143,7 +153,8 @@ _PLAYERS_SHOWN = 8  # in the standings
 
 
 def _best(games: Sequence[PastGame]) -> str:
-    return list_standings(player_standings(games)[:_PLAYERS_SHOWN])
+    best = player_standings(games)[:_PLAYERS_SHOWN]
+    return list_standings([(describe_level(name), standing) for name, standing in best])
 
 
 def _row(game: PastGame, for_codes: int, width: int) -> str:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from msgspec import structs
 
 from client import levels
-from client.records import PastGame, Suggestion
+from client.records import Habits, Ladder, PastGame, Rival, Suggestion
 from client.tables.table import HeardRemark, TableModel
 from client.ui.screens.actions import BOT
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import after_update, with_suggestion
+from client.ui.screens.rivals import Rivals
 from client.ui.screens.scoring import last_step
 from client.ui.state import Can, Offers, Ui, Ways
 from engine.board import Field
@@ -108,6 +109,20 @@ def history() -> tuple[Ui, TableModel]:
         games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     page = HistoryPage(tuple(games), chosen=1, analyses=True, saves=True)
+    return Ui("", screens=(page,)), TableModel()
+
+
+def rivals() -> tuple[Ui, TableModel]:
+    """Return the rivals of somebody who has beaten two of them."""
+    bots = (
+        Rival("slave"),
+        Rival("plebeian", 5, 3, ("Livia", "Marco")),
+        Rival("citizen", 4, 2, ("Zoe",)),
+        Rival("senator", 2, 0, ("Marco", "Livia")),
+        Rival("consul"),
+    )
+    ladder = Ladder(bots, (Rival("Bob", 4, 1), Rival("Zoe", 1, 0)))
+    page = Rivals(ladder, 3, Habits(14, 15, 9, 12, 2, 88, 38))
     return Ui("", screens=(page,)), TableModel()
 
 
@@ -230,6 +245,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "result-right": lambda: checked(played(GameOptions(3, random_layout=True), 11, shared=True)),
     "result-wrong": lambda: checked(cheated("tiles", random_layout=True)),
     "history": history,
+    "rivals": rivals,
     "stopping-lobby": lambda: (replace(PAGES["lobby"]()[0], now=1.0, stops_at=300.5), TableModel()),
     "stopping": stopping,
     "announcement": announced,

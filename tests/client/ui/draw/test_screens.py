@@ -631,8 +631,8 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
     start = replace(start, waiting=games)
     found = Found(tuple(FoundServer("attic", url, Listed(listed[:4], 3)) for url in servers))
     search = Search(found, seats=(KeptSeat(servers[1], "AB01", "Ann"),))
-    past = PAGES["history"]()[0].page
-    for name, screen in (("start", start), ("search", search), ("history", past)):
+    past, rivals = (PAGES[name]()[0].page for name in ("history", "rivals"))
+    for name, screen in (("start", start), ("search", search), ("history", past), ("rivals", rivals)):
         many = len(screen.options(Ui("Ann"), TableModel()) or ())
         yield name, [(Ui("Ann", screens=(screen.at_option(at),)), TableModel()) for at in range(many)]
 
