@@ -418,7 +418,7 @@ class Problem:
     """A moment of a game, after move `stop`, at which `best` is clearly the best move.
 
     `other` is the next best or, in a game of the player's `own` at this `table`, the one that was played.
-    `key` tells problems apart.
+    `key` tells problems apart. It may be that of a `day`, in ISO 8601.
     """
 
     key: str
@@ -428,10 +428,18 @@ class Problem:
     best: Place
     other: Place
     table: str = ""
+    day: str = ""
 
     @property
     def own(self) -> bool:
         return bool(self.table)
+
+
+class DaysSolved(Struct, frozen=True):
+    """Whether the problem of the day is solved, and on how many days until then one was, without a gap."""
+
+    today: bool
+    in_a_row: int
 
 
 def swing(before: Sequence[float], after: Sequence[float]) -> float:

@@ -1,24 +1,24 @@
-"""A player's own finished games: the moves that cost most, problems made of them, and statistics.
+"""A player's own finished games: the moves that cost most, problems made of them, and those that ship.
 
-A file keeps what was found in which game, so that no game is looked through twice, and which problems are
-solved.
+What was found in which game is kept, so that no game is looked through twice.
 """
 
 import asyncio
+import dataclasses
 import random
 from collections.abc import AsyncIterator, Iterator
+from datetime import date, datetime
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct, json
+from msgspec import json
 from msgspec.structs import replace
 
 import client.ui.lessons
 from client.bots.analysis import slips_of
 from client.bots.hints import compare
 from client.bots.processes import ProcessesLost
-from client.player.folders import data_folder
-from client.player.preferences import kept_in, remember
+from client.player.preferences import remember
 from client.records import Looked, Problem, Recording, StoredProblem
 from client.ui.solving import Problems, Solving
 from engine.board import Field
@@ -29,53 +29,38 @@ from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.record import names_in, replayed
 from past_games.records import past_games, recording_of
+from past_games.solved import known_games, note_solved, own_games_file
 
 _SHIPPED: Final = Path(client.ui.lessons.__file__).with_name("problems.txt")
 _PROBLEM: Final = 0.1  # a move that costs at least so much of the chances makes a problem
 _MOST_OF_A_GAME: Final = 3  # problems
 _MOST_LOOKED_THROUGH: Final = 20  # games at a time
-_LARGEST_FILE: Final = 10_000_000  # bytes
 
 
 async def solving(folder: Path, name: str) -> Solving:
     """Return the page of problems: those known, and those that the player's latest games have."""
-    known = await asyncio.to_thread(problems, folder)
+    today = datetime.now().date()  # noqa: DTZ005 - the player's own day
+    known = await asyncio.to_thread(problems, folder, today)
     return Solving(Problems(known, look_through(folder, name), compare, note_solved))
 
 
-class OwnGames(Struct, frozen=True):
-    """What was found in games, by the names of their files, and the keys of the problems solved."""
+def problems(folder: Path, today: date) -> list[Problem]:
+    """Return the problems: of the day, of the latest games, then those that ship; those solved come last.
 
-    looked: dict[str, Looked] = {}
-    solved: tuple[str, ...] = ()
-
-
-def own_games_file() -> Path:
-    return data_folder() / "own-games.json"
-
-
-def known_games() -> OwnGames:
-    """Return what was found so far: nothing, if the file cannot be read."""
-    return kept_in(own_games_file(), OwnGames, _LARGEST_FILE) or OwnGames()
-
-
-def note_solved(problem: Problem) -> None:
-    known = known_games()
-    if problem.key not in known.solved:
-        remember(own_games_file(), replace(known, solved=(*known.solved, problem.key)))
-
-
-def problems(folder: Path) -> list[Problem]:
-    """Return the problems: first of the latest games, then those that ship; those solved come last."""
+    The problem of the day is one of those that ship, the same for everybody.
+    """
     known = known_games()
     found = [
         problem
         for file in sorted(known.looked, reverse=True)
         for problem in _own_problems(folder / file, known.looked[file])
     ]
-    shipped = (json.decode(line, type=StoredProblem) for line in _SHIPPED.read_bytes().splitlines())
-    found += (_problem(each, "set", "") for each in shipped)
-    return sorted(found, key=lambda problem: problem.key in known.solved)
+    stored = (json.decode(line, type=StoredProblem) for line in _SHIPPED.read_bytes().splitlines())
+    shipped = [_problem(each, "set", "") for each in stored]
+    of_day = today.toordinal() % len(shipped)
+    shipped[of_day] = dataclasses.replace(shipped[of_day], day=today.isoformat())
+    found = sorted([*found, *shipped], key=lambda problem: problem.key in known.solved)
+    return found if known.until(today).today else sorted(found, key=lambda problem: not problem.day)
 
 
 async def look_through(folder: Path, name: str) -> AsyncIterator[Problem]:

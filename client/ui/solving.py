@@ -1,12 +1,12 @@
 """Problems: moments of games at which one move is clearly the best, to be found one after the other."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from client.language import N_, _
-from client.records import Better, Problem
+from client.language import N_, _, counted
+from client.records import Better, DaysSolved, Problem
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.interaction import Interaction, StandaloneService
@@ -64,9 +64,13 @@ class ProblemPage(GamePage):
                 return self.table.act(ui, action, model)
 
     def place(self, pane: Pane) -> str:
+        if self.problem.day:
+            return _("The problem of the day")
         return _("Problem {number} of {count}").format(number=self.number, count=self.count)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        if self.problem.day:
+            return (_("The problem of the day."),)
         return (_("Problem {number}.").format(number=self.number),)  # there may be more at any moment
 
 
@@ -107,8 +111,11 @@ def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str 
     return sentence(_(Fault.NOT_IN_HAND.text), about)
 
 
-def with_judgement(ui: Ui, given: Place, found: Better | None) -> Ui:
-    """Return the UI state after a try; `found` is by how much the solution is better, if it is."""
+def with_judgement(ui: Ui, given: Place, found: Better | None, days: DaysSolved | None) -> Ui:
+    """Return the UI state after a try; `found` is by how much the solution is better, if it is.
+
+    Otherwise the problem of the day may be solved, with those of these `days`.
+    """
     if found is None:
         text = _("{move} is about as good as the solution. PgDn: the next problem.")
     else:
@@ -117,18 +124,36 @@ def with_judgement(ui: Ui, given: Place, found: Better | None) -> Ui:
         )
     n, m = (0, 0) if found is None else (in_100(found.instead_of), in_100(found.chance))
     told = text.format(move=describe_placement(given), n=n, m=m)
-    return replace(ui, ponders=False, notice=Notice(told))
+    return replace(ui, ponders=False, notice=Notice(" ".join((told, *_solved(days)))))
+
+
+def _solved(days: DaysSolved | None) -> Iterator[str]:
+    """Yield that the problem of the day is solved, if it is."""
+    if days is not None:
+        form = counted(
+            "The problem of the day is solved.",
+            "The problem of the day is solved, {n} days in a row.",
+            days.in_a_row,
+        )
+        yield form.format(n=days.in_a_row)
 
 
 def with_solution(
-    ui: Ui, model: TableModel, compared_with: Place, found: Better | None, *, right: bool
+    ui: Ui,
+    model: TableModel,
+    compared_with: Place,
+    found: Better | None,
+    *,
+    right: bool,
+    days: DaysSolved | None,
 ) -> Ui:
     """Return the UI state with the solution, and why it is better than another move."""
     if not isinstance(page := ui.page, ProblemPage) or model.view is None:
         return ui
     best = page.problem.best
     told = [
-        (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best))
+        (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best)),
+        *_solved(days),
     ]
     if found is not None:
         form = _("It wins about {n} of 100 games, {other} about {m}.")
@@ -140,12 +165,15 @@ def with_solution(
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """The problems there are and those to come, how two moves compare, and who is told of a solved one."""
+    """The problems there are and those to come, how two moves compare, and who is told of a solved one.
+
+    That returns the days whose problems are solved, if it is the problem of a day.
+    """
 
     known: Sequence[Problem]
     more: AsyncIterator[Problem]
     compare: Callable[[View, Place, Place], Awaitable[Better | None]]
-    solved: Callable[[Problem], None]
+    solved: Callable[[Problem], DaysSolved | None]
 
 
 class Solving(StandaloneService):
@@ -180,8 +208,8 @@ class Solving(StandaloneService):
                 if (text := describe_forbidden(here, self.model, request)) is not None:
                     self.show(self.ui.with_notice(text, refusal=True))
                 elif (piece.kind, field) == (here.best.piece.kind, here.best.field):
-                    self._problems.solved(here)
-                    self._ponder(self._show(here, here.other, right=True))
+                    days = self._problems.solved(here)
+                    self._ponder(self._show(here, here.other, right=True, days=days))
                 else:
                     self._tried = request
                     self._ponder(self._judge(here, request))
@@ -206,13 +234,14 @@ class Solving(StandaloneService):
 
     async def _judge(self, here: Problem, given: Place) -> None:
         found = await self._compare(here, given)
-        if found is None:
-            self._problems.solved(here)
-        self.show(with_judgement(self.ui, given, found))
+        days = self._problems.solved(here) if found is None else None
+        self.show(with_judgement(self.ui, given, found, days))
 
-    async def _show(self, here: Problem, other: Place, *, right: bool) -> None:
+    async def _show(
+        self, here: Problem, other: Place, *, right: bool, days: DaysSolved | None = None
+    ) -> None:
         found = await self._compare(here, other)
-        self.show(with_solution(self.ui, self.model, other, found, right=right))
+        self.show(with_solution(self.ui, self.model, other, found, right=right, days=days))
 
     async def _compare(self, here: Problem, other: Place) -> Better | None:
         view = here.recording.view(here.stop, eyes_of(here.legal.seat))

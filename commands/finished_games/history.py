@@ -20,8 +20,8 @@ from commands.arguments import add_folder, positive
 from commands.finished_games.records import find_game, folder_of, games_of
 from commands.parsing import add_command, confirm, print_found
 from past_games.habits import habits_in
-from past_games.own_games import known_games
 from past_games.records import past_evenings
+from past_games.solved import known_games
 from protocol.messages import Evening, EveningPerson
 from server.tables.evening.rounds import standings as evening_standings
 

@@ -11,6 +11,7 @@ import random
 import sys
 from collections.abc import Coroutine
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -27,7 +28,15 @@ from client.ui.interaction import Interaction, Service
 from client.ui.lessons.course import Course
 from client.ui.program import show
 from client.ui.screens.overlays import Consenting
-from client.ui.screens.start import LeftGame, Start, StartLine, StoppedTable, with_left, with_stopped
+from client.ui.screens.start import (
+    LeftGame,
+    Start,
+    StartLine,
+    StoppedTable,
+    with_left,
+    with_solved,
+    with_stopped,
+)
 from client.ui.start import Starting
 from client.ui.state import LinePrompt, Notice, TypedLine, Ui
 from client.ui.terminal.device import own_device
@@ -37,6 +46,7 @@ from commands.parsing import need_terminal
 from engine.game import Game, RandomChance
 from engine.record import replayed
 from hosting.kept_games import KeptGame, kept_games
+from past_games.solved import known_games
 from server.monitoring.logs import log_to
 
 if TYPE_CHECKING:
@@ -135,7 +145,8 @@ class _Home(Starting):
         kept = kept_games()
         self._kept = {game.folder.name: game for game in kept.games if game.folder.name not in self._failed}
         left = [LeftGame(name, game.players, local_time(game.left_at)) for name, game in self._kept.items()]
-        ui = with_left(self.ui, left)
+        today = datetime.now().date()  # noqa: DTZ005 - the player's own day
+        ui = with_solved(with_left(self.ui, left), known_games().until(today))
         if kept.damaged and ui.notice is None:
             text = _("A saved game cannot be read, and was left untouched: {folders}")
             ui = ui.with_notice(text.format(folders=listed(map(str, kept.damaged))), refusal=True)

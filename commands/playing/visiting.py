@@ -39,8 +39,9 @@ from hosting.against_bots import against_bots, going_on, playing_on
 from hosting.kept_games import KeptGame
 from hosting.on_the_network import host_game
 from past_games.history_screen import looking_at_games
-from past_games.own_games import known_games, solving
+from past_games.own_games import solving
 from past_games.records import keep_record, recording_of, records_folder
+from past_games.solved import known_games
 from protocol.messages import CameBy
 from server.config import Config
 

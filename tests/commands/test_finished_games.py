@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.records import (
+    DaysSolved,
     Habits,
     Looked,
     PastGame,
@@ -36,8 +38,9 @@ from engine.record import names_in, outcome_in, recorded, replayed
 from engine.view import eyes_of
 from past_games.habits import habits_of
 from past_games.history_screen import looking_at_games
-from past_games.own_games import known_games, look_through, note_solved, problems
+from past_games.own_games import look_through, problems
 from past_games.records import keep_record, recording_of
+from past_games.solved import known_games, note_solved
 from protocol.messages import Standing
 from server.app import running
 from server.config import Config
@@ -51,6 +54,7 @@ from tests.server.process import serving
 
 Told: TypeAlias = Callable[..., str]
 NAMES = ("Anna", "Bruno", "Carla")
+TODAY = date(2026, 11, 29)
 TIMES = ("20261120-190000", "20261121-200000", "20261121-210000")
 
 
@@ -355,7 +359,7 @@ def own_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_problem_that_ships_can_be_solved() -> None:
     """Its moves are legal, and no other seat's wolves are open."""
-    shipped = problems(Path("nowhere"))
+    shipped = problems(Path("nowhere"), TODAY)
     assert shipped
     assert len({problem.key for problem in shipped}) == len(shipped)
     for problem in shipped:
@@ -377,17 +381,34 @@ async def test_a_game_is_looked_through_once(own_records: Path, run: Run) -> Non
     assert list(looked) == [FILE]
     assert (looked[FILE].seat, looked[FILE].moves) == (1, 16)
     assert [problem async for problem in look_through(own_records, "Ann")] == []
-    first, *_others = problems(own_records)
+    _of_day, first, *_others = problems(own_records, TODAY)
     assert (first, first.own, first.table) == (found[0], True, "KRTA")
-    note_solved(first)
-    assert problems(own_records)[-1].key == first.key
+    assert note_solved(first) is None
+    assert problems(own_records, TODAY)[-1].key == first.key
     told = json.loads(run("history", "statistics", "--name", "Ann", "--json", "--records", own_records)[0])
     assert told["looked_through"] == 1
     (result,) = told["results"]
     assert (result["against"], result["players"], result["games"], result["moves"]) == (["citizen"], 2, 1, 16)
     assert result["lost"] == pytest.approx(sum(fault["gain"] for fault in told["faults"]))
     (own_records / FILE).unlink()
-    assert not any(problem.own for problem in problems(own_records))
+    assert not any(problem.own for problem in problems(own_records, TODAY))
+
+
+@pytest.mark.usefixtures("own_records")
+def test_every_day_has_a_problem_until_it_is_solved() -> None:
+    """It comes first, even if it was solved on an earlier day; who misses a day begins again."""
+    days = [TODAY + timedelta(number) for number in range(40)]
+    of_days = [problems(Path("nowhere"), day)[0] for day in days]
+    assert [each.day for each in of_days] == [day.isoformat() for day in days]
+    assert len({each.key for each in of_days}) == len(problems(Path("nowhere"), TODAY))
+    for number, (day, problem) in enumerate(zip(days[:5], of_days, strict=False), 1):
+        assert known_games().until(day) == DaysSolved(today=False, in_a_row=number - 1)
+        for _ in range(2):
+            assert note_solved(problem) == DaysSolved(today=True, in_a_row=number)
+        assert not problems(Path("nowhere"), day)[0].day
+    again = next(each for each in of_days[5:] if each.key == of_days[0].key)
+    assert problems(Path("nowhere"), date.fromisoformat(again.day))[0] == again
+    assert known_games().until(days[6]) == DaysSolved(today=False, in_a_row=0)
 
 
 def test_rivals_are_levels_one_after_another_and_people() -> None:

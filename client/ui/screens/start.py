@@ -13,6 +13,7 @@ from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
 from client.player.seats import KeptSeat
 from client.player.terminal import DesktopNotices
+from client.records import DaysSolved
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
@@ -42,7 +43,11 @@ class StartLine(enum.Enum):
     PLAY = N_("Play against bots"), N_("right away, with nothing to set up"), requests.Errand.PLAY
     HOST = N_("Host a game"), N_("on this computer, for others on your network"), requests.Errand.HOST
     JOIN = N_("Join a game"), N_("found on your network, or at an address"), requests.Errand.SEARCH
-    PROBLEMS = N_("Problems"), N_("find the best move, in your games and in others"), requests.Errand.SOLVE
+    PROBLEMS = (
+        N_("Problems"),
+        N_("find the best move: the problem of the day, and more"),
+        requests.Errand.SOLVE,
+    )
     HISTORY = (
         N_("Past games"),
         N_("look through the games you have played or hosted"),
@@ -155,6 +160,9 @@ _KEYS: Final = (
 )
 
 
+_NONE_SOLVED: Final = DaysSolved(today=False, in_a_row=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Start(ListScreen):
     """The start screen: the levels of bots, and what its player prefers; the name is that of the state.
@@ -162,6 +170,7 @@ class Start(ListScreen):
     `left` are the games that can be continued, `chosen` is the line that the player is on. `waiting` are the
     games under way where the player has a seat, as their servers say; one where it is the player's turn is
     chosen, unless the player has `moved`. So is the first of the `stopped` tables, at which others wait.
+    `solved` are the days whose problems the player has solved.
     """
 
     levels: tuple[str, ...]
@@ -171,6 +180,7 @@ class Start(ListScreen):
     waiting: Mapping[KeptSeat, Turn] = field(default_factory=dict)
     moved: bool = False
     stopped: tuple[StoppedTable, ...] = ()
+    solved: DaysSolved = _NONE_SOLVED
 
     @property
     def lines(self) -> tuple[Choice, ...]:
@@ -303,6 +313,12 @@ def with_stopped(ui: Ui, stopped: Sequence[StoppedTable]) -> Ui:
     return ui.with_page(start)
 
 
+def with_solved(ui: Ui, solved: DaysSolved) -> Ui:
+    """Return the state with the days whose problems are solved."""
+    start = ui.page
+    return ui.with_page(replace(start, solved=solved)) if isinstance(start, Start) else ui
+
+
 def with_left(ui: Ui, left: Sequence[LeftGame]) -> Ui:
     """Return the state with the games that can be continued, the latest first; a new one is chosen."""
     start = ui.page
@@ -415,6 +431,20 @@ def _describe(chosen: Choice, start: Start) -> tuple[str, str]:
         if plan.rounds:
             words = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
         return _(title), words.format(name=plan.name, n=plan.rounds)
+    if chosen is StartLine.PROBLEMS and (days := start.solved.in_a_row):
+        if start.solved.today:
+            words = counted(
+                "the problem of the day is solved",
+                "the problem of the day is solved, {n} days in a row",
+                days,
+            )
+        else:
+            words = counted(
+                "the problem of the day; yesterday's is solved",
+                "the problem of the day; the last {n} are solved",
+                days,
+            )
+        return _(title), words.format(n=days)
     return _(title), _(words)
 
 

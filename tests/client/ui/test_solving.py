@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
-from client.records import Better, Contest, Problem, Recording
+from client.records import Better, Contest, DaysSolved, Problem, Recording
 from client.ui import requests
 from client.ui.interaction import Interaction, Surroundings
 from client.ui.solving import Problems, Solving, model_of, open_problem
@@ -48,9 +49,12 @@ class Solver:
         self.solved: list[str] = []
         self.equal: set[Place] = set()
         self.found: asyncio.Queue[Problem] = asyncio.Queue()
-        problems = Problems(known, self._more(), self._compare, lambda each: self.solved.append(each.key))
-        self.shown = Solving(problems).interaction
+        self.shown = Solving(Problems(known, self._more(), self._compare, self._note)).interaction
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _note(self, problem: Problem) -> DaysSolved | None:
+        self.solved.append(problem.key)
+        return DaysSolved(today=True, in_a_row=3) if problem.day else None
 
     def start(self) -> None:
         def begin(work: object) -> asyncio.Task[None]:
@@ -108,6 +112,24 @@ async def test_a_try_does_not_give_the_solution_away() -> None:
     told = await solver.place(one.best)
     assert told.startswith("Right: ")
     assert f"{one.other.piece} on {one.other.field} about 41" in told
+    solver.end()
+
+
+async def test_the_problem_of_the_day_is_told_from_others() -> None:
+    """Whether it is solved by the solution or by a move that is as good, but not when that is shown."""
+    one = replace(problem("one"), day="2026-11-29")
+    equal = list(one.legal.commands())[1]
+    solver = Solver(one, problem("two"))
+    solver.equal = {equal}
+    solver.start()
+    assert "The problem of the day" in solver.screen
+    await solver.press("s")
+    assert "problem of the day" not in notice_of(solver.shown.ui)
+    for move in (equal, one.best):
+        assert "The problem of the day is solved, 3 days in a row." in await solver.place(move)
+    await solver.press("pagedown")
+    assert "Problem 2 of 2" in solver.screen
+    assert "of the day" not in await solver.place(one.best)
     solver.end()
 
 

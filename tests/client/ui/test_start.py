@@ -11,6 +11,7 @@ from msgspec import structs
 from client.finding.found import Gone, Locked, SeatAnswer, Silent, is_turn
 from client.player.preferences import Preferences, read_preferences, remember
 from client.player.seats import KeptSeat, Seats, seats_folder
+from client.records import DaysSolved
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
@@ -24,6 +25,7 @@ from client.ui.screens.start import (
     seat_stands,
     with_left,
     with_seats,
+    with_solved,
     with_stopped,
 )
 from client.ui.state import Ui
@@ -160,6 +162,19 @@ def test_games_left_can_be_continued() -> None:
     at_server = ui.with_page(replace(ui.page, chosen=SERVERS[1]))
     assert seen.request_after(at_server, NOWHERE, "enter") == requests.GoTo(SERVERS[1])
     seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
+
+
+def test_the_start_screen_says_whether_the_problem_of_the_day_is_solved() -> None:
+    told = {
+        (False, 0): "find the best move: the problem of the day",
+        (False, 1): "the problem of the day; yesterday's is solved",
+        (False, 4): "the problem of the day; the last 4 are solved",
+        (True, 1): "the problem of the day is solved ",
+        (True, 4): "the problem of the day is solved, 4 days in a row",
+    }
+    for (today, in_a_row), words in told.items():
+        ui = with_solved(UI, DaysSolved(today=today, in_a_row=in_a_row))
+        assert f"Problems              {words}" in seen.screen_of(ui, NOWHERE)
 
 
 def test_games_that_wait_for_the_player_come_first() -> None:
