@@ -152,8 +152,8 @@ def with_solution(
         return ui
     best = page.problem.best
     told = [
-        (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best)),
         *_solved(days),
+        (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best)),
     ]
     if found is not None:
         form = _("It wins about {n} of 100 games, {other} about {m}.")

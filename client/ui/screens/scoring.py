@@ -573,7 +573,7 @@ class ScoringPanel(Struct, frozen=True):
         left = (
             pointer(self.pane.glyphs, shown=leads)
             + people
-            + name_or_sign(self.pane.ui.signs, seat, called(players_at(self.pane.model)[seat]), style)
+            + name_or_sign(self.pane.ui.signs, seat, called(names_at(self.pane.model)[seat]), style)
         )
         return ends(left, line(f" {influence or '':>4}{self.scene.points[seat]:>8}", style), self.pane.width)
 
