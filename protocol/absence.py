@@ -78,7 +78,7 @@ def move_clock(seconds: int, reserve: int = 0) -> MoveClock:
 
 
 def for_older_clients(policy: Absence) -> Absence:
-    """Return the policy, or what comes closest to it for clients that know no long clocks."""
+    """Return the policy, or the closest one for clients that do not know long clocks."""
     return MoveClock(min(policy.seconds, MOVE_CLOCK_SECONDS[1])) if isinstance(policy, LongClock) else policy
 
 

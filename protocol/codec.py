@@ -78,7 +78,7 @@ encode: Final[Callable[[FromClient | FromServer], bytes]] = _ENCODER.encode
 
 
 def encoded_summaries(summaries: list[TableSummary]) -> msgspec.Raw:
-    """Return the list of tables encoded, to be sent to everybody who asks for it."""
+    """Return the list of tables, encoded once for everybody who asks for it."""
     return msgspec.Raw(_ENCODER.encode(summaries))
 
 

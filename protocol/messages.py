@@ -94,7 +94,7 @@ EventMap: TypeAlias = Annotated[
 
 
 class ClientRequest(FromClient, frozen=True):
-    """What a client sends under a new id, so that the answer can name it."""
+    """A message of a client with an id, which its answer repeats."""
 
     id: CommandId
 
@@ -694,7 +694,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
 
 
 class Shown(Struct, frozen=True, omit_defaults=True):
-    """The step of the finished game at which somebody leads the others: a player, or a spectator."""
+    """The step of the finished game to which a player or a spectator leads the others."""
 
     step: StepNumber
     seat: SeatNumber | None = None
@@ -765,7 +765,7 @@ class TableState(FromServer, frozen=True, tag="table"):
 
     @property
     def can_start(self) -> bool:
-        """Return whether everybody has come whom the game needs."""
+        """Return whether all players that the game needs are here."""
         enough = self.taken >= _FEWEST_SEATS if self.grows else not self.room
         return enough and not any(each.kept for each in self.seats)
 
@@ -891,7 +891,7 @@ class PlacePiece(ClientRequest, frozen=True, tag="place"):
 
 
 class Sync(ClientRequest, frozen=True, tag="sync"):
-    """Ask for what happened since event `after`; answered by Events or a Snapshot, and Done."""
+    """Ask for the events after `after`; answered by Events or a Snapshot, and Done."""
 
     after: Seq = 0
 

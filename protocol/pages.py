@@ -14,9 +14,9 @@ Awaited: TypeAlias = Literal["begin", "end", "draw"]
 
 @dataclass(frozen=True, slots=True)
 class EveningShown:
-    """What a television shows of an `evening`.
+    """The evening as a television shows it.
 
-    `seconds` are left until what is `awaited`; `come` are the people who have arrived at their tables, and
+    `seconds` are left until the `awaited` event; `come` are the people who have arrived at their tables, and
     `before` is each person's place and score before the round.
     """
 

@@ -35,7 +35,7 @@ USUAL: Final = Switches()
 
 
 class ChosenSwitches(Switches, frozen=True, forbid_unknown_fields=True):
-    """Those of a table to be opened: an older server refuses what it does not know."""
+    """The switches chosen for a new table; an older server refuses those that it does not know."""
 
 
 class Switch(_Setting, frozen=True):
@@ -58,7 +58,7 @@ class Spectators(Switch, frozen=True, tag="spectators"):
 
 
 class Hints(Switch, frozen=True, tag="hints"):
-    """Whether players' programs may suggest moves; each works them out from what its player sees."""
+    """Whether players' programs may suggest moves, each from its own player's view."""
 
 
 class Quiet(Switch, frozen=True, tag="quiet"):

@@ -54,7 +54,7 @@ def unsafe(text: str) -> Unsafe | None:
 
 
 def mixes_alphabets(text: str) -> bool:
-    """Return whether `text` mixes look-alike alphabets, so that it may not be what it seems."""
+    """Return whether `text` mixes look-alike alphabets."""
     return len(_ALPHABETS & {unicodedata.name(letter, "").split(" ", 1)[0] for letter in text}) > 1
 
 

@@ -33,7 +33,7 @@ def next_vote(model: TableModel) -> Vote | None:
 
 
 def request_for(model: TableModel, what: Wish) -> AskPause | Ask | None:
-    """Return the request to have `what`, or agree to it; or to withdraw that, or resume the game.
+    """Return the request for `what`, or the agreement to it, or its withdrawal, or the end of a pause.
 
     None if this player cannot ask for that.
     """
@@ -58,7 +58,7 @@ def holiday_request(model: TableModel) -> TakeHoliday | None:
 
 
 def request_to_answer(model: TableModel, *, on: bool) -> AskPause | Ask | None:
-    """Return the answer to what a player asks for; None if nobody does, or this player has agreed."""
+    """Return the message that agrees to the open request; None without one, or if this player has agreed."""
     asked = None if model.state is None or model.seat is None else open_request(model.state)
     if asked is None or (on and model.seat in asked.seats):
         return None
@@ -136,10 +136,10 @@ def selected_piece(chosen: Selection, model: TableModel) -> Piece | None:
 
 
 def ready_to_place(chosen: Selection, model: TableModel) -> tuple[Piece | None, Hex]:
-    """Return the piece and the hex to begin the player's turn with.
+    """Return the piece and the hex to start the player's turn with.
 
-    That is what was chosen before, as far as it is possible: otherwise the first piece that is, and the
-    nearest empty field if somebody has taken the field since.
+    Earlier choices are kept where they are legal; otherwise it is the first legal piece, and the empty field
+    nearest to the chosen one.
     """
     view, seat, legal = model.view, model.seat, model.legal
     if view is None or seat is None or not isinstance(legal, LegalPlaces):

@@ -18,9 +18,9 @@ _MOST: Final = 2  # sentences: with more, the smallest screens would have no roo
 
 
 def explain(model: TableModel, *, keys: bool = True) -> str:
-    """Return what is new to a beginner whose turn it is; "" if nothing is, or it is not their turn.
+    """Return an explanation of the news on this turn; "" if there is none, or it is another's turn.
 
-    With `keys` also those that are pressed on a screen.
+    With `keys`, it names the keys of the screen.
     """
     match model.legal, model.view:
         case LegalLays(), View():

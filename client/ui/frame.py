@@ -26,7 +26,7 @@ def line(text: str, style: str = "") -> Line:
 
 
 def clickable(content: Line, action: Action, width: int = 0) -> Line:
-    """Return the line with what a click on it does, over at least so many cells."""
+    """Return the line with the effect of a click on it, over at least this many cells."""
     wide = fitted(content, max(width, width_of(content)))
     return tuple((style, text, action) for style, text, _ in wide)
 
@@ -40,7 +40,7 @@ def plain(content: Line) -> str:
 
 
 def spoken(lines: Iterable[Line]) -> list[str]:
-    """Return drawn lines as text to be read aloud: what stands at both ends of a line belongs together."""
+    """Return drawn lines as text to be read aloud, the two ends of a line joined."""
     texts = (plain(content).strip() for content in lines)
     parts = (_FAR_APART.split(text, maxsplit=1) for text in texts if text)
     return [re.sub(" +", " ", labelled(*part) if len(part) > 1 else part[0]) for part in parts]
@@ -168,7 +168,7 @@ def people_style(people: People) -> str:
 
 
 def curve_style(people: People) -> str:
-    """Return the style of what is drawn in a people's colour, on the terminal's own ground."""
+    """Return the style for drawing in a people's colour on the terminal's own background."""
     return f"class:curve-{people.value.lower()}"
 
 

@@ -293,9 +293,9 @@ class Client(StandaloneService):
         return f"{told_first}\n  palatinus join {self._there.url} {model.table}{named}"
 
     async def keep_listed(self) -> None:
-        """Enter the server's lobby under the player's name: also who goes straight to a table is online.
+        """Enter the server's lobby under the player's name, even on the way to a table.
 
-        A name that somebody else has is tried again in the lobby, in case they go.
+        A name that is taken is tried again in the lobby, because it may have become free.
         """
         connection, company = self._connection, self.ui.company
         name = self._name if self.model.table is None else self.ui.name
@@ -544,7 +544,7 @@ class Client(StandaloneService):
             self.open(Replaying(recording, recording.end, eyes, None))
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
-        """Keep the record of the finished game at the table with `keep`; report what goes wrong."""
+        """Store the record of the table's finished game with `keep`; report failures."""
         try:
             record = await self._connection.ask(messages.GetRecord(NEW))
             await asyncio.to_thread(keep, table, record.text)

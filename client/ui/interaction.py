@@ -46,7 +46,7 @@ class Service:
         self._work: set[asyncio.Task[None]] = set()
 
     def prepare(self, then: Callable[[Request], None], group: asyncio.TaskGroup | None = None) -> None:
-        """Prepare for the page above another one: `then` takes what is asked for when it is left."""
+        """Prepare for a page opened on top; `then` receives the request with which that page is left."""
         self._then, self._group = then, group
 
     def start(self, interaction: "Interaction") -> None:
@@ -55,7 +55,7 @@ class Service:
 
     @property
     def ui(self) -> Ui:
-        """Return the state, as it is below the pages that cover this service's."""
+        """Return the state below the pages that cover this service's."""
         return self.interaction.ui.down_to(self._page_number)
 
     def show(self, ui: Ui) -> None:
@@ -111,7 +111,7 @@ class Service:
             task.cancel()  # a request may wait for a connection that is not coming back
 
     def open(self, service: "Service") -> None:
-        """Open another service's page above this one; what is asked for elsewhere is carried out here."""
+        """Open another service's page on top; a request with which it is left is carried out here."""
 
         def back(request: Request) -> None:
             self.interaction.back_to(self)

@@ -37,7 +37,7 @@ class Way(enum.Enum):
 
 
 class Pick(Struct, frozen=True):
-    """Choose what has this number: a piece of the hand, a position, how many players, a seat."""
+    """Choose the item with this number: a piece of the hand, a position, a number of players, a seat."""
 
     number: int
 
@@ -115,7 +115,7 @@ class Key(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what the keys do, in the language in use."""
+        """Return the help on the keys, in the current language."""
         return _(self.form).format(text=_(self.help)) if self.form else _(self.help)
 
 

@@ -30,7 +30,7 @@ class HillLead:
 
     @property
     def leader(self) -> Seat | None:
-        """Return who is certain to lead alone, None if nobody is."""
+        """Return the seat that is certain to lead the hill alone, None if there is none."""
         if len(self.leaders) != 1 or not self.influence[self.leaders[0]].least:
             return None
         return self.leaders[0]
@@ -61,7 +61,7 @@ def _lead(hill: Tile, laurel: Laurel, influence: tuple[Bounds, ...]) -> HillLead
 
 
 def describe_needed(view: View, hill: Tile, me: Seat) -> list[str]:
-    """Return by how much a player leads on a hill, or how much they need to, as far as it is known."""
+    """Return by how much a player leads a hill, or what they need to lead, as far as it is known."""
     found = next((each.influence for each in hill_leads(view) if each.hill == hill), ())
     others = [bounds for seat, bounds in enumerate(found) if seat != me]
     if not others:
@@ -78,7 +78,7 @@ def describe_needed(view: View, hill: Tile, me: Seat) -> list[str]:
 
 
 def describe_foreseen(chosen: Selection, model: TableModel) -> list[str]:
-    """Return what the chosen piece would do on the hex pointed at, the lead first; [] if it cannot lie."""
+    """Return the effect of the chosen piece on the hex pointed at, the lead first; [] without one."""
     found = foreseen(chosen, model)
     if found is None or model.view is None or model.seat is None:
         return []
@@ -128,7 +128,7 @@ def _influences(board: _Board) -> tuple[tuple[Bounds, ...], ...]:
 
 
 def changed_hands(view: View) -> list[HillLead]:
-    """Return the hills on which the last piece placed has certainly brought somebody else into the lead."""
+    """Return the hills that the last piece placed has certainly given another leader."""
     *others, _last = view.placed
     before = replace(view, placed={field: view.placed[field] for field in others})
     return [now for _was, now in new_leaders(before, view)]

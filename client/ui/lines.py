@@ -406,7 +406,7 @@ _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
 
 
 class Told(NamedTuple):
-    """What has been printed of a page: no line of any of these is printed again as long as it stays."""
+    """The parts of a page that were printed: none is printed again while the page stays."""
 
     log: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -436,10 +436,10 @@ def rows_of(texts: Iterable[str], width: int | None) -> Iterator[str]:
 
 
 class LineShell:
-    """Shows an interaction without a screen: what is new is printed line by line, what is typed is read so.
+    """Shows an interaction in text mode: news is printed line by line, and typed lines are read.
 
-    Lines that are typed while the server has not answered the last one wait. At the end of the input, the
-    program ends as if its player had quit.
+    Typed lines wait until the server has answered the one before. At the end of the input, the program ends
+    as if the player had quit.
     """
 
     focused = True  # whoever hears every line need not be called
@@ -483,10 +483,10 @@ class LineShell:
         self._done.set()
 
     def call(self, title: str, sentence: str) -> None:
-        """Do nothing: what calls a player has been printed."""
+        """Do nothing: the reason for an alert has been printed."""
 
     def call_like(self, calling: Calling) -> None:
-        """Do nothing: nobody is called."""
+        """Do nothing: text mode has no alerts."""
 
     def _stop(self) -> None:
         self._by_player = False

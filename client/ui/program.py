@@ -26,7 +26,7 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 
 
 class Program:
-    """Shows what a service begins with, and hands on keys and clicks, until that is over."""
+    """Shows an interaction on a screen until it is over, and passes it keys and clicks."""
 
     def __init__(self, service: Service, device: Device | None = None) -> None:
         device = device or own_device()
@@ -43,7 +43,7 @@ class Program:
         self._last_top = 0
 
     async def run(self) -> Request:
-        """Run until the interaction is over; return what its player asked for then."""
+        """Run the interaction to its end; return the player's last request."""
         shown = self._interaction
         async with self._group:
             self.begin(self._tick())
@@ -70,7 +70,7 @@ class Program:
             self._shell.redraw()
 
     def call(self, title: str, sentence: str) -> None:
-        """Call the player, unless somebody is at the screen."""
+        """Alert the player, unless they are at the screen."""
         focused = self._shell.focused
         present = time.monotonic() - self._touched < _PRESENT_SECONDS if focused is None else focused
         if not present:
@@ -120,7 +120,7 @@ async def show(service: Service) -> Request | None:
 class Replaying(Service):
     """A record: its analysis, on request or immediately if `analysed`, and the table at its stops.
 
-    Whatever else is asked for leaves the record.
+    Any other request leaves the record.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class Rename(_Request, frozen=True):
 
 
 class Explain(_Request, frozen=True):
-    """Explain what is new in a first game, or no more, also from the next start on."""
+    """Turn the explanations of a first game on or off, for later games too."""
 
     on: bool
 

@@ -87,7 +87,7 @@ def model_of(problem: Problem) -> TableModel:
 
 
 def open_problem(problem: Problem, number: int, count: int) -> Ui:
-    """Return the UI state when the problem opens: its log says what to do."""
+    """Return the UI state of a problem that has just been opened."""
     name = problem.recording.names[problem.legal.seat]
     if problem.own:
         text = _("Move {move} of your game {table}: you missed a clearly better move. Find it.")
@@ -177,7 +177,7 @@ class Problems:
 
 
 class Solving(StandaloneService):
-    """The problems, of which one is open; whatever else is asked for leaves them."""
+    """The list of problems with the open one; any other request leaves it."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems, self._every, self._at = problems, list(problems.known), 0

@@ -41,9 +41,9 @@ UNMARKED: Final = Marks()
 
 
 def just_placed(view: View, seat: Seat | None = None) -> list[Field]:
-    """Return where pieces were placed since the seat's own last one, in order.
+    """Return the fields of the pieces placed since the seat's own last one, in order.
 
-    It is the last piece alone for nobody's seat, and for a player who has just moved.
+    Without a seat, and for a player who has just moved, it is the last piece alone.
     """
     latest = list(itertools.takewhile(lambda field: view.owners[field] != seat, reversed(view.placed)))
     return latest[::-1] if latest and seat is not None else list(view.placed)[-1:]
@@ -104,7 +104,7 @@ def shown_layout(view: View, marks: Marks) -> Layout:
 
 
 def spots(view: View, marks: Marks = UNMARKED) -> Mapping[Hex, Spot]:
-    """Return what stands on every hex."""
+    """Return the spot of every hex: its field or tile, piece, signs and tone."""
     layout, board = shown_layout(view, marks), view.board
     trial = None if marks.preview is None else marks.preview[0]
 
@@ -140,6 +140,6 @@ def hills(view: View, marks: Marks = UNMARKED) -> Mapping[Tile, tuple[HillSpot, 
 
 
 def describe_field(spot: FieldSpot) -> str:
-    """Return a field and what stands on it in words: `D4, a spring: Etruscan merchant`."""
+    """Return a field and its contents in words: `D4, a spring: Etruscan merchant`."""
     name = _("{field}, a spring").format(field=spot.name) if spot.spring else spot.name
     return labelled(name, _("empty") if spot.piece is None else piece_words(spot.piece))

@@ -34,7 +34,7 @@ class Mute(Struct, frozen=True):
 
 
 class Remark(Struct, frozen=True):
-    """What somebody said; `people` has the speaker's colour, once the game has given it.
+    """A chat message; `people` has the speaker's colour, once the game has given it.
 
     Its `number` identifies it when it is sent again. If it invites to a `table`, it says so.
     """
@@ -70,7 +70,7 @@ class TalkLog:
     no_spectators: bool = False
 
     def hears(self, name: str | None) -> bool:
-        """Return whether the player hears who has this name, or spectators in general for None."""
+        """Return whether the player hears this name, or spectators in general for None."""
         return not self.no_spectators if name is None else name.casefold() not in self.muted
 
     def after(self, mute: Mute) -> "TalkLog":
@@ -143,7 +143,7 @@ class Screen:
 
     @property
     def own_log(self) -> tuple[str, ...] | None:
-        """Return what has happened there; None if that is what the log of the state says."""
+        """Return the screen's own log; None if it shows the log of the state."""
         return None
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
@@ -181,7 +181,7 @@ class Screen:
         raise NotImplementedError
 
     def words(self, ui: "Ui", model: TableModel) -> Sequence[str]:
-        """Return what a player who does not see the screen is told of it; the log is told besides."""
+        """Return the screen in words, for a player who does not see it; the log is not included."""
         return ()
 
     def options(self, ui: "Ui", model: TableModel) -> Sequence[str] | None:
@@ -245,7 +245,7 @@ _LONG_AGO: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
 
 
 class LinePrompt(enum.Enum):
-    """What a typed line is, or answers: the text before it."""
+    """The prompts before a typed line."""
 
     COMMAND = ":"
     SAY = N_("say:")
@@ -291,7 +291,7 @@ class Notice(Struct, frozen=True):
 
 
 class Outage(Struct, frozen=True):
-    """Why there is no connection, and when the next attempt is due; None if there is none."""
+    """The reason for a lost connection, and the time of the next attempt, None without one."""
 
     reason: str
     until: float | None
@@ -299,7 +299,7 @@ class Outage(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class OnlineList:
-    """Who is online, as far as the list has room, and how many more are.
+    """The people online, as far as the list has room, and how many more there are.
 
     `fault` says why the player cannot be listed under this name.
     """
@@ -320,7 +320,7 @@ class Ways(Struct, frozen=True):
 
 
 class Offers(Struct, frozen=True):
-    """What the server offers."""
+    """What the server offers: lobby, notifications, levels of bots and the like."""
 
     levels: tuple[str, ...] = ()  # of the bots that it seats, the best last
     notices: tuple[NoticeKind, ...] = ()  # the kinds of addresses where it calls players who are away
@@ -329,7 +329,7 @@ class Offers(Struct, frozen=True):
 
 
 class Can(Struct, frozen=True):
-    """What this program can do for its player on a visit to a server, or in problems."""
+    """What this program lets its player do on a visit to a server, or in problems."""
 
     private: bool = False  # nobody else plays there, so there is no lobby to go back to
     hints: bool = False  # suggest moves
@@ -425,7 +425,7 @@ class Ui:
 
     @property
     def overlays(self) -> tuple[Overlay, ...]:
-        """Return what is open over the page."""
+        """Return the screens that are open over the page."""
         over = takewhile(lambda each: isinstance(each, Overlay), reversed(self.screens))
         return tuple(each for each in over if isinstance(each, Overlay))[::-1]
 
@@ -441,7 +441,7 @@ class Ui:
 
     @property
     def log_here(self) -> tuple[str, ...]:
-        """Return what has happened on the page, oldest first."""
+        """Return the log of the page, oldest first."""
         own = self.page.own_log
         return self.log if own is None else own
 
@@ -450,7 +450,7 @@ class Ui:
         return replace(self, screens=(*self._below_page, page, *self.overlays))
 
     def with_page_above(self, page: Screen) -> Self:
-        """Return the state with a page that covers this one, and what is open over it."""
+        """Return the state with another page on top, and the screens open over it."""
         above = replace(self, screens=(*self.screens, page), scroll=0)
         return replace(above, entry=None, notice=None, ticks_left=None, busy=False, ponders=False)
 
@@ -463,7 +463,7 @@ class Ui:
         return replace(self, screens=(*ui._below_page, *self.screens))
 
     def without_page(self) -> Self:
-        """Return the state with what this page has covered."""
+        """Return the state without the page on top."""
         return replace(self, screens=self._below_page, entry=None, ticks_left=None)
 
     @property
@@ -500,7 +500,7 @@ class Ui:
         return replace(self, screens=(*self.screens, overlay))
 
     def closed(self) -> Self:
-        """Return the state with what was below the overlay opened last."""
+        """Return the state without the overlay that was opened last."""
         return self if self.overlay is None else replace(self, screens=self.screens[:-1])
 
     def changed(self, overlay: Overlay) -> Self:
@@ -545,7 +545,7 @@ SIGN_SECONDS: Final = 5.0
 
 
 def with_sign(ui: Ui, said: HeardRemark) -> Ui:
-    """Return `ui` with the sign at a player's seat, if that is what was said just now."""
+    """Return `ui` with a sign at a player's seat, if `said` is one."""
     if said.seat is None or said.again or said.text not in SIGNS:
         return ui
     others = (each for each in ui.signs if each.seat != said.seat)

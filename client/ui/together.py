@@ -49,7 +49,7 @@ class Together(Replaying):
             interaction.act(Act.TOGETHER)
 
     def look(self) -> None:
-        """Look who leads now, and where, whether there is a study, and what the player has read."""
+        """Update the leader, the step, the study and the read position from the table."""
         if self._connection is None or self.interaction.service is not self:
             return
         page = self.ui.page

@@ -60,7 +60,7 @@ class SeatedBots(NamedTuple):
 
 
 class Explaining(NamedTuple):
-    """Whether a game is explained as it goes, and what remembers whether the next one is."""
+    """Whether games are explained to a beginner, and where that is remembered."""
 
     wanted: bool
     remember: Callable[[bool], None]
@@ -68,7 +68,7 @@ class Explaining(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Who visits servers, and what their computer does for them wherever they go."""
+    """The player and the services of their computer, the same at every server."""
 
     name: str
     suggest: Suggest | None = None  # hints, where the table allows them
@@ -81,7 +81,7 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The server to visit, how it is reached, and by whom else."""
+    """The server to visit, and how to reach it."""
 
     url: str
     access: ServerAccess = FREE_ACCESS
@@ -93,7 +93,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """What a visit begins with, and how its seat is kept."""
+    """The start of a visit, and how its seat is kept."""
 
     first: requests.Open | requests.Join | requests.WatchTable | None = None  # without it, to the lobby
     keeping: Keeping = field(default_factory=Keeping)

@@ -67,11 +67,11 @@ class Health:
         self._failures.log_end(log.warning, "stored again")
 
     def record_answer(self) -> None:
-        """Record that storage has answered, though not by storing what somebody asked for."""
+        """Record that storage has answered a read or a probe."""
         self._answered_at = self._loop.time()
 
     def count_failures(self, reason: str, number: int = 1, *, told: bool = False) -> None:
-        """Count requests that could not be stored; `told` if the log says already why."""
+        """Count requests that could not be stored; `told` if the log has the reason already."""
         if told:
             self._failures.count += number
         else:
@@ -118,9 +118,9 @@ class Uninterrupted(asyncio.Future[T]):
 
 
 async def result_of(work: Uninterrupted[T]) -> T:
-    """Return the result of `work`, or raise what it raises; a cancellation takes effect at the next await.
+    """Return the result of `work` or raise its error; a cancellation waits for the next await.
 
-    So a task always learns what has become of a change that it asked for, and takes in what is stored.
+    So a task always learns the outcome of its change, and folds what is stored.
     """
     try:
         return await work
@@ -131,7 +131,7 @@ async def result_of(work: Uninterrupted[T]) -> T:
 
 
 class Append(msgspec.Struct):
-    """Entries of one or several tables, all stored or none; `ended` are games whose records are due."""
+    """Entries of tables, stored together or not at all; `ended` are games whose records are due."""
 
     parts: Sequence[Part]
     stored: Uninterrupted[None]
@@ -148,7 +148,7 @@ class Job:
 
 @dataclass(slots=True)
 class Batch:
-    """What one commit stores: entries, tables that are `forgotten` before that, and records that are due."""
+    """The contents of one commit: entries, tables `forgotten` before these, and records that are due."""
 
     now: int
     appends: list[Append] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Batch:
     ended: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, append: Append, in_use: dict[str, StoredState]) -> None:
-        """Add what a table appends; whatever is raised, nothing is added then."""
+        """Add an append to the batch; if it raises, the batch is unchanged."""
         changes: dict[str, StoredState | None] = {}
         rows: list[tuple[str, int, str, int | None, bytes]] = []
         forgotten = []
@@ -232,21 +232,21 @@ class CommitQueue:
         return result_of(stored)
 
     async def do(self, begin: Callable[[], asyncio.Future[T]]) -> T:
-        """Return the result of what `begin` begins, once all earlier work is done."""
+        """Start work with `begin` once all earlier work is done, and return its result."""
         done: Uninterrupted[T] = Uninterrupted(loop=self._loop)
         self._jobs.append(Job(begin, done))
         self._settle_soon()
         return await result_of(done)
 
     async def finish(self) -> None:
-        """Do what has been asked for."""
+        """Finish all pending work."""
         self._settle()
         while self._at_work is not None:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
 
     def take_note(self, code: str, standing: StoredState | None) -> None:
-        """Record how a table stands by now."""
+        """Record the length of a table's chain, if the table is in use."""
         if standing is not None and standing.place is IN_USE:
             self.in_use[code] = standing
         else:

@@ -183,7 +183,7 @@ class PeopleChosen(Entry, frozen=True, tag="people"):
 
 
 class NoticesTo(Entry, frozen=True, tag="notices-to"):
-    """The seat's player is called at this confirmed address, in this language; empty: nowhere any more."""
+    """The seat's player is notified at this confirmed address, in this language; empty: nowhere any more."""
 
     seat: int
     address: str
@@ -194,9 +194,9 @@ class NoticesTo(Entry, frozen=True, tag="notices-to"):
 
 
 class Noticed(Entry, frozen=True, tag="noticed", omit_defaults=True):
-    """The seat's player knows of the turn after so many events, or also that its time is `short`.
+    """The seat's player has been notified of this turn, and perhaps that its time is `short`.
 
-    They also know that the game goes on after so many `pauses`.
+    They also know that the game has continued after this many `pauses`.
     """
 
     seat: int
@@ -223,7 +223,7 @@ class Clocked(Entry, frozen=True, tag="clocked", omit_defaults=True):
 
 
 class Wished(Entry, frozen=True, tag="wished"):
-    """What a player asks the others for, and their answers so far; None if nobody asks for anything."""
+    """An open request of a player to the others, with the answers so far; None closes it."""
 
     asked: Asked | None
 
@@ -270,10 +270,10 @@ class Continued(Entry, frozen=True, tag="continued"):
 
 
 class Answered(Entry, frozen=True, tag="answered"):
-    """Requests of the seat's player were carried out: their ids, and digests of what was asked.
+    """Requests of the seat's player that were carried out: ids, and digests of their contents.
 
-    Stored with what a request stores, so that it is not carried out again if its answer is lost. Moves have
-    their ids themselves.
+    Stored together with the request's own entries, so that it is not carried out again if its answer is lost.
+    The entries of moves have their ids themselves.
     """
 
     seat: int
@@ -293,7 +293,7 @@ class EveningBegun(Entry, frozen=True, tag="evening", omit_defaults=True):
 
 
 class PersonEntered(Entry, frozen=True, tag="person", omit_defaults=True):
-    """Somebody signed up for the evening, or said how they take part from now on.
+    """Somebody signed up for the evening, or changed how they take part.
 
     `origin` is a pseudonym of the address they signed up from; the host may have `removed` them. Without a
     `name`, they are forgotten: they had not played, and somebody else needed the place or the name.

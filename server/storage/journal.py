@@ -117,7 +117,7 @@ class Journal(ABC):
         """Return whether entries can be stored, by trying it if nothing was stored within the last second."""
 
     def append(self, code: str, first: int, entries: Sequence[Entry], ended: int | None = None) -> Storing:
-        """Store entries, and if a game `ended`, in seconds since 1970, that its record is due."""
+        """Store entries; for a game that `ended`, in seconds since 1970, also that its record is due."""
         return self._queue.append(((code, first, entries),), () if ended is None else ((code, ended),))
 
     def append_together(self, parts: Sequence[Part]) -> Storing:
@@ -126,7 +126,7 @@ class Journal(ABC):
 
     @abstractmethod
     async def kept(self) -> Kept:
-        """Return what is neither forgotten, nor archived, nor set aside."""
+        """Return the tables that are neither forgotten, nor archived, nor set aside."""
 
     async def entries(self, code: str) -> list[Entry]:
         """Return the entries of a table, archived or not; none if there is none or it is damaged."""
@@ -146,11 +146,11 @@ class Journal(ABC):
         return await self._read(lambda: operations.tables_set_aside(codes))
 
     async def records_due(self) -> list[tuple[str, int]]:
-        """Return the codes of the games whose records are due, and when the games ended."""
+        """Return the codes and ends of the games whose records are not written yet."""
         return await self._read(operations.records_due)
 
     async def record_written(self, code: str) -> None:
-        """Store that a game's record is due no longer."""
+        """Store that a game's record has been written."""
         await self._change(lambda: operations.record_written(code))
 
     async def shorten(self, code: str, live_entries: LiveEntries) -> int:
@@ -220,16 +220,16 @@ class Journal(ABC):
         self.codes_set_aside.discard(code)
 
     async def copy(self, path: Path, *, exact: bool) -> bytes:  # noqa: ARG002 - only a file can be copied
-        """Copy everything as it is at one moment into the new file `path`; return its commit list.
+        """Copy the journal as of one moment to the new file `path`; return the copy's commit list.
 
-        An `exact` copy belongs to that list; another one needs none, and can be put to use. Others go on
-        appending meanwhile. Raises OSError too.
+        An `exact` copy is valid only with that list; another one needs none, and can be used as a journal.
+        Tables keep appending in the meantime. Raises OSError too.
         """
         raise JournalError("with --memory there is no journal to copy")
 
     @abstractmethod
     async def close(self) -> None:
-        """Finish what was asked for, and close everything."""
+        """Finish all pending work, then close the files."""
 
     async def _change(self, make: Callable[[], Operation[Outcome]]) -> Outcome:
         """Carry out an operation in a transaction; raises TableLost if the table is not where it has to be.

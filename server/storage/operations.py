@@ -75,7 +75,7 @@ def archive_rows(codes: Sequence[str] | None = None) -> Operation[list[tuple[Any
 
 
 def archive_list(codes: Sequence[str] | None = None) -> Operation[list[ArchivedTable]]:
-    """Return what the archive says of its tables, oldest first; raises ValueError if that makes no sense."""
+    """Return the archive's facts about its tables, oldest first; raises ValueError if they make no sense."""
     return list(map(listed_from, (yield from archive_rows(codes))))
 
 
@@ -118,7 +118,7 @@ def times(codes: Sequence[str]) -> Operation[dict[str, tuple[int | None, int | N
 
 
 def records_due() -> Operation[list[tuple[str, int]]]:
-    """Return the codes of the finished games whose records are due, and when the games ended."""
+    """Return the codes and ends of the finished games whose records are not written yet."""
     return [(code, ended) for code, ended in (yield Select("record_due"))]
 
 
@@ -231,7 +231,7 @@ def remove_anywhere(codes: Iterable[str]) -> Operation[Outcome]:
 
 
 def record_written(code: str) -> Operation[Outcome]:
-    """Store that a game's record is due no longer; the tables stay as they are."""
+    """Store that a game's record has been written; the tables stay as they are."""
     yield Delete("record_due", [code])
     return {}
 

@@ -47,7 +47,7 @@ class CheckedTable:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a check has found: what is wrong with the journal as a whole, and every table."""
+    """The result of a check: the faults of the journal, and the condition of every table."""
 
     faults: Sequence[JournalError]
     tables: Sequence[CheckedTable]
@@ -66,7 +66,7 @@ def replayed_game(entries: Iterable[Entry]) -> tuple[Event, ...]:
 
 
 def table_faults(codes: Iterable[str]) -> list[JournalError]:
-    """Return what to say of tables that are damaged, and have not been set aside."""
+    """Return the faults of damaged tables that have not been set aside."""
     number = len(set(codes))
     return [JournalError("tables are damaged: {number}", number=number)] if number else []
 

@@ -26,11 +26,11 @@ _SQLITE: Final = {
 
 
 class StorageFault(Exception):
-    """What is wrong with storage; its text is ours."""
+    """A fault of storage, in a text of ours rather than the database's."""
 
 
 class Misfit(StorageFault, ValueError):
-    """What is stored makes no sense, or what is to be stored does not fit it."""
+    """Stored data makes no sense, or data to be stored contradicts it."""
 
 
 def reason_of(error: BaseException) -> str:

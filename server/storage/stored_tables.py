@@ -52,7 +52,7 @@ _LINK_BYTES: Final = 8
 
 
 def first_link(code: str) -> bytes:
-    """Return what the first entry of table `code` is linked to.
+    """Return the link before the first entry of table `code`.
 
     Without its capital letters, the chain of an evening would begin otherwise than before journal 6.
     """
@@ -88,7 +88,7 @@ class Row(NamedTuple):
 
 
 class Condition(enum.Enum):
-    """What is left of a table: all, all but its end, a part that cannot be played on, or nothing."""
+    """How much of a table is left: all, all but its end, a part that cannot be played on, or nothing."""
 
     WHOLE = "whole"
     SHORTER = "shorter"
@@ -134,7 +134,7 @@ class Stored:
 
     @property
     def readable_again(self) -> bool:
-        """Whether it was set aside only because another version could not read what this one can."""
+        """Whether it was set aside only because an older version could not read it."""
         unreadable = self.since is not None and _UNREADABLE.match(self.damage or "") is not None
         return unreadable and len(self.entries) == len(self.rows) >= max(1, self.length)
 
@@ -162,7 +162,7 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTable:
-    """What the archive says of a table without unpacking it."""
+    """The archive's facts about a table, which can be read without unpacking it."""
 
     standing: StoredState
     game: ArchivedGame
@@ -326,7 +326,7 @@ def tables_from(rows: Iterable[Sequence[Any]]) -> list[Stored]:
 
 
 def archived_from(row: Sequence[Any]) -> Stored:
-    """Return the table in a row of the archive, whatever is in it."""
+    """Return the table in a row of the archive, even a damaged one."""
     code, when, content, origin, played, length, *_ = row
     game = ArchivedGame(str(origin), bool(played))
     found = recheck_table(code, unpack(content) if isinstance(content, bytes) else [], when)
@@ -337,9 +337,9 @@ def archived_from(row: Sequence[Any]) -> Stored:
 
 
 def listed_from(row: Sequence[Any]) -> ArchivedTable:
-    """Return what a row of the archive says, without unpacking it; raises ValueError if it makes no sense.
+    """Return the facts in a row of the archive without unpacking it; raises ValueError if they make no sense.
 
-    Of a damaged one nothing but its place is looked at.
+    Only the place of a damaged table is read.
     """
     code, _, _, origin, played, length, link, opened, changed, text, stored_seal = row
     whole = seal(*row[:-1]) == stored_seal

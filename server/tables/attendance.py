@@ -7,7 +7,7 @@ from server.tables.table import Table
 
 
 class Attendance(ServerPart):
-    """Who is at each table; `tell` is called with a name, the table's code, and whether they came."""
+    """The people at each table; `tell` is called with a name, the table's code, and whether they came."""
 
     def __init__(self, tables: Mapping[str, Table], tell: Callable[[str, str, bool], None]) -> None:
         self._tables, self._tell = tables, tell

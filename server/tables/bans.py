@@ -45,7 +45,7 @@ class Bans:
         return iter(list(self._bans.values()))
 
     def check_name(self, name: str) -> None:
-        """Raise Refusal if the name can be nobody's, or is banned, or looks like one that is."""
+        """Raise Refusal if the name is not allowed, is banned, or looks like a banned one."""
         check_name(name)
         if self._names.places(looks(name)):
             raise Refusal(Code.NAME_BANNED)

@@ -184,7 +184,7 @@ def _follow_switches(context: TableContext, before: Switches) -> None:
 
 
 def happen(context: TableContext, what: Fleeting) -> None:
-    """Have the rooms take in what is not stored, and do what it does to sessions."""
+    """Fold an event that is not stored, and carry out its effect on sessions."""
     if type(what) in FOLDING:
         rooms = [room for room in FOLDING[type(what)] if room in TELLING]
         before = _told_alone(context, rooms)
@@ -231,7 +231,7 @@ async def _follow(context: TableContext, follows: Sequence[Happening]) -> None:
 
 
 async def carry_out_or_log(context: TableContext, happens: Sequence[Happening]) -> bool:
-    """Do what no client asked for: there is no request to refuse, so a failure to store is logged.
+    """Carry out work that no client asked for; a failure to store it is logged.
 
     Return whether it is done.
     """
@@ -245,7 +245,7 @@ async def carry_out_or_log(context: TableContext, happens: Sequence[Happening]) 
 
 
 def follow_again(context: TableContext) -> Sequence[Happening]:
-    """Have what follows from an earlier change carried out, which could not be stored."""
+    """Retry the consequences of an earlier change that could not be stored."""
     context.is_settled = False
     return ()
 

@@ -123,7 +123,7 @@ class Clocks:
                 return None if self.limit is None else 1000 * self.limit
 
     def whole_turn(self, seat: Seat) -> int:
-        """Return how long the turn of the seat on turn may take with what it has used; 0 without a limit."""
+        """Return the length of the current turn, time used included; 0 without a limit."""
         return (self.allowance(seat) or 0) + self._turn
 
     def reserve(self, seat: Seat) -> int:

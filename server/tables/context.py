@@ -79,7 +79,8 @@ class Draw:
 class Moved(Fleeting, Struct, frozen=True, eq=False):  # a struct, because one is made at each move
     """The events of the move that is stored before this, which everybody is told.
 
-    The session of the `mover` is answered in that way. The game has `ended`, in seconds since 1970.
+    To the session of the `mover` they are the answer. `ended` is the time at which the game ended, in seconds
+    since 1970.
     """
 
     entry: Played | StoodIn
@@ -106,7 +107,7 @@ def turn_of(state: PersistentState) -> Turn:
 
 @dataclass(frozen=True, slots=True)
 class Then(Fleeting):
-    """What becomes of sessions, and of what is in memory, once all before it is stored and has happened."""
+    """Effects on sessions and memory, applied once everything before them is stored."""
 
     do: Callable[[], None]
 
@@ -259,9 +260,9 @@ class TableContext:
             self.lobby.counts.journal_failed(error)
 
     def changed(self, by: Session | None = None, *, at_once: bool = False) -> None:
-        """Have everybody told the table's state when all is done; what is stored is noticed without this.
+        """Mark the table's state as changed, so that it is sent; stored changes are noticed without this.
 
-        That may be a little later, but not for who has asked for the change.
+        It may be sent a little later, but to the session `by` immediately.
         """
         if at_once:
             self._untold = "state at once"
@@ -270,13 +271,13 @@ class TableContext:
         self._changed_by, self.is_settled = by or self._changed_by, False
 
     def turn_told(self) -> None:
-        """Remember that everybody was told all of the game's events, and whose turn it is for how long."""
+        """Record that everybody has been sent all events, the turn and its clock."""
         self.news, self.turn_differs = 0, False
 
     def tell(self) -> None:
-        """Send everybody what differs from what they were told.
+        """Send everybody the changes that they have not been sent yet.
 
-        The state comes first, so that nobody is asked for what has happened.
+        The state comes first, so that no client sees a request that has been granted as open.
         """
         if self._untold != "nothing":
             self.broadcast_state(self._changed_by, at_once=self._untold == "state at once")
@@ -369,7 +370,7 @@ class TableContext:
         return self.state.stage == "playing" and self.state.paused is None
 
     def clock_entries(self) -> list[Clocked]:
-        """Return the entry for the seats' current clocks, none if it is nobody's turn."""
+        """Return the entry that stores the clocks, none between turns."""
         game = self.state.game
         if game is None or game.view.turn is None:
             return []

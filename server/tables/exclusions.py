@@ -42,7 +42,7 @@ class Exclusions:
         self._excluded: list[_Excluded] = []
 
     def add(self, session: str, address: Networks, name: str | None, *, whole_address: bool) -> None:
-        """Exclude a client, and its name at its address; everybody else there too if `whole_address`.
+        """Exclude a client, and its name at its address; the entire address if `whole_address`.
 
         `session` is the id of its session, which may have ended.
         """

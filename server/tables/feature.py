@@ -20,7 +20,7 @@ from server.tables.clocks import Clocks
 
 
 class Facts(Protocol):
-    """What a feature may know of its table: nobody's hand."""
+    """The facts of a table that a feature may read; no hand is among them."""
 
     @property
     def stage(self) -> Stage:
@@ -32,11 +32,11 @@ class Facts(Protocol):
 
     @property
     def seats_follow(self) -> bool:
-        """Return whether the table was opened to have a seat for whoever comes before the game."""
+        """Return whether the table grows: everybody who comes before the game gets a seat."""
 
     @property
     def of_evening(self) -> bool:
-        """Return whether an evening decides here what its host would."""
+        """Return whether the table belongs to an evening, which then decides instead of its host."""
 
     @property
     def host(self) -> Seat | None:
@@ -56,7 +56,7 @@ class Facts(Protocol):
 
     @property
     def bot_seats(self) -> set[Seat]:
-        """Return the seats of players who are away, or were, for which the stand-in plays."""
+        """Return the seats that the stand-in plays for absent players, or for players who were absent."""
 
     @property
     def taken(self) -> Collection[Seat]:
@@ -68,7 +68,7 @@ class Facts(Protocol):
 
     @property
     def switches(self) -> Switches:
-        """Return what the host has switched on or off."""
+        """Return the settings that are on or off."""
 
     @property
     def absence(self) -> Absence:
@@ -92,14 +92,14 @@ class Facts(Protocol):
 
     @property
     def stopped(self) -> Collection[Seat]:
-        """Return the seats whose clocks stand although the game goes on."""
+        """Return the seats whose clocks are stopped during the game."""
 
     @property
     def kept_seats(self) -> Sequence[Entry]:
         """Return the entries that keep at another table the seats of those who have not been removed."""
 
     def holder(self, seat: Seat) -> str:
-        """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
+        """Return the hash of the token that holds the seat, "" without one."""
 
     @property
     def clocks(self) -> Clocks:
@@ -121,17 +121,17 @@ class Facts(Protocol):
         """Return the entry that takes the seat's last placement back; raises IllegalCommand."""
 
     def rearranged(self, order: Sequence[Seat]) -> Sequence["Happening"]:
-        """Return what gives each seat to the player of the seat in `order`."""
+        """Return the entries that give each seat to the player of the seat in `order`."""
 
     @property
     def unready(self) -> Sequence[Entry]:
-        """Return the entries that make nobody ready, because the coming game has changed."""
+        """Return the entries that reset who is ready, because the coming game has changed."""
 
     def check_seat(self, seat: int) -> None:
         """Raise Refusal if the table has no such seat."""
 
     def played_until(self, step: int) -> Sequence[Entry]:
-        """Return the moves of the finished game until this step; raises Refusal if nobody moves then."""
+        """Return the moves of the finished game up to this step; raises Refusal at a step without a turn."""
 
     def check_turn(self, seat: Seat) -> None:
         """Raise IllegalCommand unless it is the seat's turn in the running game."""
@@ -149,7 +149,7 @@ class Facts(Protocol):
         """Raise IllegalCommand if the player could not place this if it were their turn."""
 
     def owner_of(self, field: Field) -> Seat:
-        """Return who has placed the piece there."""
+        """Return the seat that placed the piece on the field."""
 
 
 class Fleeting:
@@ -160,7 +160,7 @@ class Fleeting:
 
 @dataclass(frozen=True, slots=True)
 class Aloud(Fleeting):
-    """A message to everybody who is at the table, or only to its spectators."""
+    """A message to everybody at the table, or only to its spectators."""
 
     message: ServerMessage
     to_players: bool
@@ -168,7 +168,7 @@ class Aloud(Fleeting):
 
 @dataclass(frozen=True, slots=True)
 class Came(Fleeting):
-    """A player has come to the seat, somebody new or the same one `again`."""
+    """A player has come to the seat: a new one, or the same one `again`."""
 
     seat: Seat
     again: bool
@@ -204,9 +204,9 @@ class SpectatorRemoved(Fleeting):
 
 @dataclass(frozen=True, slots=True)
 class GoesOn(Fleeting):
-    """The seat's player goes on at the table that is `known`; if none is, at a new one with these entries.
+    """The seat's player moves to the table that is `known`, otherwise to a new one with these entries.
 
-    From its code, `link` makes what this table stores with it.
+    `link` makes the entry of this table that is stored with it, from the new code.
     """
 
     seat: Seat
@@ -232,7 +232,7 @@ class PostOpened(Fleeting):
 
 @dataclass(frozen=True, slots=True)
 class Letter(Fleeting):
-    """Who holds a seat is sent a notice; `number` tells those of a kind apart, and `asker` has caused it."""
+    """A notification for a seat's holder; `number` tells those of a kind apart, `asker` has caused it."""
 
     seat: Seat
     holder: str = field(repr=False)
@@ -256,7 +256,7 @@ class Delivered(Fleeting):
 
 @dataclass(frozen=True, slots=True)
 class Shortened(Fleeting):
-    """Entries that no longer count are dropped at once: there is something that must not be kept."""
+    """Obsolete entries are dropped immediately, because they hold something that must not be kept."""
 
 
 Happening: TypeAlias = Entry | Fleeting
@@ -265,16 +265,16 @@ Occasion: TypeAlias = Literal["came", "asks", "changed"]
 
 
 class Access(NamedTuple):
-    """Who may make a request, and when; what counts as a remark may be made as often as remarks.
+    """Who may make a request, and when.
 
-    At a table of an evening, which decides what its host would, some may not be made.
+    Requests without `at_evening` are refused at an evening's tables, where the evening decides.
     """
 
     of_host: bool = False
     of_spectators: bool = False  # too
     before_game: bool = False
     at_evening: bool = True
-    is_remark: bool = False
+    is_remark: bool = False  # as often as remarks
 
 
 _LIMITS: Final = Limits()
@@ -352,7 +352,7 @@ class Feature:
         return ()
 
     def kept_of(self, seat: Seat) -> Sequence[Entry]:
-        """Return the entries that make what the seat's player has of the slice once more."""
+        """Return the entries that restore the part of the slice that belongs to the seat's player."""
         return ()
 
     # -- derive: pure, asked after every change and after a restart ---------------------------------
@@ -370,7 +370,7 @@ class Feature:
 
     @property
     def stopped(self) -> Collection[Seat]:
-        """Return the seats whose clocks stand because of this feature."""
+        """Return the seats whose clocks this feature has stopped."""
         return ()
 
     def excused(self, seat: Seat) -> float:
@@ -378,7 +378,7 @@ class Feature:
         return 0
 
     def planned(self, seat: Seat) -> Place | None:
-        """Return what is placed for the player when their turn comes, if that is legal then."""
+        """Return the player's planned placement, to be made when their turn comes if it is legal then."""
         return None
 
     # -- show ---------------------------------------------------------------------------------------
@@ -388,13 +388,13 @@ class Feature:
         return {}
 
     def shown_of(self, seat: Seat, moment: Moment) -> Mapping[str, Any]:
-        """Return its fields of what the table's state says of a player."""
+        """Return this feature's fields of a seat's summary."""
         return {}
 
     def told(self, seat: Seat | None, why: Occasion) -> Sequence[ServerMessage]:
-        """Return what the seat's player alone is told of the slice, or a spectator.
+        """Return the messages about the slice that only this seat's player, or only spectators, may see.
 
-        Whoever comes or asks is told what there is; what players are told after a change is compared with
-        what they were told before it, and sent if it differs.
+        Newcomers get all messages. After a change, the messages before and after it are compared, and sent if
+        they differ.
         """
         return ()

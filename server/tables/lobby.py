@@ -54,7 +54,7 @@ _MOST_SECONDS_TO_REFUSE: Final = 0.05  # a code after too many wrong ones
 
 @dataclass(eq=False, repr=False)
 class Lobby:
-    """The tables of a server; what falls due at them runs in `tasks`.
+    """The tables of a server, whose deadlines run in `tasks`.
 
     `game_over` is called with a table's code, its finished game, the players' names by seat, and when the
     game ended in seconds since 1970.
@@ -138,11 +138,11 @@ class Lobby:
     # -- what conversations ask ---------------------------------------------------------------------
 
     def welcomed(self) -> Mapping[str, Any]:
-        """Return the parts' fields of what a client is welcomed with."""
+        """Return all parts' fields of the welcome message."""
         return {name: shown for part in self._parts for name, shown in part.welcomed().items()}
 
     def part_for(self, request: messages.ClientMessage) -> ServerPart | None:
-        """Return which part answers such a request, None if none does."""
+        """Return the part that answers such a request, None without one."""
         return self._answering.get(type(request))
 
     async def open(self, session: Session, message: messages.OpenTable) -> None:

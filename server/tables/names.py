@@ -34,9 +34,9 @@ _SHOWING_NOTHING: Final = dict.fromkeys(
 
 
 def skeleton(text: str) -> str:
-    """Return what stands for everything that looks like `text`; not to be shown (UTS 39, 4).
+    """Return a key that is equal for all texts that look like `text` (UTS 39, 4); not to be shown.
 
-    The list is applied to whole characters and then to their parts: it has both.
+    The list of look-alikes is applied to characters and then to their parts: it has both.
     """
     table = _IN_ASCII if text.isascii() else _prototypes()
     for form in ("NFC", "NFD"):
@@ -74,7 +74,7 @@ def _bare(text: str) -> str:
 
 
 def check_text(text: str) -> None:
-    """Raise Refusal unless everybody's terminal can show the text."""
+    """Raise Refusal for text that some terminal cannot show."""
     if (reason := unsafe(text)) is not None:
         raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
 

@@ -46,9 +46,9 @@ class Post:
     def send(
         self, letter: Letter, opener: Networks, outcome: Callable[[Letter, str | None], Awaitable[None]]
     ) -> None:
-        """Send a letter, in the turn of who has caused it, or who has opened the table: any may be called.
+        """Send a letter, queued fairly by who caused it or who opened the table.
 
-        The `outcome` is awaited: None, or why it was not delivered.
+        `outcome` is awaited with None, or with the reason why it was not delivered.
         """
         key = ""
         if letter.kind != "confirm":  # a code that is asked for again is another one

@@ -52,7 +52,7 @@ class Rates:
             raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
 
     def count_wrong_code(self, address: Networks) -> None:
-        """Count a code that is wrong, or that nobody there has business with, by whatever message or page."""
+        """Count a wrong table code, from a message or a page, against its address."""
         self._count(Code.TOO_MANY_GUESSES, (self._wrong_codes, address))
 
     def count_remark(self, session: Session, table: str) -> None:

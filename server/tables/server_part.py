@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ServerPart:
-    """Something that a server does beside its tables; what it does not care about costs nothing."""
+    """Something that a server does besides its tables; override only the hooks that it needs."""
 
     requests: ClassVar[tuple[type[ClientMessage], ...]] = ()  # which it answers, from sessions anywhere
 
@@ -20,14 +20,14 @@ class ServerPart:
         raise NotImplementedError
 
     def welcomed(self) -> Mapping[str, Any]:
-        """Return its fields of what a client is welcomed with."""
+        """Return this part's fields of the welcome message."""
         return {}
 
     def share(self, channel: "Channel") -> None:
         """Share it with the other servers of the database from now on."""
 
     def table_changed(self, code: str) -> None:
-        """Take note that somebody has come to a table or left it, or that its entry in the list differs."""
+        """Handle people's arrivals and departures at a table, and changes of its entry in the list."""
 
     def table_ended(self, code: str) -> None:
         """Take note that a table has ended."""

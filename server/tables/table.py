@@ -179,7 +179,7 @@ class Table:
         return told if told.turn is None else replace(told, clock=self._context.policy.time_left())
 
     def seconds_unattended(self) -> int | None:
-        """Return how many seconds nobody has been here, None if somebody is."""
+        """Return for how many seconds the table has been deserted, None if somebody is here."""
         since = self.unattended_since
         return None if since is None else int(self._context.deadlines.time() - since)
 
@@ -224,7 +224,7 @@ class Table:
         return bool(removed)
 
     async def archive(self, *, attended: bool) -> bool:
-        """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
+        """Archive or forget the table, if `attended` even with people here; return whether it has ended."""
         with contextlib.suppress(Refusal, TableLost):  # it has ended already
             await self._do_after_letters(lambda: self._archive(self._context, attended=attended))
         return self._ended
@@ -235,7 +235,7 @@ class Table:
             await self.do(TableContext.shorten_if_long, urgent=True)
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
-        """Hand the table to another server with `give`, and send everybody there, if that succeeds."""
+        """Hand the table over with `give`, and redirect everybody there if that succeeds."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime, or nobody knows where it is
             await self._do_after_letters(lambda: self._hand_over(give))
 
@@ -255,7 +255,7 @@ class Table:
                 return
 
     def give_up(self) -> None:
-        """End without telling anybody anything, in the middle of whatever is being done: it was lost."""
+        """End silently, in the middle of any work: another server has the table."""
         if not self._ended:
             self._lost = True
             self._end()
@@ -286,9 +286,9 @@ class Table:
         urgent: bool = False,
         leased: bool = False,
     ) -> Sequence[Happening]:
-        """Have happen what `decide` says, and return that; it only reads, and may refuse.
+        """Carry out the decision that `decide` makes, which only reads and may refuse, and return it.
 
-        Raises JournalError, and then nothing has changed; else as `do`.
+        Raises what `decide` raises, or JournalError, and then nothing has changed; otherwise like `do`.
         """
 
         async def work(context: TableContext) -> Sequence[Happening]:

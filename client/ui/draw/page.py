@@ -56,7 +56,7 @@ from protocol.messages import Asked, SeatSummary
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:
-    """Return why there is no connection and what happens next, in `width` cells if possible."""
+    """Return the reason for the lost connection and the next attempt, in `width` cells if possible."""
     if outage.until is None:
         return outage.reason
     seconds = ceil(outage.until - now)
@@ -102,7 +102,7 @@ def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummar
 
 
 def name_or_sign(signs: Iterable[Sign], seat: Seat, name: str, style: str = "") -> Line:
-    """Return a player's name, in whose place the sign stands that the player has just given."""
+    """Return a player's name, or for some seconds the sign that the player has given."""
     shown = next((each for each in signs if each.seat == seat), None)
     return line(f" {name}", style) if shown is None else line(f" {in_words(shown.text)}", "class:talk")
 
@@ -115,7 +115,7 @@ def latest_sign(ui: Ui, model: TableModel) -> str:
 
 
 def asked_question(ui: Ui, model: TableModel) -> str:
-    """Return who has paused the game or asks for something, and what this player can do; empty if nobody."""
+    """Return the question about a pause or an open request, with this player's choices; empty without one."""
     state = model.state
     if state is None or state.stage != "playing":
         return ""
@@ -134,7 +134,7 @@ def asked_question(ui: Ui, model: TableModel) -> str:
 
 
 def request_question(model: TableModel) -> str:
-    """Return what a player asks the others for, and how this player answers; empty if nobody does."""
+    """Return an open request as a question with this player's answers; empty without one."""
     state = model.state
     if state is None or (asked := open_request(state)) is None:
         return ""
@@ -154,7 +154,7 @@ def _keys_of_answers(asked: Asked, seat: Seat | None) -> str:
 
 
 def request_box(pane: Pane) -> list[Line]:
-    """Return what a player asks the others for as a box, with everybody's answers; empty if nobody does."""
+    """Return a box with an open request and everybody's answers; empty without a request."""
     model, width, frame = pane.model, pane.width, pane.glyphs.frame
     if (state := model.state) is None or (asked := open_request(state)) is None:
         return []
@@ -203,7 +203,7 @@ def vote_question(model: TableModel) -> str:
 
 
 def describe_plan(model: TableModel) -> str:
-    """Return what the player has planned for when it is their turn; empty if nothing."""
+    """Return the player's planned move; empty without one."""
     if (plan := model.planned) is None:
         return ""
     legal = model.legal
@@ -261,7 +261,7 @@ def with_news(page: Sequence[Line], pane: Pane, sentence: str = "", *, most: int
 
 
 def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
-    """Return how many lines the latest news takes, and what should be read now."""
+    """Return how many lines the latest news and the current notice take."""
     words, _style = _now(ui, sentence)
     latest = wrapped(log[-1], width - 4) if (log := _log_shown(ui)) else []
     return len(wrapped(words, width - 2)) + len(latest) + bool(ui.talk.unread)
@@ -515,7 +515,7 @@ def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str 
 
 
 class Section(Struct, frozen=True):
-    """A part of a text: its heading, and pieces of which each stays on one page if a page holds it."""
+    """A heading with pieces of text, each kept on one page if it fits."""
 
     heading: tuple[Line, ...]
     pieces: tuple[tuple[Line, ...], ...]

@@ -164,7 +164,7 @@ class Panel(Struct, frozen=True):
         return ends(left, line(f" {count}", style), self.pane.width, style)
 
     def hills(self) -> list[Line]:
-        """Return who leads on each hill, and what this player has there; `?` if it may be somebody else."""
+        """Return each hill's leader, `?` if it is uncertain, and this player's influence."""
         view, me = self.pane.view, self.pane.model.seat
         right = _("leads").ljust(_LEADER) + ("" if me is None else _("you").rjust(_MINE))
         rows = [self._heading(_("HILLS"), right)]
@@ -203,9 +203,9 @@ class Panel(Struct, frozen=True):
         return rows
 
     def field(self, *, brief: bool = False) -> list[Line]:
-        """Return what is known of the hex pointed at, and what the chosen piece would do there.
+        """Return the facts about the hex pointed at, and the effects of placing the chosen piece there.
 
-        `brief` leaves out what the scoring of a piece already there would bring.
+        `brief` leaves out the score of a piece that is already there.
         """
         board, cell = spots(self.pane.view), self.chosen.hovered or self.chosen.cursor
         match board[cell]:

@@ -28,7 +28,7 @@ NOTHING: Final[Mapping[Hex, str]] = MappingProxyType({})
 
 
 def style_sheet(*names: str) -> str:
-    """Return the rules in the files of these names, which stand beside this one."""
+    """Return the CSS rules in the files of these names, in this folder."""
     here = Path(__file__).parent
     return "\n" + "".join((here / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
@@ -110,7 +110,7 @@ _ARROW: Final = "M-7 -2.5H0V-7L8 0L0 7V2.5H-7Z"
 
 
 def picture(view: View, marks: Marks, moment: Sequence[str], names: Sequence[str]) -> str:
-    """Return the board as an SVG document; the text beside it says of which `moment` it is."""
+    """Return the board as an SVG document, with the `moment` that it shows in the text beside it."""
     root = document(labelled(_TITLE, moment[0]), BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
     board.draw_ground(root)

@@ -58,7 +58,7 @@ def listing(tables: Iterable[StoredReport]) -> list[str]:
 
 
 def summary(table: StoredReport) -> list[str]:
-    """Return all that everybody may know of a table, except its board."""
+    """Return the public facts of a table, except its board."""
     seats = [
         _("Seat {number}: {name}").format(number=seat, name=printable(name) or _("free"))
         for seat, name in enumerate(table.names, start=1)
@@ -122,7 +122,7 @@ _LOST_ON: Final[Mapping[LostOn, str]] = MappingProxyType(
 
 
 def statistics_listing(results: Sequence[OwnResult], looked: Sequence[Looked]) -> list[str]:
-    """Return a player's results by opponents, what the moves cost, and what it was lost on."""
+    """Return a player's results by opponents, and the cost of the moves."""
     rows = [
         (
             listed(_("humans") if level == PEOPLE else describe_level(level) for level in each.against),
@@ -162,7 +162,7 @@ def rivals_listing(ladder: Ladder) -> list[str]:
 
 
 def describe_losses(looked: Sequence[Looked]) -> str:
-    """Return in a sentence what a player's moves cost, and on what most was lost; empty if nothing was."""
+    """Return a sentence on the cost of a player's moves and where most was lost; empty without losses."""
     if not (lost := _lost_on(looked)):
         return ""
     text = _(

@@ -57,7 +57,7 @@ class BeRefused(Struct, frozen=True, tag=True):
 
 
 class Walk(Struct, frozen=True, tag=True):
-    """Go through the scoring of this hill: what its soldiers do, the influence on it, or both."""
+    """Go through the scoring of this hill: the acts of its soldiers, the influence on it, or both."""
 
     hill: Tile
     soldiers: bool = True
@@ -110,7 +110,7 @@ def influence_of(model: TableModel, field: Field) -> Influence | None:
 
 
 def act_of(model: TableModel, field: Field) -> SoldierFled | Captured | None:
-    """Return what the soldier on `field` would do if its hill were scored now."""
+    """Return the act of the soldier on `field` if its hill were scored now."""
     found = () if model.view is None else soldier_acts(_board(model.view), Tile(field[0]))
     return next((each for each in found if each.field == field), None)
 

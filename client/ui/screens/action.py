@@ -108,7 +108,7 @@ class Action(Struct, frozen=True):
         return seated and stage_of(at.model) in self.stages
 
     def meaning(self, text: str, at: At) -> Meaning:
-        """Return what the text after the verb asks for; raises BadText."""
+        """Return the request that the text after the verb stands for; raises BadText."""
         if at.model.state is None and "lobby" not in self.stages:
             raise Misplaced(_("You are not at a table. Open or join one first."))
         if (asked := self.read(text, at)) is None:
@@ -153,7 +153,7 @@ def exactly(text: str, asked: Meaning) -> Read:
 
 
 def switching(ask: Callable[[bool], Request]) -> Read:
-    """Return what reads on, off, or nothing for on."""
+    """Return a parser of on, off, or nothing for on."""
 
     def read(text: str, _at: At) -> Request | None:
         on = {"": True, **ON_OR_OFF}.get(text)
@@ -173,7 +173,7 @@ def of_seat(kind: Callable[[int, int], Request]) -> Read:
 def page_of_seats(
     heading: str, seats: Callable[[TableModel], Sequence[int]], kind: Callable[[int, int], Request]
 ) -> Page:
-    """Return a page of the menu with these seats, and what is asked for about each."""
+    """Return a menu page that lists these seats with a request for each."""
 
     def lines(at: At) -> Iterator[MenuLine]:
         typed = typed_players(at.state)
@@ -186,7 +186,7 @@ def page_of_seats(
 
 
 def pressing(handler: Callable[[At], Outcome]) -> Handler:
-    """Return what a key does wherever it is pressed."""
+    """Return a key's effect that is the same wherever it is pressed."""
     return lambda _screen, ui, model: handler(At(ui, model))
 
 

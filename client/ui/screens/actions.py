@@ -429,7 +429,7 @@ def _can_ask(what: messages.Wish) -> Callable[[At], bool]:
 
 
 def agree(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    """Agree to what a player asks for, or else vote."""
+    """Agree to the open request, or vote for a bot."""
     if (yes := request_to_answer(model, on=True)) is not None:
         return ui, yes
     if (vote := next_vote(model)) is not None and vote.agree:
@@ -438,7 +438,7 @@ def agree(_screen: object, ui: Ui, model: TableModel) -> Outcome:
 
 
 def refuse(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    """Refuse what a player asks for, or take an answer or a vote back."""
+    """Refuse the open request, or withdraw an answer or a vote."""
     if (no := request_to_answer(model, on=False)) is not None:
         return ui, no
     if (vote := next_vote(model)) is not None and not vote.agree:
@@ -469,7 +469,7 @@ _NO: Final = Key(("n",), _once_read(refuse), _ANSWER, N_("no"), for_players=True
 
 
 def answers(model: TableModel) -> Iterator[Key]:
-    """Yield the keys with which this player answers what is asked now."""
+    """Yield the keys with which this player answers the open question."""
     vote = next_vote(model)
     if request_to_answer(model, on=True) is not None or (vote is not None and vote.agree):
         yield _YES
@@ -657,12 +657,12 @@ def _line_of_notices(at: At) -> Iterator[MenuLine]:
 
 
 def describe_addresses(kinds: Sequence[messages.NoticeKind]) -> str:
-    """Return what a player can leave to be called."""
+    """Return the kinds of addresses that a player can leave for notifications."""
     return " / ".join(_(tables.NOTICES_GO_TO[kind]) for kind in kinds)
 
 
 def remark(text: str) -> str:
-    """Return what is to be said; raises BadText if that is nothing."""
+    """Return the chat message typed; raises BadText if it is empty."""
     if not text:
         raise BadText(_("Type what you want to say, for example: {example}").format(example="say hello"))
     return text

@@ -21,7 +21,7 @@ from client.ui.state import LinePrompt, Notice, Outcome, TypedLine, Ui
 
 
 def done_anywhere(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
-    """Return what an action does on any page; None if that is left to the page."""
+    """Return the effect of an action that works on every page; None for others."""
     does = _ANYWHERE.get(action) if isinstance(action, Act) else None
     return None if does is None else does(ui, model)
 

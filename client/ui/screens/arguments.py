@@ -26,14 +26,14 @@ def seat_named(text: str, state: TableState) -> int | None:
 
 
 def known_seat(text: str, state: TableState) -> int | None:
-    """Return the seat that a text means, None if it is no name; raises BadText if nobody is called so."""
+    """Return the seat that a text names, None if it is no name; raises BadText for an unknown name."""
     if (seat := seat_named(text, state)) is None:
         refuse_name(text)
     return seat
 
 
 def refuse_name(name: str) -> None:
-    """Raise BadText that nobody has this name, if it is one."""
+    """Raise BadText for a text that is a name, because no player has it."""
     if name and not name.isdecimal():
         raise BadText(_("Nobody at this table is called {name}.").format(name=name))
 

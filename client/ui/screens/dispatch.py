@@ -240,7 +240,7 @@ def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
 
 
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
-    """Return the UI state after `action`, and what to ask of the server, if anything."""
+    """Return the UI state after `action`, and the request to the server, if any."""
     ui = at_table_page(ui, model)
     if isinstance(action, Hover):
         return _hovering(ui, action.cell), None

@@ -43,7 +43,7 @@ _KEYS: Final = (
 
 
 def loses_seat(ui: Ui, model: TableModel) -> bool:
-    """Return whether a player who leaves gives up a seat that somebody else could take."""
+    """Return whether a player who leaves gives up a seat that others could take."""
     return model.seat is not None and not closed_for_good(ui) and not ui.can.private
 
 

@@ -118,7 +118,7 @@ class HistoryPage(ListScreen):
         return _("Past games")
 
     def rows(self, pane: Pane) -> list[Line]:
-        """Return the games around the chosen one, and what their players have reached in all of them."""
+        """Return the games around the chosen one, and the standings over all of them."""
         games, chosen, width = self.games, self.chosen, pane.width
         if not games:
             return [EMPTY, line(f"  {_(_NONE)}", "class:faint")]

@@ -360,7 +360,7 @@ _STAGE = 24
 
 
 def online_lines(company: OnlineList, width: int) -> list[Line]:
-    """Return who is online, in few lines; or why the player is not."""
+    """Return the people online in few lines, or the reason why the player is not listed."""
     if not company.fault and not company.people:
         return []
     words = company.fault or tables.describe_online(company.people, company.more)
@@ -369,7 +369,7 @@ def online_lines(company: OnlineList, width: int) -> list[Line]:
 
 
 def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list[Line]:
-    """Return a column with who is online, and below it the latest that was said."""
+    """Return a column with the people online, and below it the latest chat."""
     if company.fault:
         lines = [line(f" {row}", "class:refusal") for row in wrapped(company.fault, width - 2)]
     else:

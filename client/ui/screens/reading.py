@@ -145,7 +145,7 @@ def _whole_texts(
 
 
 def rules(width: int) -> list[Section]:
-    """Return the rules in short: what stands below each heading."""
+    """Return the rules in short: the text below each heading."""
     told: list[Section] = []
     for part in RULES:
         piece = tuple(hands_table(width) if part == HANDS else paragraphs([_(part)], width))
@@ -275,9 +275,9 @@ _FACE_SIGNS: Final = (*map(face_sign, _BY_FACE.values()), UNKNOWN_WOLF)
 
 
 def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = False) -> list[Line]:
-    """Return what everybody may still hold, and the influence on the board as it is now.
+    """Return the pieces that everybody may still hold, and the influence on the board as it is now.
 
-    If `brief`, the rows say themselves what each number counts: narrow windows have no columns.
+    If `brief`, each row names its numbers, because narrow windows have no columns.
     """
     to_place = "  " + _("to place")
     hands = [] if brief else [_row_of_counts(EMPTY, (*_FACE_SIGNS, to_place), _COLUMN, "class:faint")]

@@ -88,7 +88,7 @@ def _with_other_eyes(replay: "Replay", ui: Ui, by: int) -> Ui:
 
 
 def go_to_decisive(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
-    """Go to the next move that decided the game; say what is known if there is none."""
+    """Go to the next move that decided the game, or say why there is none."""
     if (analysis := replay.analysis) is None:
         return ui if replay.judging else ui.with_notice(_("No record is being analysed here.")), None
     if analysis.deciding:
@@ -186,9 +186,9 @@ _KEYS_AT_TABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Companions:
-    """Those who look at the same record at a table, as far as somebody leads them: the name, and the step.
+    """The others who look at the same record at a table: the leader's name, and the step.
 
-    The player `leads`, or `follows` who does.
+    The player `leads`, or `follows` the leader.
     """
 
     leader: str = ""
@@ -238,7 +238,7 @@ class Replay(GamePage):
 
     @property
     def before_last_turn(self) -> bool:
-        """Return whether it is somebody's turn, so that the game could go on from here."""
+        """Return whether a player is to move, so that the game could continue from here."""
         return self.stop <= self.recording.last_turn
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -381,7 +381,7 @@ def in_company(ui: Ui, company: Companions) -> Ui:
 
 
 def on_own_way(ui: Ui) -> Ui:
-    """Return the UI state, following nobody who is at another step."""
+    """Return the UI state, no longer following a leader who is at another step."""
     page = ui.page
     if not isinstance(page, Replay) or page.company is None or not page.company.follows:
         return ui
@@ -391,7 +391,7 @@ def on_own_way(ui: Ui) -> Ui:
 
 
 def after_analysis(ui: Ui) -> Ui:
-    """Return the UI state when no more of the analysis is to come; at its end, with what decided the game."""
+    """Return the UI state after the last part of the analysis, at its end with the moves that decided."""
     if not isinstance(ui.page, Replay):
         return ui
     analysis, ui = ui.page.analysis, ui.with_page(replace(ui.page, judging=False))
@@ -511,7 +511,7 @@ def describe_stop(recording: Recording, stop: int) -> str:
 
 
 def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
-    """Return whose turn it was: nobody's own, whichever seat's view is shown."""
+    """Return whose turn it was, in the third person whichever seat's view is shown."""
     return _("all pieces placed") if view.turn is None else describe_turn(TableModel(TABLE, view=view), names)
 
 
@@ -559,7 +559,7 @@ def curve_lines(
 
 
 def marks_line(count: int, here: int | None, deciding: Iterable[int]) -> Line:
-    """Return what stands below the curves: which moments decided most, and which one is looked at."""
+    """Return the line below the curves: the moments that decided most, and the current one."""
     signs = [" "] * count
     for moment in deciding:
         signs[moment] = _DECIDING
@@ -638,7 +638,7 @@ def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: in
 
 
 def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
-    """Return in words what is known of the move before the stop that is shown."""
+    """Return the move before the current stop, in words."""
     move = analysis.move_at(replay.stop)
     if move is None:
         return [_outside(replay, analysis)]

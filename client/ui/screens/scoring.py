@@ -423,7 +423,7 @@ def sentence(view: View, number: int, names: Sequence[str]) -> str:
 
 
 def sentence_with_meaning(view: View, number: int, names: Sequence[str]) -> str:
-    """Return what happens in a step, and what a hill means for the game."""
+    """Return a step in a sentence, with the effect of a scored hill on the game."""
     step, told = steps(view)[number], sentence(view, number, names)
     if step.turned:
         return _describe_turned(view, step.turned, names)
@@ -627,9 +627,9 @@ def _describe_draws(model: TableModel) -> tuple[str, str]:
 
 
 def result_page(pane: Pane) -> list[Line]:
-    """Return the result, what the game was about, totals of several games, and what is known of the draws.
+    """Return the result, the story of the game, totals of several games, and the check of the draws.
 
-    Where there is no room for all of it, the story is shorter.
+    If there is too little room, the story is shortened.
     """
     players, names, me = players_at(pane.model), names_at(pane.model), pane.model.seat
     if not isinstance(pane.ui.page, Result):  # but a record, seen with the eyes of that seat
@@ -715,7 +715,7 @@ def result_lines(
     *,
     signs: Sequence[Sign] = (),
 ) -> list[Line]:
-    """Return who won, where the points come from, and who holds what; nothing before that."""
+    """Return the winners, the sources of the points, and the pieces captured; nothing before the result."""
     if (ended := view.result) is None:
         return []
     told = in_sentences(names)

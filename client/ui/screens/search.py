@@ -192,7 +192,7 @@ class Search(ListScreen):
 
 
 def where_to(ui: Ui, entry: TypedLine) -> str:
-    """Return where what is being typed would lead, empty as long as that is nowhere, or the same in words."""
+    """Return the destination of the text being typed, empty without one or if it says the same."""
     search = ui.page
     if entry.prompt is not LinePrompt.ADDRESS or not isinstance(search, Search):
         return ""

@@ -290,7 +290,7 @@ def with_seats(ui: Ui, seats: Collection[KeptSeat]) -> Ui:
 
 
 def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
-    """Return the state with how the game of a seat stands: one that is not under way is not listed."""
+    """Return the state with the status of a seat's game; a game that is not under way is not listed."""
     start = ui.page
     if not isinstance(start, Start):
         return ui

@@ -28,12 +28,12 @@ def help_rows(actions: Iterable[Action]) -> tuple[HelpRow, ...]:
 
 
 def help_on_commands(at: At) -> tuple[HelpRow, ...]:
-    """Return the help on what everybody can type where the player is."""
+    """Return the help on the commands that everybody can type on this page."""
     return help_rows(each for each in _known(at) if each.who is not Who.HOST and each.concerns(at))
 
 
 def help_on_hosting(at: At) -> tuple[HelpRow, ...]:
-    """Return the help on what the host of the table can type besides, for the host.
+    """Return the help on the host's own commands, for the host.
 
     There is none in a game against bots alone, where nobody needs it.
     """

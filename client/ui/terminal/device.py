@@ -37,7 +37,7 @@ class LineTerminal(Protocol):
         """Have the terminal show what is typed from now on, or not: before a password is asked for."""
 
     def print(self, texts: Iterable[str]) -> None:
-        """Print each text as a line; raises OSError if nobody reads any more."""
+        """Print each text as a line; raises OSError once the output is closed."""
 
 
 class OwnLines:

@@ -26,9 +26,9 @@ class Advice(NamedTuple):
 
 
 def describe_suggestion(view: View, move: Place, found: Suggestion, names: Sequence[str]) -> Advice:
-    """Return the move that is suggested, why, and how it compares with the next best.
+    """Return the suggested move, its reasons, and a comparison with the next best.
 
-    What the move does at once is no reason of a search, which looks at what follows; the panel shows it.
+    Immediate effects of the move are not among the reasons; the panel shows them.
     """
     hint, better, other = describe_placement(move), found.better, found.other
     if better is None or other is None:
@@ -88,7 +88,7 @@ def reasons_of(recording: Recording, judged: JudgedMove, better: Better) -> list
 
 
 def describe_reasons(view: View, better: Better, other: Place, names: Sequence[str]) -> Iterator[str]:
-    """Yield why a move is better than the other for the player who sees `view`, and what is against it."""
+    """Yield the reasons for and against a move compared with another, for the player who sees `view`."""
     move, seat = better.move, better.move.seat
     gives, instead = (forecast(view, seat, each.piece, each.field) for each in (move, other))
     if gives.captives:

@@ -34,10 +34,10 @@ class Unmasked(Struct, frozen=True):
 
 
 def unmasked(view: View) -> dict[Field, Unmasked]:
-    """Return the wolves of a finished game, with what public knowledge had said of them before.
+    """Return the wolves of a finished game, with the kind that the public would have guessed.
 
-    Everybody knows how many of a people's wolves are farmers, and what each would give as either kind where
-    it lies; a kind seems the likelier, the more it would give.
+    The public knows how many of a people's wolves are farmers, and the score of each as either kind; a kind
+    is the likelier, the higher its score.
     """
     revealed = next((each for each in view.scoring if isinstance(each, events.WolvesRevealed)), None)
     wolves = {} if revealed is None else revealed.pieces

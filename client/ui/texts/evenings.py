@@ -32,14 +32,14 @@ def describe_round(evening: Evening) -> str:
 
 
 def table_of(evening: Evening | None, person: PersonNumber | None) -> EveningTable | None:
-    """Return the table where a person plays, or is called to."""
+    """Return the table to which a person belongs at present."""
     if evening is None or person is None:
         return None
     return next((each for each in evening.tables if each.stage != "over" and person in each.people), None)
 
 
 def describe_part(evening: Evening, person: PersonNumber | None, at: str | None) -> str:
-    """Return how somebody takes part who is at the table `at`, and what they can do."""
+    """Return a person's part in the evening, seen from the table `at`, and what they can do."""
     own = next((each for each in evening.people if each.person == person), None)
     if own is None:
         return "" if evening.closed or evening.over else _("You have not signed up. s: sign up")
@@ -80,7 +80,7 @@ def standings_rows(evening: Evening) -> list[Sequence[str]]:
 
 
 def describe_place(person: EveningPerson) -> str:
-    """Return somebody's place in the standings; whoever has not played has none."""
+    """Return a person's place in the standings, empty for people who have not played."""
     return f"{'=' if person.tied else ''}{person.place}" if person.games else ""
 
 
@@ -90,7 +90,7 @@ def in_percent(hundredths: int) -> str:
 
 
 def describe_where(evening: Evening, person: EveningPerson) -> str:
-    """Return at which table somebody is, or why at none; empty for those who wait."""
+    """Return a person's table, or the reason for having none; empty for those who wait."""
     if (table := table_of(evening, person.person)) is not None:
         return table.table
     away = "" if person.here or evening.over else _("away")
@@ -98,7 +98,7 @@ def describe_where(evening: Evening, person: EveningPerson) -> str:
 
 
 def rivals_lines(evening: Evening, person: PersonNumber | None) -> Iterator[str]:
-    """Yield how somebody has done against each of those that they have met."""
+    """Yield a person's results against each opponent they have met."""
     names = {each.person: printable(each.name) for each in evening.people}
     own = next((each for each in evening.people if each.person == person), None)
     for other, games, ahead, behind in [] if own is None else own.against:

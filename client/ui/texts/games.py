@@ -23,12 +23,12 @@ from protocol.text import printable
 
 
 def bounds_text(bounds: Bounds) -> str:
-    """Return a number as far as it is known: `3`, or `1-3`."""
+    """Return a number within known bounds: `3`, or `1-3`."""
     return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
 
 
 def describe_soldier(event: events.SoldierFled | events.Captured, names: Sequence[str]) -> str:
-    """Return what a soldier found next to it, and what it did (R5)."""
+    """Return the groups that a soldier found beside it, and whether it captured or fled (R5)."""
     merchants, farmers = len(event.merchants), len(event.farmers)
     found = by(
         names[event.seat],
@@ -138,7 +138,7 @@ def describe_hill(event: events.HillScored, names: Sequence[str]) -> str:
 
 
 def describe_result(event: events.GameEnded, names: Sequence[str]) -> str:
-    """Return who won and what decided it (R7)."""
+    """Return the winners, and the tie-break that decided (R7)."""
     tally = event.tallies[event.winners[0]]
     match event.decided_by:
         case events.DecidedBy.POINTS:
@@ -210,7 +210,7 @@ def list_standings(standings: Iterable[tuple[str, Standing]]) -> str:
 
 
 def describe_points(game: PastGame, names: Sequence[str] | None = None) -> str:
-    """Return everybody's points, with a star for the winners; `names` are others than the record's."""
+    """Return everybody's points, with a star for the winners; `names` replace the record's."""
     if not game.points:
         return _("(this record cannot be read)")
     stars = ("*" if seat in game.winners else "" for seat in range(len(game.points)))
@@ -334,7 +334,7 @@ _FLIGHT = frozenset({SoldierAct.FLIGHT})
 
 
 def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
-    """Return what the piece would score, what soldiers would do, and the changes for other pieces."""
+    """Return the score that the piece would have, the acts of soldiers, and the changes for other pieces."""
     return [
         _describe_gain(found, names),
         *(told for soldier in found.soldiers if (told := _describe_soldier(found, soldier, names))),
@@ -358,7 +358,7 @@ def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
 
 
 def describe_captives(found: Forecast, names: Sequence[str]) -> str:
-    """Return how many pieces of whom a soldier would capture."""
+    """Return how many pieces of each player a soldier would capture."""
     told = []
     for seat, number in found.captives.items():
         form = by(
@@ -412,19 +412,19 @@ def percent(chance: float) -> str:
 
 
 def describe_chances(chances: Chances, names: Sequence[str]) -> str:
-    """Return everybody's chance: `Ann 62%, Bob 38%`."""
+    """Return each player's chance: `Ann 62%, Bob 38%`."""
     return ", ".join(f"{name} {percent(chance)}" for name, chance in zip(names, chances, strict=True))
 
 
 def describe_move(move: JudgedMove, names: Sequence[str]) -> str:
-    """Return who placed what where: `Move 7: Ann, Em* on C4.`"""
+    """Return a move in a line: `Move 7: Ann, Em* on C4.`"""
     return _("Move {number}: {name}, {piece} on {field}.").format(
         number=move.number, name=names[move.seat], piece=piece_sign(move.move.piece), field=move.move.field
     )
 
 
 def describe_change(before: Chances, after: Chances, names: Sequence[str]) -> str:
-    """Return everybody's chances before and after: `Ann 62% -> 48%, Bob 38% -> 52%`."""
+    """Return the chances before and after a move: `Ann 62% -> 48%, Bob 38% -> 52%`."""
     return ", ".join(
         f"{name} {percent(then)} -> {percent(now)}"
         for name, then, now in zip(names, before, after, strict=True)
@@ -432,7 +432,7 @@ def describe_change(before: Chances, after: Chances, names: Sequence[str]) -> st
 
 
 def reasons(recording: Recording, judged: JudgedMove) -> list[str]:
-    """Return what a move did on the board, as its player could see before it was played."""
+    """Return the effects of a move on the board, as its player could foresee them."""
     view = recording.view(judged.number - 1, eyes_of(judged.seat))
     move = judged.move
     return describe_forecast(forecast(view, judged.seat, move.piece, move.field), recording.names)

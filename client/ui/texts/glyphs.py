@@ -8,7 +8,7 @@ from client.language import _
 
 
 class Frame(NamedTuple):
-    """What the edges of a box are drawn with, from left to right, and its sides."""
+    """The characters of a box's edges, from left to right, and of its sides."""
 
     top: tuple[str, str, str]
     side: str
@@ -77,5 +77,5 @@ def glyphs_for(encoding: str, term: str) -> GlyphSet:
 
 
 def glyphs_to_read() -> GlyphSet:
-    """Return what is put in place of the signs in texts that are read aloud."""
+    """Return the words that replace signs in texts that are read aloud."""
     return replace(ASCII, spring=f" ({_('a spring')})", pointer="", times="")

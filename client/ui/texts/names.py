@@ -19,7 +19,7 @@ def by(name: str, of_others: str, of_own: str) -> str:
 
 
 def called(name: str) -> str:
-    """Return a name as it stands in lists, and in the middle of a sentence."""
+    """Return a name for lists and for the middle of a sentence."""
     return by(name, name, _("you"))
 
 

@@ -75,12 +75,12 @@ def kind_sentence(piece: Piece) -> str:
 
 
 def board_word(piece: Piece | Wolf) -> str:
-    """Return what a piece is, in one word with its sign for the wolf, for a board with room for it."""
+    """Return a piece in one word with its sign for the wolf, for a board with room for it."""
     return _(_UNKNOWN) if isinstance(piece, Wolf) else _board_word(piece[1:])
 
 
 def board_words() -> list[str]:
-    """Return all words that may stand on the board."""
+    """Return all words that can appear on the board."""
     return [_(_UNKNOWN), *map(_board_word, _KINDS)]
 
 

@@ -47,7 +47,7 @@ def players_at(model: TableModel) -> tuple[str, ...]:
 
 
 def describe_mute(name: str | None, *, on: bool) -> str:
-    """Return the effect of muting somebody, or all spectators for None, in words for the player."""
+    """Return the effect of muting a player, or all spectators for None, in words."""
     if name is None:
         return _("You no longer hear spectators.") if on else _("You hear spectators again.")
     form = _("You no longer hear {name}.") if on else _("You hear {name} again.")
@@ -195,7 +195,7 @@ def describe_starting(seat: int | None, names: Sequence[str]) -> str:
 
 
 def describe_stage(stage: Stage, *, full: bool = False) -> str:
-    """Return what a table is doing; `full` if no seat is free."""
+    """Return a table's stage in words; `full` if no seat is free."""
     return _("waiting to start") if full and stage == "gathering" else _(_STAGES[stage])
 
 
@@ -205,7 +205,7 @@ def table_name(table: str, state: TableState | None) -> str:
 
 
 def describe_listed_stage(table: TableSummary) -> str:
-    """Return what a table in a list is doing."""
+    """Return the stage of a table in a list, in words."""
     if table.study and table.stage == "playing":
         return _("a study")
     if table.deserted and table.stage == "playing":
@@ -221,7 +221,7 @@ NOTICES_GO_TO: Final[Mapping[NoticeKind, str]] = {"mail": N_("an e-mail address"
 
 
 def describe_notices(notices: Notices) -> str:
-    """Return a sentence on where the player is called."""
+    """Return a sentence on the address where the player gets notifications."""
     match notices.state:
         case "unconfirmed":
             text = _("A code is on its way to your address. Type it like this: {example}")
@@ -263,7 +263,7 @@ def describe_holidays(days: int) -> str:
 
 
 def describe_absence(table: TableState | TableSummary) -> str:
-    """Return what happens when players are away or slow, and how many days of holiday they have."""
+    """Return the table's absence policy, and the days of holiday."""
     policy = describe_policy(table.policy)
     if not table.holidays:
         return policy
@@ -271,7 +271,7 @@ def describe_absence(table: TableState | TableSummary) -> str:
 
 
 def describe_changes(state: TableState, before: TableState | None, view: View | None = None) -> list[str]:
-    """Return sentences on who came, went or is away, what the others do about it, and what the host did."""
+    """Return sentences on people's coming and going, votes and requests, and the host's acts."""
     if before is None or before.table != state.table:
         return []
     names = names_of(state, 5)
@@ -308,7 +308,7 @@ def describe_study(studied: Studied, state: TableState, form: str) -> str:
 
 
 def who_leads(state: TableState) -> str:
-    """Return the name of who leads through the finished game; empty if nobody does."""
+    """Return the name of the player who leads through the finished game; empty without one."""
     if (shown := state.shown) is None:
         return ""
     if shown.seat is not None:
@@ -382,7 +382,7 @@ def describe_pause(
 
 
 def describe_answers(asked: Asked, still_asked: Sequence[int], names: Sequence[str]) -> str:
-    """Return who agrees to a request, and who has not answered it."""
+    """Return the players who agree to a request, and those who have not answered."""
     parts = (_("Agreed so far: {names}."), asked.seats[1:]), (_("Still asked: {names}."), still_asked)
     return " ".join(
         form.format(names=listed(names[seat] for seat in seats)) for form, seats in parts if seats
@@ -395,7 +395,7 @@ def describe_asked(
     view: View | None = None,
     moment: Callable[[float], str] = local_day_and_time,
 ) -> str:
-    """Return what a player asks for, and which pieces would go back if `view` is known."""
+    """Return an open request in words, with the pieces that would go back if `view` is known."""
     name = names[asked.seats[0]]
     match asked.what:
         case "pause" if asked.until is not None:

@@ -92,7 +92,7 @@ def clock_time(seconds: float) -> str:
 
 
 def span(seconds: int) -> str:
-    """Return a length of time in days, and what is left as a whole number of the largest unit possible."""
+    """Return a length of time in days, and the rest as a whole number of the largest unit possible."""
     days, rest = divmod(seconds, _DAY)
     if days:
         told = counted("{n} day", "{n} days", days).format(n=days)

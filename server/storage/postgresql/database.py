@@ -128,7 +128,7 @@ class Database:
             connection.terminate()
 
     def unusable(self, error: Exception) -> JournalError:
-        """Return the error for a database that cannot be used at the start: what is wrong, and what to do."""
+        """Return the error with which the server refuses to start on this database, with a remedy."""
         if isinstance(error, WrongUrl):
             return error.fault
         state = str(getattr(error, "sqlstate", ""))
@@ -225,7 +225,7 @@ def takes_no_changes(error: Exception) -> bool:
 
 
 class Signal(enum.Enum):
-    """What there is to see, and how PostgreSQL's channel for that begins."""
+    """The kinds of notifications, and the prefixes of their PostgreSQL channels."""
 
     TABLES_WAIT = "palatinus_tables_"  # to be taken up: heard where the lease is renewed, at once
     TOLD = "palatinus_"  # by a server, or no longer: the schema's `tell` sends it, too
@@ -242,9 +242,9 @@ class Signal(enum.Enum):
 
 @contextlib.asynccontextmanager
 async def transaction(connection: Connection) -> AsyncIterator[None]:
-    """Commit what is done in the context, or undo it.
+    """Commit the work done in the context, or roll it back.
 
-    Not if it is cancelled: that could take for ever, and whoever has lost patience drops the connection.
+    A cancelled transaction is not rolled back, which could take for ever: its connection is dropped.
     """
     begun = connection.transaction()
     await begun.start()
@@ -268,7 +268,7 @@ async def listen(
     signal: Signal,
     heard: Callable[[Connection, int, str, str], None],
 ) -> None:
-    """Call `heard` at each such notification while the connection lasts; its last argument is the text."""
+    """Call `heard` with the text of each notification while the connection lasts."""
     await connection.add_listener(signal.channel(database.schema), heard)
 
 
@@ -276,7 +276,7 @@ async def listen(
 
 
 def fault_in(url: str) -> JournalError | None:
-    """Return what is wrong with a URL, None if nothing is that can be told without connecting."""
+    """Return the fault of a URL that can be found without connecting, else None."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -289,7 +289,7 @@ def fault_in(url: str) -> JournalError | None:
 
 
 def senseless() -> JournalError:
-    """Return the error for a URL of which nobody can say what is wrong."""
+    """Return the error for a URL that is wrong in a way that cannot be named."""
     return JournalError(
         "--database has to be a URL such as postgresql://palatinus@db.example.org/palatinus. "
         "Write a password into ~/.pgpass"

@@ -59,7 +59,7 @@ class DatabaseTables(OwnersTables):
         return self._look(look)
 
     def salvage(self, codes: Sequence[str]) -> list[CheckedTable]:
-        """Return what is whole of these tables, or of all."""
+        """Return the intact parts of these tables, or of all."""
 
         async def look(connection: Connection) -> list[CheckedTable]:
             return [CheckedTable.of(table) async for table in find_tables(connection, codes or None)]
@@ -178,7 +178,7 @@ async def describe_all(connection: Connection, codes: Sequence[str] | None) -> l
 
 
 async def find_tables(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[Stored]:
-    """Yield each table, or those of them in `codes`, also one of which nothing is left."""
+    """Yield each table, or those in `codes`, including those of which nothing is left."""
     async for part in _parts(connection, codes):
         tables = {table.code: table for table in await stored.carry_out(connection, all_tables(part))}
         for code in part:

@@ -78,9 +78,9 @@ class Departure:
         return address
 
     async def give(self, code: str, to: str | None = None) -> str | None:
-        """Give a table away, and return where it is now; None if nobody takes it, and it is still here.
+        """Give a table away; return its new address, None if no server takes it.
 
-        If it is to go `to` an address, it goes nowhere else. Raises TableLost if nobody can tell where it is.
+        With `to`, it goes to that address only. Raises TableLost if the outcome is unknown.
         """
         try:
             address = await self._find_taker(code, to)

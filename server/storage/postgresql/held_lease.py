@@ -33,32 +33,32 @@ log = logging.getLogger(__name__)
 
 
 class LeasedTables(Protocol):
-    """What a journal knows of the tables in the database, as its lease has it look."""
+    """A journal's view of the tables in the database, refreshed by its lease."""
 
     async def learn(self, connection: Connection) -> None:
-        """Learn anew what is in the database, when a lease begins: no table is this server's yet."""
+        """Read the database's tables when a lease begins; none is this server's yet."""
 
     async def look_at_others(self, connection: Connection) -> None:
-        """Learn what other servers have changed."""
+        """Read the changes that other servers have made."""
 
     async def take_in(self, connection: Connection, codes: Sequence[str]) -> Kept:
-        """Return what is this server's now; anything damaged is set aside."""
+        """Return the tables that this server has taken over; damaged ones are set aside."""
 
 
 class TableHolder(Protocol):
     """The server, as a journal that several servers share knows it."""
 
     def give_up(self) -> None:
-        """End all tables without telling anybody anything: another server may have them."""
+        """Close all tables silently: another server may have them."""
 
     def send_on(self) -> None:
         """Send players to other servers, if there are any: this one cannot store, and they may be able to."""
 
     async def take_up(self, kept: Kept) -> None:
-        """Go on with tables, or an evening, that are this server's now."""
+        """Open tables, or an evening, that this server has taken over."""
 
     def speak_again(self) -> None:
-        """Send everybody the state of the tables, which this server could not do for a while."""
+        """Send everybody the tables' states, after a time in which this server could send nothing."""
 
     def stop(self) -> None:
         """Stop the server: another one has its name."""
@@ -126,7 +126,7 @@ class HeldLease(NodeState):
                     return
 
     async def keep(self, holder: TableHolder) -> None:
-        """Renew the lease, and take up tables that are nobody's, as long as the server runs."""
+        """Renew the lease and take over free tables for as long as the server runs."""
         self._holder = holder
         while True:
             try:

@@ -67,7 +67,7 @@ async def renew(connection: Connection, term: int, seconds: float) -> bool:
 
 
 async def give_up(connection: Connection, term: int) -> None:
-    """End the server's own lease: others may take up its tables at once, and are told so."""
+    """End the server's own lease, and notify the others, which may take over its tables immediately."""
     async with transaction(connection):
         await _end(connection, term)
         await notify(connection, Signal.TABLES_WAIT)

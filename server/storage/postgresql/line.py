@@ -134,7 +134,7 @@ class DatabaseLine:
         return self._connection
 
     async def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Return what `work` returns, which changes nothing; raises NotStored if that fails."""
+        """Run `work`, which only reads, and return its result; raises NotStored if that fails."""
         connection = await self._ready()
         try:
             async with asyncio.timeout(_CHANGE_SECONDS):

@@ -156,7 +156,7 @@ async def transact(
 
 
 async def carry_out(connection: Connection, operation: Operation[T], term: int | None = None) -> T:
-    """Return what an operation of the server with this term returns; raises what it raises, or FAILED."""
+    """Run an operation of the server with this term; raises its errors, or FAILED."""
     rows: Any = None
     while True:
         try:
@@ -206,13 +206,13 @@ async def archive_index(connection: Connection) -> list[tuple[str, ArchivedGame]
 
 
 async def archive_state(connection: Connection) -> tuple[int, int]:
-    """Return what changes with the archive, which is cheap to ask: its size, and its last rank."""
+    """Return the archive's size and last rank, a cheap way to notice changes."""
     size, last = await connection.fetchrow("SELECT count(*), coalesce(max(rank), 0) FROM archive")
     return size, last
 
 
 async def records_due(connection: Connection, term: int) -> list[tuple[str, int]]:
-    """Return the finished games of the server, and of nobody, whose records are due, and when they ended."""
+    """Return the games (and their ends) whose records are due, of this server and of no server."""
     rows = await connection.fetch(
         "SELECT code, ended FROM record_due LEFT JOIN game_table USING (code)"
         " WHERE (term IS NULL OR term = $1) AND (needs IS NULL OR needs <= $2) ORDER BY ended, code",

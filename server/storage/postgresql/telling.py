@@ -34,7 +34,7 @@ class Node(NamedTuple):
 
 
 class News(NamedTuple):
-    """What holds at another server under a key; nothing does any longer without a `body`."""
+    """A fact that another server has announced under a key; without a `body` it is withdrawn."""
 
     term: int
     number: int
@@ -52,7 +52,7 @@ async def tell(connection: Connection, term: int, lines: Sequence[tuple[int, str
 
 
 async def news(connection: Connection, term: int, seen: Mapping[int, int]) -> list[News]:
-    """Return what others have told after what was `seen` of each, as much as is read at once."""
+    """Return news of other servers since what was `seen` of each, up to the limit of one read."""
     rows = await connection.fetch(_NEWS, term, list(seen), list(seen.values()), READ_AT_ONCE)
     return [News(*row) for row in rows]
 
@@ -62,5 +62,5 @@ async def nodes(connection: Connection) -> list[Node]:
 
 
 async def forget_old(connection: Connection, term: int) -> None:
-    """Remove what this server has told and every other has had time to read."""
+    """Remove messages of this server that every other server has had time to read."""
     await connection.execute(_FORGET, term, _KEPT_FOR_OTHERS)

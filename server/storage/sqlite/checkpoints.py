@@ -152,7 +152,7 @@ def checkpoint(database: sqlite3.Connection, files: OpenFiles) -> tuple[int, int
 
 
 def restart_log(database: sqlite3.Connection, most_bytes: int) -> None:
-    """Begin the log anew if all of it is in the main file and nobody reads it, and cut off what is longer.
+    """Restart the write-ahead log if the main file has all of it and nobody reads it, and shorten the file.
 
     Raises sqlite3.Error.
     """

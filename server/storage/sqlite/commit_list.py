@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class KnownCommits:
-    """What a commit list says; `damaged` if a line of it does not fit, `named` the tables in such lines."""
+    """The contents of a commit list; `damaged` if a line does not fit, `named` the tables in such lines."""
 
     journal: str | None = None
     commits: int = 0
@@ -187,7 +187,7 @@ class CommitList:
         self._failing = False
 
     def rewrite(self, commits: int, tables: Mapping[str, StoredState]) -> None:
-        """Begin the list anew with all tables, as they are after so many commits; raises OSError."""
+        """Rewrite the list with all tables as of this number of commits; raises OSError."""
         content = list_content(self._journal, commits, tables)
         replace_file(self._path, content)
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
@@ -216,7 +216,7 @@ class CommitList:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a private file that is there as a whole or not at all, whatever happens meanwhile."""
+    """Write a private file atomically: after a crash it is complete or unchanged."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     with removed_if_it_fails(unfinished):
         unfinished.unlink(missing_ok=True)

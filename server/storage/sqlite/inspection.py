@@ -75,7 +75,7 @@ class ShownJournal:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a journal holds, and what is wrong with it; only then, or if asked for, there are `tables`."""
+    """The contents and faults of a journal; `tables` is filled only if there are faults, or on request."""
 
     view: ShownJournal
     known: KnownCommits  # by the commit list, if that is about this journal
@@ -89,7 +89,7 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 def content_of(path: Path) -> bytes:
-    """Return a file's content, nothing if there is no such file; raises OSError."""
+    """Return a file's content, empty if there is no such file; raises OSError."""
     return path.read_bytes() if path.exists() else b""
 
 
@@ -143,7 +143,7 @@ def _second_name(path: Path) -> Iterator[Path]:
 
 
 def view_of(database: sqlite3.Connection, version: int) -> ShownJournal:
-    """Return what SQLite shows; raises sqlite3.Error or ValueError if the file is malformed."""
+    """Return the tables as SQLite reads them; raises sqlite3.Error or ValueError if the file is malformed."""
     (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
         raise Misfit(str(result).replace("\n", " "))

@@ -23,7 +23,7 @@ _HEADER_BYTES: Final = 100  # of an SQLite file; they hold a counter of its chan
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
-    """What is wrong with one of the files, and what the host can do about it."""
+    """A fault of one of the files, with a remedy for the host."""
 
     path: Path
     reason: str
@@ -31,7 +31,7 @@ class FileFault:
 
 
 class NotInPlace(reasons.StorageFault):
-    """The files are not those that were opened, or cannot be read: what is stored might be lost with them."""
+    """The files were replaced or cannot be read, so stored entries might be lost with them."""
 
 
 class OpenFiles:

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 def make_ready(data: Path) -> ShownJournal:
-    """Return what the journal in the folder `data` holds, after setting aside what is damaged.
+    """Return the journal in the folder `data`, with damaged tables set aside.
 
     What was found is logged. Raises JournalError if it cannot be used, or the disk is too full.
     """

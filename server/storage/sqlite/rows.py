@@ -33,7 +33,7 @@ _SELECTS: Final = {
 
 
 def carry_out(database: sqlite3.Connection, operation: Operation[T]) -> T:
-    """Return what an operation returns; raises what it raises, or sqlite3.Error."""
+    """Run the operation and return its result; raises its errors, or sqlite3.Error."""
     rows: Any = None
     while True:
         try:
@@ -211,7 +211,7 @@ class Ledger:
         return outcome
 
     def shorten_list(self) -> None:
-        """Begin the commit list anew if it has grown long; raises OSError if that fails."""
+        """Rewrite the commit list if it has grown long; raises OSError if that fails."""
         if self._list.long:
             self._list.rewrite(self._commits, standings(self._database))
 

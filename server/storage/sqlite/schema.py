@@ -120,7 +120,7 @@ def _make_tables(database: sqlite3.Connection, version: int) -> None:
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Run statements that change the schema as one; sqlite3 begins transactions by itself only for rows."""
+    """Run statements that change the schema in one transaction, which sqlite3 begins only for rows."""
     with database:
         database.execute("BEGIN IMMEDIATE")
         yield

@@ -28,7 +28,7 @@ _SAVED_EVERY: Final = 3600.0  # seconds, which is what a restart may give to who
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubstituteMove:
-    """The stand-in's move in a turn, and why; or a player's planned one."""
+    """A move made for a player in a turn, by the stand-in or from a plan, with its reason."""
 
     by: Substitute | Literal["plan"]
     command: asyncio.Future[Command]
@@ -57,7 +57,7 @@ class AbsencePolicy:
         self.begin()
 
     def begin(self) -> None:
-        """Start counting again: a game begins, pauses or goes on, or its policy was changed."""
+        """Restart all counts: a game begins, pauses or resumes, or its policy was changed."""
         self.stop()
         self._turn_start = self._read_at = self.deadlines.time()
         self._allowance: int | None = None
@@ -115,9 +115,9 @@ class AbsencePolicy:
             self._overdue.add(seat)
 
     def reconsider(self) -> None:
-        """Make the stand-in move if it plays for the seat on turn.
+        """Make the stand-in move if it plays for the seat to move.
 
-        This is called whenever who sits or who is here has changed.
+        Call it after every change of seats or attendance.
         """
         if self.waits and not self._only_waits():
             self.begin()
@@ -159,9 +159,9 @@ class AbsencePolicy:
         return away and (seat in self.state.bot_seats or seat in self.state.programs)
 
     def is_wanted(self, move: SubstituteMove) -> bool:
-        """Return whether this move, which is due, is to be made.
+        """Return whether a due move of the stand-in is still to be made.
 
-        If it has not been chosen yet, it is due again once it has.
+        A move that has not been chosen yet falls due again once it has.
         """
         if self._substitute_move is not move:
             return False
@@ -267,7 +267,7 @@ class AbsencePolicy:
                 self.deadlines.set(Due.CLOCK, _SAVED_EVERY)
 
     def end_turn(self, since: float) -> None:
-        """Make the stand-in move if the clock that has run since this moment was not set again."""
+        """Make the stand-in move, unless the clock was set again since it started to run."""
         waits = not self._stopped and self._turn_start == since and self._substitute_move is None
         if waits and self._game is not None:
             self._prepare_move(self._game, "clock")

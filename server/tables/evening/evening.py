@@ -60,7 +60,7 @@ _PRESENCE_PAUSE: Final = 10.0  # seconds between two messages that only say who 
 
 
 class RunningEvening:
-    """An evening of this server; `state` is the fold of what is stored so far."""
+    """An evening of this server; `state` is the fold of its stored entries."""
 
     def __init__(self, lobby: TableOwner, registry: TableRegistry, state: EveningState) -> None:
         self._lobby, self._registry, self._timers = lobby, registry, lobby.timers
@@ -108,7 +108,7 @@ class RunningEvening:
     # -- what the lobby asks ------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Wake the evening: somebody came or went, or a table has changed."""
+        """Wake the evening's task after a change of people or tables."""
         self._changed.set()
 
     @property
@@ -182,9 +182,9 @@ class RunningEvening:
         return next((each for each in people if alike(name, each.name)), None)
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> str | None:
-        """Hand the evening to another server with `give`; return its address, None if it is still here.
+        """Hand the evening over with `give`; return the new server's address, None if nobody takes it.
 
-        Raises TableLost if nobody can tell where it is.
+        Raises TableLost if the outcome is unknown.
         """
         async with self._lock:
             self._ended = NotStoredNow("another server takes the evening up")
@@ -258,7 +258,7 @@ class RunningEvening:
         )
 
     def shown(self) -> EveningShown:
-        """Return how the evening stands, for a room that looks at it."""
+        """Return the evening's status, for rooms of its tables."""
         state, now = self.state, self._timers.time()
         opened = {
             code: self._registry.tables[code] for code in state.running if code in self._registry.tables
@@ -283,7 +283,7 @@ class RunningEvening:
         return EveningShown(message, awaited, max(0, math.ceil(due - now)), frozenset(come), before)
 
     def person_of(self, session: Session) -> int | None:
-        """Return the number of the person who has signed up in a session, None if nobody has."""
+        """Return the number of the person in this session, None without one."""
         return self._people.person_of(session)
 
     def _describe_table(self, code: str, table: EveningTable) -> messages.EveningTable:

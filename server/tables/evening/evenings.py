@@ -101,7 +101,7 @@ class Evenings(ServerPart):
             log.warning("the evening is not begun", extra=about(reason=refusal.code))
 
     async def take_up(self, entries: Sequence[Entry]) -> RunningEvening | None:
-        """Go on with an evening of another process, and return it; None if it is damaged, and was set aside.
+        """Continue an evening of another process and return it; None if it is damaged, and was set aside.
 
         Raises JournalError.
         """
@@ -113,7 +113,7 @@ class Evenings(ServerPart):
         return self._run(state)
 
     async def restore_set_aside(self) -> bool:
-        """Go on with a damaged evening after its last intact entry; return False if nothing of it is left.
+        """Continue a damaged evening after its last intact entry; return False if nothing of it is left.
 
         Raises Refusal if none is damaged, or JournalError, and changes nothing.
         """

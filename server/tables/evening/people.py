@@ -40,7 +40,7 @@ class People:
         self._origin_of[number] = self.origin(session)
 
     def unbind(self, session: Session) -> bool:
-        """Forget who somebody in a session is; return whether anybody had signed up in it."""
+        """Forget the person of a session; return whether there was one."""
         if (number := self._persons.pop(session, None)) is None:
             return False
         if number in self._state.people:
@@ -48,11 +48,11 @@ class People:
         return True
 
     def person_of(self, session: Session) -> int | None:
-        """Return the number of the person who has signed up in a session, None if nobody has."""
+        """Return the number of the person in this session, None without one."""
         return self._persons.get(session)
 
     def dismiss(self, number: int) -> list[Session]:
-        """Return the sessions in which somebody had signed up, who has not any more."""
+        """Forget a person; return the sessions in which they had signed up."""
         sessions = [session for session, person in self._persons.items() if person == number]
         for session in sessions:
             del self._persons[session]
@@ -66,7 +66,7 @@ class People:
 
     @property
     def at_tables(self) -> set[int]:
-        """Return who has a seat at a table that is not over."""
+        """Return the people who have a seat at a table that is not over."""
         return {number for table in self._state.running.values() for number in table.people}
 
     def origin(self, session: Session) -> str:
@@ -83,9 +83,9 @@ class People:
         return networks_in(origin or str(number))
 
     def listed(self) -> list[Score]:
-        """Return the standings as everybody sees them: who takes part, and of the others as many as fit.
+        """Return the standings as sent: everybody who takes part, and as many of the others as fit.
 
-        Whoever was removed is among them only with a result, or at a table.
+        People who were removed are listed only with a result, or at a table.
         """
         people, known = self._state.people, self._state.played | self.at_tables
         shown = [
@@ -102,7 +102,7 @@ class People:
     # -- who makes room -----------------------------------------------------------------------------
 
     def room_for_newcomer(self, session: Session, name: str) -> list[PersonEntered]:
-        """Return what is to be stored so that there is room for somebody of this name; raises Refusal."""
+        """Return the entries that make room for a new person of this name; raises Refusal."""
         leaving = self._free_name(name)
         leaving += self.room_for(session, without={entry.person for entry in leaving})
         gone = {entry.person for entry in leaving if not entry.name}
@@ -113,9 +113,9 @@ class People:
         return leaving
 
     def room_for(self, session: Session, *, without: Container[int] = ()) -> list[PersonEntered]:
-        """Return what is to be stored so that there is room for one more who takes part; raises Refusal.
+        """Return the entries that make room for one more person; raises Refusal.
 
-        Those `without` whom it is counted give their places up anyway.
+        People in `without` are not counted: they give up their places anyway.
         """
         people, played, at_tables, here = self._state.people, self._state.played, self.at_tables, self.here
         placed = [number for number, person in people.items() if person.takes_part != "leave"]

@@ -52,7 +52,7 @@ def meetings(tables: Iterable[Sequence[int]]) -> Counter[Pair]:
 def draw_tables(
     people: Iterable[int], met: Mapping[Pair, int], rng: random.Random, origins: Origins = _NO_ORIGINS
 ) -> list[list[int]]:
-    """Return tables for everybody, except for a person alone, at which few people meet again."""
+    """Return tables for everybody with few repeated meetings; a single person gets none."""
     everybody = sorted(people)
     sizes = table_sizes(len(everybody))
     if not sizes:

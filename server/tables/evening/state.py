@@ -45,7 +45,7 @@ class EveningState:
             raise Misfit("its first round has no draws")
 
     def fold(self, entry: Entry, now: float) -> None:
-        """Take an entry in; raises Misfit, and changes nothing, if it does not fit what is known."""
+        """Fold an entry; raises Misfit, and changes nothing, if it contradicts the state."""
         match entry:
             case stored.PersonEntered(number, name):
                 self.last_person = max(self.last_person, number)

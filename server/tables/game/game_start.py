@@ -98,7 +98,7 @@ def await_no_share(context: TableContext, draw: Draw) -> Sequence[Happening]:
 
 
 def is_complete(context: TableContext, draw: Draw) -> bool:
-    """Return whether no share is awaited any more from anybody who is here."""
+    """Return whether the shares of all clients that are connected have arrived."""
     return draw.awaited.keys().isdisjoint(context.audience.seated.values())
 
 

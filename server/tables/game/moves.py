@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> Sequence[Happening]:
-    """Play a move; what everybody is told of it is the mover's answer."""
+    """Make a player's move; its events are the answer to the player."""
     state, policy = context.state, context.policy
     seat = session.player_seat()
     policy.check_time(seat)
@@ -48,7 +48,7 @@ def end_turn(context: TableContext, since: float) -> Sequence[Happening]:
 
 
 def stand_in(context: TableContext, move: SubstituteMove) -> Sequence[Happening]:
-    """Make the stand-in's move, if it is still wanted."""
+    """Make the stand-in's move, unless the turn has changed since it was chosen."""
     policy, game = context.policy, context.state.game
     if game is None or not policy.is_wanted(move):
         return ()
@@ -77,7 +77,7 @@ def made(
     *,
     mover: Session | None = None,
 ) -> Sequence[Happening]:
-    """Return what happens when a move is made: every move is decided in this way."""
+    """Return the entries of a decided move, those that rooms store with it, and its events."""
     now = int(time.time())
     happens: list[Happening] = [entry]
     if isinstance(entry, Played):
@@ -88,7 +88,7 @@ def made(
 
 
 def tell(context: TableContext, moved: Moved) -> None:
-    """Send everybody the events of a move; to the session of the mover they are the answer."""
+    """Send everybody the events of a move; to the mover's session they are the answer."""
     state, game, entry = context.state, context.state.game, moved.entry
     assert game is not None  # noqa: S101 - it has at least begun
     context.lobby.counts.moves += 1

@@ -118,7 +118,7 @@ class LobbyChat(ServerPart):
             self._begin_soon(session)
 
     def put_out(self, name: str) -> None:
-        """End the presence of everybody under this name, or one that looks like it."""
+        """Remove everybody with this name, or one that looks like it, from the lobby."""
         for person in self._people:
             if alike(person.name, name):
                 self.session_gone(person.session)
@@ -145,7 +145,7 @@ class LobbyChat(ServerPart):
     # -- what the lobby asks ------------------------------------------------------------------------
 
     def open(self, *, on: bool) -> None:
-        """Turn the list and the chat on or off; when off, nobody sees the others, but nobody is forgotten."""
+        """Turn list and chat on or off; off hides people from each other, but keeps them known."""
         if self.is_open != on:
             probe("the lobby's chat is opened or closed")
             self.is_open = on

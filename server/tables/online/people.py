@@ -75,7 +75,7 @@ class PeopleOnline:
         return here
 
     def put(self, person: Person) -> None:
-        """Take in somebody whose name is free, or who has changed it."""
+        """List a person under a free name, or under a new one."""
         self._here[person.session.id] = person
         self._names.put(person.session.id, (person.name,))
 
@@ -84,7 +84,7 @@ class PeopleOnline:
         return self._here.pop(session.id, None)
 
     def learn(self, channel: "Channel") -> None:
-        """Take in who is online at other servers."""
+        """Replace the people who are online at other servers."""
         before = self._elsewhere.keys()
         self._elsewhere = {
             f"{node.term} {person.name}": person for node, person in channel.holding(PersonElsewhere)

@@ -126,12 +126,12 @@ class PublicTables(ServerPart):
         return (table for code in self._tables if (table := self.open_to_all(code)) is not None)
 
     def address_of(self, code: str) -> str | None:
-        """Return the address of another server where everybody may watch a table, None if there is none."""
+        """Return another server's address for a public table that spectators may watch, else None."""
         found = None if code in self._tables else self._elsewhere.get(code)
         return None if found is None or not found[0].summary.switches.spectators else found[1]
 
     def is_listed(self, code: str) -> bool:
-        """Return whether everybody may know that there is a table with this code."""
+        """Return whether a table with this code is public."""
         table = self._tables.get(code)
         return self._elsewhere.get(code) is not None if table is None else not table.state.switches.private
 

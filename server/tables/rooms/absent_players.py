@@ -17,7 +17,7 @@ from server.tables.feature import Access, Facts, Feature, Happening, Moment
 
 
 class AbsentPlayers(Feature):
-    """Who has voted for bots to play, by the seats they would play for."""
+    """The votes for bots, by the seats that these would play."""
 
     requests = ((Vote, Access()),)
     own = (Voted,)
@@ -51,7 +51,7 @@ class AbsentPlayers(Feature):
         return entries
 
     def follow(self, moment: Moment) -> Sequence[Entry]:
-        """Give the seats to bots that are due to them, and forget votes on who is back."""
+        """Give seats to bots as the policy and the votes demand, and drop votes on players who are back."""
         facts = self.facts
         due = [seat for seat in sorted(moment.absent.keys() - facts.bot_seats) if not moment.absent[seat]]
         if not isinstance(facts.absence, ByBot):

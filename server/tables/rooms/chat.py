@@ -33,7 +33,7 @@ _Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spec
 
 @dataclass(frozen=True, slots=True)
 class Remark(Aloud):
-    """Something that somebody of this name has said; `to_spectators` who come later, too."""
+    """A chat message under a name; `to_spectators` if newcomers among these get it, too."""
 
     name: str | None
     to_spectators: bool
@@ -59,7 +59,7 @@ class Chat(Feature):
         self._missed: dict[Seat, int] = {}  # as much when those left who are here again
 
     def decide(self, by: Seat | SpectatorSummary, request: Say, _: Moment) -> Sequence[Happening]:
-        """Say it to everybody, or a spectator's tips to no player."""
+        """Return the remark: to everybody, or a spectator's to spectators only while a quiet table plays."""
         check_text(request.text)
         switches = self.facts.switches
         name: str | None

@@ -41,7 +41,7 @@ TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer
 
 
 class Consent(Feature):
-    """What a player asks the others for, and how many pauses players have had."""
+    """The open request to the other players, and the number of pauses that each has had."""
 
     requests = (Ask, Access()), (AskPause, Access())
     own = (Wished,)
@@ -136,7 +136,7 @@ class Consent(Feature):
                 return [self.facts.clocks.extended(seat, clocks), Wished(replace(asked, granted=True))]
 
     def follow(self, moment: Moment) -> Sequence[Entry]:
-        """Grant what is asked for if everybody who has not agreed has left or lost their say."""
+        """Grant the request once nobody is left whose agreement is missing."""
         asked = self._open(moment)
         if asked is None or not self._is_agreed(asked, moment):
             return ()

@@ -23,7 +23,7 @@ _DAYS: Final = 7  # of each player in a correspondence game, unless the host say
 
 
 class Holidays(Feature):
-    """Who is on holiday since when, and how many days players have had."""
+    """The players on holiday, and the days that each has used."""
 
     requests = ((TakeHoliday, Access()),)
     own = (OnHoliday,)
@@ -62,7 +62,7 @@ class Holidays(Feature):
 
     @classmethod
     def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
-        """A holiday that was cut short because somebody else took the seat counts for no days."""
+        """Return the entries that count: a holiday is void if somebody else has taken the seat during it."""
         live, begun = list[int](), dict[int, int]()
         for number, entry in entries:
             match entry:

@@ -18,7 +18,7 @@ from server.tables.feature import Access, Came, Facts, Feature, Fleeting, Happen
 
 @dataclass(frozen=True, slots=True)
 class Led(Fleeting):
-    """Somebody leads the others to a step of the finished game, or leads no more."""
+    """Somebody leads the others to a step of the finished game, or stops leading."""
 
     by: Seat | SpectatorSummary
     step: int | None

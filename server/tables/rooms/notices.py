@@ -81,7 +81,7 @@ class _Unconfirmed:
 
 
 class OwedNotices(Feature):
-    """Where players are called, which turn they know of, and after how many pauses that the game goes on.
+    """The addresses for notifications, and the turns and pauses that each player knows of.
 
     What a restart forgets: `_owed` and from when on it may be sent, `_under_way`, and `_arrived`, which may
     not be stored yet.
@@ -229,7 +229,7 @@ class OwedNotices(Feature):
         return kept
 
     def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
-        """A notice is due some time after `due` has first seen that it is owed."""
+        """Return in how many seconds notifications are due, from when they were first found owed."""
         if not (self.to and self._has_post):
             return {}
         self._look(now := moment())
@@ -256,7 +256,7 @@ class OwedNotices(Feature):
         return [Letter(seat, holder, self.to[seat], *owed, seconds=seconds, attempt=attempt)]
 
     def told(self, seat: Seat | None, why: Occasion) -> Sequence[Notices]:
-        """Say where notices go; a newcomer is told nothing if there is no such place."""
+        """Return the kind and state of the player's address, for newcomers only if there is one."""
         if seat is None:
             return ()
         said, wanted = Notices("none"), self._unconfirmed.get(self.facts.holder(seat))

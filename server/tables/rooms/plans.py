@@ -27,7 +27,7 @@ from server.tables.feature import Access, Facts, Feature, Happening, Moment, Occ
 
 
 class Plans(Feature):
-    """What players have planned: each their secret."""
+    """The planned move of each player, which is that player's secret."""
 
     requests = ((Plan, Access()),)
     own = (PlanMade,)

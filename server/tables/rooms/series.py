@@ -18,7 +18,7 @@ from server.tables.feature import Access, Facts, Feature, GoesOn, Happening, Mom
 
 
 class Series(Feature):
-    """At which table the players of the finished game play again, and who has gone there."""
+    """The table of the next game in the series, and the players who have moved there."""
 
     requests = ((Rematch, Access(at_evening=False)),)
     own = (Continued,)
@@ -30,7 +30,7 @@ class Series(Feature):
         self._gone_on: set[Seat] = set()
 
     def decide(self, seat: Seat, request: Rematch, moment: Moment) -> Sequence[GoesOn]:  # noqa: ARG002 - as all rooms do
-        """Go on where the others do; the first who asks has a table opened, with a seat for everybody."""
+        """Move the player to the next game's table; the first who asks opens it, with a seat for each."""
         facts, first = self.facts, self.facts.first
         if facts.stage != "over" or first is None:
             raise Refusal(Code.NOT_OVER)

@@ -234,7 +234,7 @@ def seat_bot(context: TableContext, _: Session, message: SeatBot) -> Sequence[Ha
 
 
 def send_player_away(context: TableContext, removed: PlayerRemoved) -> None:
-    """Have the player of the seat go whom the host of the table has removed."""
+    """End the session of a player whom the host has removed from the seat."""
     gathering = context.state.stage == "gathering"
     if gathering:
         context.removed.add(removed.seat)
@@ -336,7 +336,7 @@ def _names_there(context: TableContext, but: int | None = None) -> Iterator[str]
 
 
 def renew_seat(context: TableContext, *, seat: Seat, renewed: str) -> Sequence[Happening]:
-    """Have another token hold a player's seat; the device that is there is told, and loses it."""
+    """Replace the token of a player's seat; the device that uses the old one loses the seat."""
     session = context.audience.seated.get(seat)
 
     def close() -> None:
@@ -435,9 +435,9 @@ def keep_for_a_while(context: TableContext, seat: Seat) -> None:
 
 
 def watch_host(context: TableContext) -> None:
-    """Start or stop the time after which an absent host is followed by somebody else.
+    """Start or stop the time after which an absent host is replaced.
 
-    After a game nobody follows: there is nothing to do, and the next game has the same host.
+    After a game the host is not replaced: the next game has the same one.
     """
     host, is_over = context.state.host, context.state.stage == "over"
     if host is None or is_over or host in context.audience.seated:

@@ -17,7 +17,7 @@ Answer: TypeAlias = messages.Done | messages.Refused
 
 
 def digest(message: messages.AtTable) -> int:
-    """Return what tells the message from others with its id, even after a restart."""
+    """Return a digest that distinguishes a message from others with its id, even after a restart."""
     return zlib.crc32(encode(message))
 
 

@@ -197,7 +197,7 @@ class PersistentState:
         self.running_game().check_place(place)
 
     def owner_of(self, field: Field) -> Seat:
-        """Return who has placed the piece there."""
+        """Return the seat that placed the piece on the field."""
         return self.running_game().view.owners[field]
 
     @property
@@ -231,11 +231,11 @@ class PersistentState:
         return 0 if self.game is None else len(self.game.events)
 
     def holder(self, seat: Seat) -> str:
-        """Return what stands for who holds the seat: the hash of their token, "" if nobody has one."""
+        """Return the hash of the token that holds the seat, "" without one."""
         return self._holder(seat).token_hash
 
     def played_until(self, step: int) -> list[Entry]:
-        """Return the moves of the finished game until this step; raises Refusal if nobody moves then."""
+        """Return the moves of the finished game up to this step; raises Refusal at a step without a turn."""
         assert self.game is not None  # noqa: S101 - a game that is finished was begun
         events = lasting(self.game.events)
         counts = stops(events)
@@ -259,7 +259,7 @@ class PersistentState:
 
     @property
     def stopped(self) -> tuple[Seat, ...]:
-        """Return the seats whose clocks stand although the game goes on."""
+        """Return the seats whose clocks are stopped during the game."""
         stopped: tuple[Seat, ...] = ()
         for room in STOPPING:  # twice for each move
             if seats := self.rooms[room].stopped:
@@ -275,7 +275,7 @@ class PersistentState:
             self.chance = _NOTHING_TO_DRAW
 
     def follow(self, before: "PersistentState") -> None:
-        """Remember the games of this series, the last of which is the one before."""
+        """Record the earlier games of this series; the last one is the previous game."""
         assert before.game is not None  # noqa: S101 - a game that is played again was played
         self.earlier = [*before.earlier, (before.names, before.game.view)][-_REMEMBERED:]
 
@@ -303,7 +303,7 @@ class PersistentState:
 
     @property
     def free(self) -> list[int]:
-        """Return the seats that nobody has, nor is kept for anybody."""
+        """Return the seats that are neither taken nor kept for a player."""
         return [seat for seat, player in enumerate(self.players) if player is None]
 
     @property
@@ -336,7 +336,7 @@ class PersistentState:
         return [seat for seat, player in self.held if not player.kept and player.token_hash]
 
     def planned(self, seat: Seat) -> Place | None:
-        """Return what is placed for the player when their turn comes, which is their secret."""
+        """Return the player's planned placement, which is secret."""
         planned = (self.rooms[room].planned(seat) for room in PLANNING)
         return next(filter(None, planned), None)
 
@@ -356,11 +356,11 @@ class PersistentState:
 
     @property
     def unready(self) -> list[Entry]:
-        """Return the entries that make nobody ready, because the coming game has changed."""
+        """Return the entries that reset who is ready, because the coming game has changed."""
         return [stored.SaidReady(seat, on=False) for seat in sorted(self.ready)]
 
     def seated_again(self, seat: Seat, player: Player, at: Seat) -> list[Entry]:
-        """Return the entries that seat a player once more, with what no newcomer would inherit."""
+        """Return the entries that seat a player again, with rights that no newcomer would inherit."""
         entries = player.entries(at)
         for room in self.rooms.values():
             kept = room.kept_of(seat)
@@ -382,9 +382,9 @@ class PersistentState:
         return entries
 
     def rearranged(self, order: Sequence[Seat]) -> Sequence[Happening]:
-        """Return what gives each seat to the player of the seat in `order`.
+        """Return the entries that give each seat to the player of the seat in `order`.
 
-        Who starts and who is host stay the same, and each player keeps the people that they have chosen.
+        The starting seat and the host stay the same, and players keep the peoples that they have chosen.
         """
         players = [self.players[seat] for seat in order]
         entries, seated = self.unready, list[Entry]()
@@ -435,7 +435,7 @@ class PersistentState:
         return shown
 
     def table_state(self, code: str, moment: Moment) -> messages.TableState:
-        """Return who sits where at the table, as far as it is stored."""
+        """Return the stored part of the table's state."""
         gathering, playing = self.stage == "gathering", self.stage == "playing"
         peoples = self.peoples if gathering else [None] * len(self.players)
         seats = [
@@ -542,7 +542,7 @@ class PersistentState:
                 self.forgotten = True
 
     def fold_in_rooms(self, entry: Happening) -> bool:
-        """Have the rooms take in what concerns them; return whether others see a change."""
+        """Fold an entry in the rooms that it concerns; return whether the visible state changes."""
         seen = False
         for room in FOLDING.get(type(entry), ()):
             seen |= self.rooms[room].fold(entry)
