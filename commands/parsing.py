@@ -277,7 +277,7 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
 
 
 def need_terminal() -> None:
-    """Raise WrongUse unless there is a terminal that can show the screen, or lines of text will do."""
+    """Raise WrongUse unless there is a terminal that can show the screen, or text mode is chosen."""
     if plain_chosen(os.environ):
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

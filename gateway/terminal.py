@@ -140,7 +140,7 @@ _LONGEST_VALUE: Final = 64  # characters
 class GuestTerminal(asyncssh.SSHServerSession[bytes]):
     """The session of a connection: a terminal if the guest's program has asked for one, as `term` says.
 
-    Without one, or on one that cannot show a screen, guests play in lines of text. `begin` is called when the
+    Without one, or on one that cannot show a screen, guests play in text mode. `begin` is called when the
     program has said all about it.
     """
 

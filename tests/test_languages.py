@@ -167,20 +167,41 @@ def test_translations_are_whole(language: str) -> None:
             assert text.endswith(".") == english[0].endswith("."), message.id
 
 
+def avoided(name: str) -> re.Pattern[str]:
+    """Return the words that the translators' guide lists in rows of this name."""
+    guide = (ROOT / "docs/languages.md").read_text(encoding="utf-8")
+    words = re.findall("`(.*?)`", "".join(re.findall(rf"^\| {name}[^|]*\|(.*?)\|", guide, re.MULTILINE)))
+    assert words
+    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+
+
 @pytest.mark.parametrize(
     ("language", "name"),
     [("en", "English"), ("fr", "Français"), ("it", "Italiano"), ("nl", "Nederlands")],
 )
 def test_no_text_has_a_word_to_avoid(language: str, name: str) -> None:
-    """The translators' guide lists them."""
-    guide = (ROOT / "docs/languages.md").read_text(encoding="utf-8")
-    rows = re.findall(rf"^\| {name} \|(.*?)\|", guide, re.MULTILINE)
-    words = re.findall("`(.*?)`", "".join(rows))
-    assert words
-    avoided = re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+    words = avoided(name)
     for message, english, translated in messages("fr" if language == "en" else language):
         for text in english if language == "en" else translated:
-            assert not avoided.search(text), message.id
+            assert not words.search(text), message.id
+
+
+def test_no_document_has_a_word_to_avoid() -> None:
+    """Only the list itself has them, and code may."""
+    words = avoided("English")
+    guides = (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))
+    for path in (*guides, *ROOT.glob("docs/**/*.md")):
+        prose = re.sub(
+            r"^```.*?^```|`.*?`", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+        )
+        assert not (found := words.search(prose)), (path, found)
+
+
+def test_no_comment_has_a_word_to_avoid() -> None:
+    words = avoided("English, code")
+    for path in ROOT.glob("*/**/*.py"):
+        if not path.relative_to(ROOT).parts[0].startswith("."):
+            assert not (found := words.search(path.read_text(encoding="utf-8"))), (path, found)
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

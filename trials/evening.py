@@ -202,7 +202,7 @@ class OverSsh(AtScreen):
 
 
 class InLines(TrialPerson):
-    """A person who reads lines of text, and asks what may be done when it is their turn."""
+    """A person in text mode, who asks what may be done when it is their turn."""
 
     def __init__(self, name: str, seed: int, process: asyncio.subprocess.Process) -> None:
         super().__init__(name, seed)

@@ -67,7 +67,7 @@ def colours_of(environment: Mapping[str, str], chosen: Colours) -> Colours:
 
 
 class DesktopNotices(enum.StrEnum):
-    """The escape sequence for desktop notices; `AUTO` if the environment decides."""
+    """The escape sequence for desktop notifications; `AUTO` if the environment decides."""
 
     AUTO = "auto"
     OSC9 = "osc9"
@@ -166,5 +166,5 @@ def chosen_calling() -> Calling:
 
 
 def plain_chosen(environment: Mapping[str, str]) -> bool:
-    """Return whether lines of text are wanted, or all that the terminal can show."""
+    """Return whether text mode is wanted, or all that the terminal can show."""
     return _options.plain or environment.get("TERM") == "dumb"

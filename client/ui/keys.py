@@ -99,7 +99,7 @@ class Key(Struct, frozen=True):
     `short` is the word in the function bar, empty if the key is not shown there. `form` is what the help is
     part of, if it is. Only `when` they have an effect are they offered, those `for_players` never to others,
     and those `with_others` only at a table. Spectators may have other words than `help` and `short`. In
-    lines of text, what is `typed` does the same; nothing is an empty line.
+    text mode, the line `typed` does the same; "" is an empty line.
     """
 
     names: tuple[str, ...]

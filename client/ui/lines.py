@@ -1,4 +1,4 @@
-"""The client in lines of text: what is new is printed, and what is typed is answered or carried out.
+"""The client in text mode: news is printed, and typed lines are answered or carried out.
 
 What a player can ask for is all that a screen shows, in lines to be read aloud.
 """

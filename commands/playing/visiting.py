@@ -105,7 +105,7 @@ async def visit_server(
         there = replace(there, access=replace(there.access, password=password))
 
 
-# Where lines of text are read, nobody else may read the terminal.
+# In text mode, nobody else may read the terminal.
 
 
 async def _ask_consent(told: str, question: str) -> bool:

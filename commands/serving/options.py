@@ -123,7 +123,7 @@ _HEADINGS: Final[Mapping[str, str]] = {  # of the help, above the option and tho
     "max-tables": N_("limits"),
     "bots": N_("bots"),
     "ssh": N_("guests and pages"),
-    "notify": N_("notices"),
+    "notify": N_("notifications"),
     "evening": N_("an evening for many"),
     "verbose": N_("logs and control"),
 }

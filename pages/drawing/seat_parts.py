@@ -277,7 +277,7 @@ class SeatPage:
         return EMPTY.join(lines)
 
     def _notices(self, words: str) -> Iterator[Markup]:
-        """Yield the way to be called while away: a code if one is on its way, and an address."""
+        """Yield the way to be notified while away: a code if one is on its way, and an address."""
         notices = self.model.notices
         if notices.state == "unconfirmed":
             confirming = button(_("confirm"), messages.ConfirmCall(NEW, "0" * NOTICE_CODE_LENGTH))

@@ -121,5 +121,5 @@ def _eyes(session: Session) -> Eyes:
 
 
 def _legal(game: Game, clock: int | None) -> Legal | None:
-    """Return what the seat on turn may do; nothing once its time is up."""
+    """Return the legal moves of the seat to move, None once its time is up."""
     return None if clock == 0 else game.legal()

@@ -23,7 +23,7 @@ class Clocks:
         self._limited: int | None = None  # seconds that turns of this round have had at most
         self._used = [0] * players
         self._reserve = [0] * players  # used of it, where the policy gives one
-        self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
+        self._turn = 0  # used by the seat to move in this turn before its clock was stopped
 
     def set_seats(self, players: int) -> None:
         """Have clocks for so many seats, before the game."""

@@ -254,7 +254,7 @@ def _wrong_in_a_turn(here: Iterable[Heard], policy: MoveClock | GameClock, most:
 
 
 def _wrong_in_a_pause(here: Iterable[Heard]) -> Iterator[str]:
-    """While the game is paused, all clocks stand still."""
+    """While the game is paused, all clocks are stopped."""
     standing: m.TableState | None = None
     for heard in here:
         state = heard.message

@@ -1,6 +1,6 @@
 """Everything that a player can ask for at a server: `ACTIONS`, which every way to ask for it reads.
 
-These are the typed line with its completions, the help, the table's menu, the keys, lines of text and the
+These are the typed line with its completions, the help, the table's menu, the keys, text mode and the
 buttons of a browser's page.
 """
 
@@ -644,7 +644,7 @@ def _line_of_notices(at: At) -> Iterator[MenuLine]:
     """Yield what the player can do about being called: leave an address, confirm it, or remove it."""
     notices = at.model.notices
     if notices.state == "confirmed":
-        words = _("no more notices to your URL while you are away")
+        words = _("no more notifications to your URL while you are away")
         if notices.kind == "mail":
             words = _("no more e-mail while you are away")
         yield MenuLine(words, messages.CallMe(NEW))
@@ -1234,7 +1234,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "notify ann@x.org, off",
-        N_("be called while you are away; the code confirms it"),
+        N_("be notified while you are away; the code confirms it"),
         _notify,
         texts=either("...", "off"),
         stages=UNFINISHED,

@@ -139,7 +139,7 @@ def _edit_line(ui: Ui, entry: TypedLine, action: Action, model: TableModel) -> O
         typed = "".join(filter(str.isprintable, action.text))[:room]
         before, after = entry.parts
         return replace(ui, entry=entry.filled(before + typed, after)), None
-    if action is Act.CONFIRM:  # as lines of text do
+    if action is Act.CONFIRM:  # as in text mode
         return _send(entry, ui, model)
     if callable(action) and action in _EDITS:
         return handled(action, entry, ui, model)
@@ -226,7 +226,7 @@ def keys_now(ui: Ui, model: TableModel) -> tuple[Key, ...]:
     return KEYS if ui.entry is not None else ui.top.keys(model)
 
 
-# What opens a page that only a screen can show; lines of text have words for it.
+# What opens a page that only a screen can show; text mode has words for it.
 _SHOWN: Final = frozenset({Act.HELP, Act.RULES, Act.COUNTS, Act.TALK, Act.WHOLE, Act.COMMAND})
 
 

@@ -153,7 +153,7 @@ _KEYS: Final = (
     Key(
         ("d",),
         _setting(None, lambda start: {"notices": _after(start.preferences.notices, tuple(DesktopNotices))}),
-        N_("desktop notices: where the terminal is known, OSC 9, OSC 777, none"),
+        N_("desktop notifications: where the terminal is known, OSC 9, OSC 777, none"),
     ),
     Key(("escape",), Act.LEAVE, N_("quit"), typed=("back",)),
     *ON_EVERY_PAGE,
@@ -457,10 +457,10 @@ def _describe_game(seat: KeptSeat, turn: Turn) -> tuple[str, str]:
 
 
 _NOTICES: Final = {
-    DesktopNotices.AUTO: N_("desktop notices"),
-    DesktopNotices.OSC9: N_("desktop notices (OSC 9)"),
-    DesktopNotices.OSC777: N_("desktop notices (OSC 777)"),
-    DesktopNotices.NONE: N_("no notices"),
+    DesktopNotices.AUTO: N_("desktop notifications"),
+    DesktopNotices.OSC9: N_("desktop notifications (OSC 9)"),
+    DesktopNotices.OSC777: N_("desktop notifications (OSC 777)"),
+    DesktopNotices.NONE: N_("no notifications"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Terminals, which show a screen or lines of text: this program's own, or that of somebody far away."""
+"""Terminals, with a screen or in text mode: this program's own, or that of somebody far away."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ _TYPED_AHEAD: Final = 100  # lines that wait to be carried out; whoever types mo
 
 
 class LineTerminal(Protocol):
-    """Where lines of text are read and printed; `greeted` once its user has been told how to get help."""
+    """A terminal in text mode; `greeted` once its user has been told how to get help."""
 
     greeted: bool
 
@@ -134,7 +134,7 @@ class Remote:
 class Device:
     """A terminal, described by `environment`; without `remote`, it is this program's own.
 
-    With `lines`, it shows lines of text, and no screen; with `ascii`, no other characters.
+    With `lines`, it is in text mode; with `ascii`, no other characters.
     """
 
     environment: Mapping[str, str]

@@ -52,7 +52,7 @@ def moment_named(text: str, now: datetime) -> int:
 
     Raises BadText.
     """
-    hint = _("{text!r} is not a moment. Write 20:00, friday 20:00, or 2026-11-27 20:00.").format(text=text)
+    hint = _("{text!r} is not a time. Write 20:00, friday 20:00, or 2026-11-27 20:00.").format(text=text)
     if (written := _MOMENT.fullmatch(text.strip())) is None:
         raise BadText(hint)
     try:

@@ -23,7 +23,7 @@ from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
 
-_SAVED_EVERY: Final = 3600.0  # seconds, which is what a restart may give to who is on turn
+_SAVED_EVERY: Final = 3600.0  # seconds, which is what a restart may give to the player whose turn it is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,7 +283,7 @@ class AbsencePolicy:
         self._prepare(SubstituteMove(by, thought), pause)
 
     def _fitting_plan(self, game: Game) -> Place | None:
-        """Return what the seat on turn has planned, if that is legal now; else its player is asked."""
+        """Return the planned placement of the seat to move if it is legal now; else ask its player."""
         plan = self.state.planned(_on_turn(game))
         if plan is not None:
             with contextlib.suppress(IllegalCommand):

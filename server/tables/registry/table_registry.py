@@ -384,8 +384,8 @@ class TableRegistry:
     def _worth(self, table: Table, origin: str | None) -> tuple[bool, int, bool, bool, bool, float]:
         """Return a table's place in the order of archiving for an opener at `origin`.
 
-        First those that lose nothing, then those opened from `origin` or near it; played games, and those by
-        letters, whose clocks stand in the archive, come last.
+        First those that lose nothing, then those opened from `origin` or near it; played games, and
+        correspondence games, whose clocks are stopped in the archive, come last.
         """
         near = set(networks_in(table.state.opened.origin)).intersection(networks_in(origin or ""))
         gathering = table.state.stage == "gathering"

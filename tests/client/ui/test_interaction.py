@@ -114,7 +114,7 @@ def test_a_record_alone_ends_with_what_is_asked_for() -> None:
 
 
 async def test_a_table_is_not_told_again_after_its_record(capsys: pytest.CaptureFixture[str]) -> None:
-    """In lines of text, each page is told once, and what is said at the table too."""
+    """In text mode, each page is printed once, and so are the remarks at the table."""
 
     class Typed(OwnLines):
         left: ClassVar = ["quit", "next", "review"]

@@ -112,7 +112,7 @@ def do_exercise(course: Course, page: LessonPage) -> None:
 
 
 def test_the_example_of_a_page_is_what_it_asks_for_or_a_legal_try() -> None:
-    """Lines of text show it; where pieces have to be well placed, it is no solution."""
+    """Text mode shows it; where pieces have to be well placed, it is no solution."""
     for number, page in enumerate(PAGES):
         course = Course("Ann", practice, UNICODE, number)
         assert bool(page.example) != isinstance(page.goal, goals.Read | goals.Walk), page.title

@@ -1,4 +1,4 @@
-"""The client in lines of text: what a screen shows can be asked for, and whole visits can be typed."""
+"""Text mode: what a screen shows can be asked for, and whole visits can be typed."""
 
 import asyncio
 import dataclasses

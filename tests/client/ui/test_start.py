@@ -124,9 +124,9 @@ def test_how_the_player_is_called_is_set() -> None:
     def words(*keys: str) -> str:
         return seen.screen_of(seen.after(UI, NOWHERE, *keys), NOWHERE)
 
-    assert "b,t,d your turn: bell, title, desktop notices " in words()
-    assert "your turn: no bell, no title, desktop notices (OSC 9) " in words("b", "t", "d")
-    assert "your turn: bell, title, no notices " in words("b", "b", "d", "d", "d")
+    assert "b,t,d your turn: bell, title, desktop notifications " in words()
+    assert "your turn: no bell, no title, desktop notifications (OSC 9) " in words("b", "t", "d")
+    assert "your turn: bell, title, no notifications " in words("b", "b", "d", "d", "d")
     assert words(*"dddd") == words()
 
 

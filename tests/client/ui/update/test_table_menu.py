@@ -236,7 +236,7 @@ def test_a_people_is_chosen() -> None:
 
 
 def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
-    """By the same key, in the menu, and typed; everybody reads whose pause it is, and clocks stand still."""
+    """By the same key, in the menu, and typed; everybody reads whose pause it is, and clocks are stopped."""
     ui, model = running()
     assert seen.request_after(ui, model, "p") == messages.AskPause(NEW, on=True)
     assert seen.request_after(ui, model, *typed("pause off")) == messages.AskPause(NEW, on=False)
@@ -325,7 +325,7 @@ def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -
 
 
 def test_a_holiday_is_taken_announced_and_ended() -> None:
-    """In the menu and typed; its clock stands, and the host says how many days there are."""
+    """In the menu and typed; its clock is stopped, and the host says how many days there are."""
     ui, model = running()
     assert not any(isinstance(each, messages.TakeHoliday) for each in effects(MENU, model))
     notice = seen.after(ui, model, *typed("holiday")).notice
