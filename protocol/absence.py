@@ -32,7 +32,7 @@ class MoveClock(_Policy, frozen=True, tag="move-clock"):
 
 
 class LongClock(MoveClock, frozen=True, tag="long-clock"):
-    """A move clock for days; each player also has a `reserve` of seconds for all turns that take longer."""
+    """A move clock for correspondence games; `reserve` is each player's extra time for all turns."""
 
     seconds: Annotated[int, Meta(ge=LONG_CLOCK_SECONDS[0], le=LONG_CLOCK_SECONDS[1])]
     reserve: Annotated[int, Meta(ge=RESERVE_SECONDS[0], le=RESERVE_SECONDS[1])] = 0

@@ -99,7 +99,7 @@ def decode_client(frame: bytes) -> ClientMessage:
 
 
 def decode_json(text: str) -> dict[str, Any]:
-    """Return the JSON object in a text frame, which may be a message; raises BadMessage whatever the text."""
+    """Return the JSON object in a text frame, which may be a message; raises BadMessage for anything else."""
     try:
         content = msgspec.json.decode(text)
     except (ValueError, RecursionError) as error:

@@ -28,7 +28,7 @@ def hiding_secrets(struct: Struct) -> str:
 
 
 class FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True, omit_defaults=True):
-    """What a client sends: an older server refuses fields that it does not know, so defaults are left out."""
+    """A client's message; default values are left out, because older servers refuse unknown fields."""
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
@@ -222,7 +222,7 @@ InLobby: TypeAlias = EnterLobby | SayInLobby | Invite
 
 
 class TableSummary(Struct, frozen=True, omit_defaults=True):
-    """A table in the list. A `long_clock` is the policy in force; `absence` is what comes closest to it."""
+    """A table in the list. `long_clock` is the policy in force, `absence` the closest for older clients."""
 
     table: TableCode
     host: str
@@ -361,7 +361,7 @@ class EveningTable(Struct, frozen=True, omit_defaults=True):
 
 
 class Evening(FromServer, frozen=True, tag="evening"):
-    """The evening as it stands: `people` in the order of the standings, and the `tables` of now.
+    """The evening's present status: `people` in the order of the standings, and the current `tables`.
 
     If each table of a round has the `same_draws`, `commitments` are those of the rounds so far and the next
     one.
@@ -668,7 +668,7 @@ class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
 
 
 class PauseSummary(Struct, frozen=True, omit_defaults=True):
-    """Who paused the game, how many seconds ago, and how many are left until it resumes by itself."""
+    """Who paused the game, how many seconds ago, and in how many seconds it resumes automatically."""
 
     seat: SeatNumber
     seconds: Seconds
@@ -677,7 +677,7 @@ class PauseSummary(Struct, frozen=True, omit_defaults=True):
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """What the first of `seats` asks for, and the seats that agree; if `refused`, the seat that said no.
+    """The request of the first of `seats`, and the seats that agree; `refused` is the seat that refused.
 
     If that is the first seat itself, the request was withdrawn. `granted` marks a request that was agreed to.
     """

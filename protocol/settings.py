@@ -23,7 +23,7 @@ class Title(_Setting, frozen=True, tag="title"):
 
 
 class Switches(Struct, frozen=True, omit_defaults=True):
-    """The settings that are on or off. For what they mean see `Setting`; the defaults are the usual ones."""
+    """The settings that are on or off, explained at `Setting`; the defaults are the usual ones."""
 
     private: bool = False
     spectators: bool = True

@@ -21,7 +21,7 @@ def _nothing(*_told: object) -> None:
 
 
 class Surroundings(NamedTuple):
-    """What a program does for an interaction: redraw, now or later; run work; call the player, and how."""
+    """The services of a program for an interaction: redrawing, background work, and alerts."""
 
     changed: Callable[[], None] = _nothing
     changed_later: Callable[[], None] = _nothing
@@ -31,7 +31,7 @@ class Surroundings(NamedTuple):
 
 
 class Service:
-    """What carries out the requests made on a page: a visit to a server, a record's analysis, lessons.
+    """Carries out the requests made on a page: a visit to a server, a record's analysis, lessons.
 
     `model` is the table that the page shows. The service is there as long as its page. When it is `left`, the
     page is seen only until something else is.
@@ -204,7 +204,7 @@ class Interaction:
 
     @property
     def service(self) -> Service:
-        """Return what carries out the requests made on the last page: one below, if that has been left."""
+        """Return the service of the last page, or of one below if that has been left."""
         return next((each for each in reversed(self.services) if not each.left), self.services[0])
 
     @property

@@ -135,7 +135,7 @@ def changed_hands(view: View) -> list[HillLead]:
 
 
 def new_leaders(before: View, after: View) -> list[tuple[Seat, HillLead]]:
-    """Return the hills certain to be led by somebody other than the likeliest before, and who that was."""
+    """Return the hills with a new certain leader, and the likeliest leader before."""
     return [
         (was.leaders[0], now)
         for was, now in zip(hill_leads(before), hill_leads(after), strict=True)
@@ -153,7 +153,7 @@ def who_has_no_wolf_left(view: View) -> Seat | None:
 
 
 def sure_prey(view: View, soldier: Field) -> int:
-    """Return how many pieces a soldier is certain to capture as the board is now, whatever the wolves are."""
+    """Return how many pieces a soldier would capture for certain as the board is now."""
     found = beside(view, soldier)
     more, fewer = max(found.merchants, found.farmers), min(found.merchants, found.farmers)
     return more if more - fewer > found.wolves else 0

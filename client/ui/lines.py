@@ -107,7 +107,7 @@ _IN_LISTS: Final = (
 
 
 def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
-    """Return what is known in answer to a question like `hill D`; None if the text is no question."""
+    """Return the answer to a question like `hill D`; None if the text is no question."""
     view = model.view
     match text.lower().split():
         case ["help" | "?"]:

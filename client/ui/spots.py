@@ -56,7 +56,7 @@ def placed_there(view: View, field: Field) -> Placed | WolfPlaced:
 
 
 class FieldSpot(Struct, frozen=True):
-    """A field, and what is on it and about it; `recent` if a piece has just been placed there."""
+    """A field and its contents; `recent` if a piece has just been placed there."""
 
     name: Field
     piece: Piece | Wolf | None

@@ -27,7 +27,7 @@ REMARKS_KEPT: Final = 200
 
 
 class Mute(Struct, frozen=True):
-    """Hear somebody no more, or again: the player or spectator of this name, or all spectators for None."""
+    """Mute or unmute the player or spectator of this name, or all spectators for None."""
 
     name: str | None
     on: bool = True
@@ -56,7 +56,7 @@ class Sign(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class TalkLog:
-    """What was said at the table with this code, or in the lobby, oldest first.
+    """The chat of the table with this code, or of the lobby, oldest first.
 
     The last `unread` remarks have not been read; `echoed` if the last one is the player's own. Remarks by
     people `muted` by name, and with `no_spectators` those by any spectator, are not kept.
@@ -446,7 +446,7 @@ class Ui:
         return self.log if own is None else own
 
     def with_page(self, page: Screen) -> Self:
-        """Return the state with another page in the place of this one, below what is open over it."""
+        """Return the state with the page replaced, and the screens over it unchanged."""
         return replace(self, screens=(*self._below_page, page, *self.overlays))
 
     def with_page_above(self, page: Screen) -> Self:
@@ -522,7 +522,7 @@ class Ui:
 
 
 class Pane(Struct, frozen=True):
-    """What a screen is drawn from, and how many columns and lines of a perhaps `small` window it has."""
+    """Everything from which a screen is drawn: the state and the size of a perhaps `small` window."""
 
     ui: Ui
     model: TableModel

@@ -12,7 +12,7 @@ _MOST_AT_ONCE: Final = 20  # are removed: choosing each takes up to a millisecon
 
 @dataclass(frozen=True, slots=True)
 class ArchivedGame:
-    """What decides how long a game is kept: a pseudonym of its opener, and whether it was played."""
+    """Facts that decide how long a game is kept: a pseudonym of its opener, and whether it was played."""
 
     origin: str
     played: bool

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class Health:
-    """Counts what could not be stored, and logs it now and then; `probe` stores a batch without changes."""
+    """Counts and logs requests that could not be stored; `probe` stores a batch without changes."""
 
     def __init__(self, probe: Callable[[], Storing]) -> None:
         self._probe = probe

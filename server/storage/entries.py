@@ -54,7 +54,7 @@ class Opened(Entry, frozen=True, tag="opened"):
 
 
 class SeatsFollow(Entry, frozen=True, tag="seats-follow"):
-    """Until the game begins, the table has a seat for whoever comes, and takes it away when they leave."""
+    """Until the game begins, the table gets a seat for each newcomer and loses it when they leave."""
 
 
 class OfEvening(Entry, frozen=True, tag="of-evening"):
@@ -62,7 +62,7 @@ class OfEvening(Entry, frozen=True, tag="of-evening"):
 
 
 class OfStudy(Entry, frozen=True, tag="of-study"):
-    """The table was opened to go on from a moment of a finished game, and counts for nothing."""
+    """The table continues a finished game from one of its moments, and does not count in any totals."""
 
 
 class Taken(Entry, frozen=True, tag="taken", omit_defaults=True):
@@ -120,7 +120,7 @@ class Played(Entry, frozen=True, tag="played", omit_defaults=True):
 
 
 class PlanMade(Entry, frozen=True, tag="planned", omit_defaults=True):
-    """The seat's player plans to place this when its turn comes, or nothing any more; nobody else knows."""
+    """The seat's player has planned this placement, or dropped the plan; it is secret."""
 
     seat: int
     piece: str | None = None
@@ -315,7 +315,7 @@ class RoundDrawn(Entry, frozen=True, tag="drawn", omit_defaults=True):
 
 
 class TableResult(Entry, frozen=True, tag="result"):
-    """A table of the evening is over: people, their points and items; nobody, if it has no result."""
+    """A table of the evening is over: people, their points and items; no people if it has no result."""
 
     code: str
     scores: list[tuple[int, int, int]]
@@ -380,7 +380,7 @@ def _whole(event: SeenEvent) -> Event:
 
 
 class Contents(Struct, frozen=True):
-    """What a table's entries say of its game: the players' names by seat, empty ones for free seats."""
+    """The contents of a table's entries about its game: the players' names by seat, empty for free seats."""
 
     stage: Stage
     names: tuple[str, ...]

@@ -95,13 +95,13 @@ class Journal(ABC):
         return None
 
     def holds(self, code: str) -> bool:  # noqa: ARG002 - one server alone has every table
-        """Return whether a table in use is this server's: what it has just stored may be another's by now."""
+        """Return whether a table in use still belongs to this server."""
         return True
 
     async def whereabouts(self, code: str) -> str | None:  # noqa: ARG002 - as above
-        """Return the address of another server that has a table, None if there is none.
+        """Return the address of the other server that has a table, None without one.
 
-        A table that is nobody's is taken up first. Raises NotStored if it will be at some server soon.
+        A free table is taken over first. Raises NotStored if some server will have it soon.
         """
         return None
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CheckedTable:
-    """What a close look has found of a table: its whole moves, and how many entries are missing."""
+    """The result of a close check of a table: its intact moves, and the number of missing entries."""
 
     code: str
     condition: Condition

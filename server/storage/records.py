@@ -42,7 +42,7 @@ def prepare_folder(folder: Path) -> None:
 
 
 class EveningRecord(Struct, frozen=True):
-    """What came of an evening: people's names by their keys, and for each table its people, points and items.
+    """The results of an evening: people's names by key, and each table's people, points and items.
 
     A person has the same key in all evenings to which they came with the same token.
     """

@@ -80,7 +80,7 @@ _UNREADABLE: Final = re.compile(r"entry \d+ makes no sense: ")
 
 
 class Row(NamedTuple):
-    """An entry as it is stored: when, if that is known, its text, and its link in the table's chain."""
+    """A stored entry: its time, if known, its text, and its link in the table's chain."""
 
     time: int | None
     body: str
@@ -318,7 +318,7 @@ def _archive_row(table: Stored) -> tuple[Any, ...]:
 
 
 def tables_from(rows: Iterable[Sequence[Any]]) -> list[Stored]:
-    """Return the tables in rows of entries, whatever is in them, in the order of their first rows."""
+    """Return the tables in rows of entries, even damaged ones, in the order of their first rows."""
     tables: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
     for code, number, body, when, link in rows:
         tables.setdefault(str(code), []).append((number, body, when, link))

@@ -26,7 +26,7 @@ class Clocks:
         self._turn = 0  # used by the seat to move in this turn before its clock was stopped
 
     def set_seats(self, players: int) -> None:
-        """Have clocks for so many seats, before the game."""
+        """Reset the clocks for this number of seats, before the game."""
         self._used, self._reserve = [0] * players, [0] * players
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
@@ -61,7 +61,7 @@ class Clocks:
         return now
 
     def is_ample(self, seat: Seat) -> bool:
-        """Return whether the seat has been given so much time that it gets no more."""
+        """Return whether the seat was given so much time that it gets no more."""
         policy = self.policy
         allowed = self.allowance(seat) or 0
         return isinstance(policy, _CLOCKS) and allowed > 1000 * _AMPLE * policy.seconds

@@ -80,11 +80,11 @@ class Facts(Protocol):
 
     @property
     def turn(self) -> Seat | None:
-        """Return whose turn it is, None before and after the game."""
+        """Return the seat to move, None before and after the game."""
 
     @property
     def first(self) -> Seat | None:
-        """Return whose turn is the first one of the game, None before it."""
+        """Return the seat that has the first turn, None before the game."""
 
     @property
     def event_count(self) -> int:
@@ -327,7 +327,7 @@ class Feature:
         raise NotImplementedError
 
     def on_move(self, seat: Seat, now: int) -> Sequence[Entry]:
-        """Return what is stored with a move that the seat's player makes; other reactions are folds of it."""
+        """Return the entries stored with a move of the seat's player."""
         return ()
 
     def follow(self, moment: Moment) -> Sequence[Happening]:
@@ -365,7 +365,7 @@ class Feature:
         return {}
 
     def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Happening]:
-        """Return what happens at the seat now that a moment may have come; asked again if it has not."""
+        """Return the events due at the seat; it is called again later if it was too early."""
         return ()
 
     @property

@@ -97,7 +97,7 @@ def alike(name: str, other: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)  # who compares with many names keeps what this returned for them
 def looks(name: str) -> frozenset[str]:
-    """Return the forms that the name may be mistaken for: as it is, by its letters, and letter for letter."""
+    """Return the keys of the names that this one can be mistaken for."""
     plain = unicodedata.normalize("NFKC", name)
     return frozenset({_fold(plain), *(_fold(skeleton(form)).replace("vv", "w") for form in (name, plain))})
 

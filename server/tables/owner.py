@@ -72,8 +72,8 @@ class TableOwner(Protocol):
     async def table_after(
         self, session: Session, code: str, state: PersistentState, goes_on: GoesOn
     ) -> NextTable:
-        """Return the table where the session's player goes on after table `code`, opened if need be.
+        """Return the table of the next game after table `code` for the session's player, opened if necessary.
 
-        Then the link to it, which the caller folds, is stored with it. Raises Refusal or JournalError and
-        changes nothing.
+        The link to a new table is stored with it; the caller folds it. Raises Refusal or JournalError, and
+        then nothing has changed.
         """

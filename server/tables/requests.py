@@ -119,7 +119,7 @@ async def _open_table(
 
 
 async def go_on(context: TableContext, session: Session, message: messages.Seating) -> None:
-    """Move the session's player to the table where they go on, and open that unless it is there.
+    """Move the session's player to their next table, which is opened if necessary.
 
     The lock is held until then: nothing at this table may reach a session that is already at the next.
     """
@@ -170,7 +170,7 @@ def _check_access(context: TableContext, session: Session, access: Access) -> No
 
 
 def fall_due(context: TableContext, about: tuple[type[Feature], Seat]) -> Sequence[Happening]:
-    """Return what a room wants done at a seat by now; if that is nothing, wait for it again."""
+    """Return the events due in a room at a seat; while the lease has lapsed, try again later."""
     kind, seat = about
     context.room_due.pop(about, None)
     if context.lobby.journal.lapsed:

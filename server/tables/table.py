@@ -205,7 +205,7 @@ class Table:
         await self.change(lambda context: seat_admission.arrive(context, session, id, player), leased=True)
 
     async def close(self, reason: str | None) -> None:
-        """Close the table for good, and give everybody the `reason`, if any.
+        """Close the table for good, and send everybody the `reason`, if any.
 
         Raises Refusal or JournalError and changes nothing.
         """

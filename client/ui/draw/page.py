@@ -108,7 +108,7 @@ def name_or_sign(signs: Iterable[Sign], seat: Seat, name: str, style: str = "") 
 
 
 def latest_sign(ui: Ui, model: TableModel) -> str:
-    """Return the latest sign and who has given it, for a window without room for the seats; often empty."""
+    """Return the latest sign with its player, for a window without room for the seats; often empty."""
     if not ui.signs:
         return ""
     return labelled(names_at(model)[ui.signs[-1].seat], in_words(ui.signs[-1].text))
@@ -277,7 +277,7 @@ def _log_shown(ui: Ui) -> tuple[str, ...]:
 
 
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
-    """Return the latest talk, the last lines of the log, and below them what should be read now."""
+    """Return the latest chat, the last lines of the log, and below them the current notice."""
     now = words_now(ui, width, height, sentence)
     talk = latest_talk(ui, width, max(height - len(now), 0))
     room_left = max(height - len(now) - len(talk), 0)
@@ -362,7 +362,7 @@ _PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that th
 
 
 class Board(Struct, frozen=True):
-    """A board with a panel beside it, and what is new, laid out for a window of any size.
+    """A board with a panel beside it and the news, laid out for a window of any size.
 
     In a small one the board is cut around the cursor, with the `hand` in a line below and the `small_panel`
     beside it where there is room; one line in so many of its `share` is for what is new. A `box` stands in
@@ -525,7 +525,7 @@ _HEADS_AGAIN: Final = 12  # lines of a page from which on a section that goes on
 
 
 def paged(text: Iterable[Section], height: int) -> list[list[Line]]:
-    """Return a text on as many pages as it takes; no heading stands at the end of one."""
+    """Return a text split into pages, with no heading at the end of one."""
     height = max(height, 1)
     pages: list[list[Line]] = [[]]
     for section in text:
@@ -594,7 +594,7 @@ _AROUND_A_LIST: Final = 24  # lines of a whole page that a short list leaves out
 
 
 class ServerScreen(Screen):
-    """What screens at a server have in common: their title names the table, the stage and the player."""
+    """The common part of screens at a server: a title with the table, the stage and the player."""
 
     __slots__ = ()
     at_server = True

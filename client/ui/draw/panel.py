@@ -139,7 +139,7 @@ class Panel(Struct, frozen=True):
         return ends(left, away + left_to_place, self.pane.width)
 
     def hand(self, *, all_kinds: bool = True) -> list[Line]:
-        """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
+        """Return the hand with its numbers; pieces that may not be placed now are grey."""
         pieces = at_table.hand(self.pane.model)
         left = sum(each.count for each in pieces)
         return [

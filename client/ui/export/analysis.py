@@ -30,7 +30,7 @@ _DIGITS = 3  # of a chance in the JSON: a search knows no more
 
 
 def analysis_text(recording: Recording, analysis: Analysis, width: int) -> str:
-    """Return the chances move by move, the better moves, and what decided the game, in lines so wide."""
+    """Return the analysis in lines of this width: chances by move, better moves, and deciding moves."""
     return "\n".join(_lines(recording, analysis, width)) + "\n"
 
 

@@ -39,7 +39,7 @@ def as_text(recording: Recording, stop: int, eyes: Eyes, *, ascii_only: bool = F
 
 
 def points_of(recording: Recording, *, ascii_only: bool = False) -> str:
-    """Return who has won and every player's points, as on the screen; empty if the game is not over."""
+    """Return the winners and every player's points, as on the screen; empty before the end."""
     view = recording.view(recording.end, recording.all_eyes)
     if view.result is None:
         return ""

@@ -122,7 +122,7 @@ class Action(Struct, frozen=True):
             yield f"{self.verb} {text}".removesuffix("...").rstrip() + (" " if text == "..." else "")
 
     def keys_offered(self) -> Iterator[Key]:
-        """Yield its keys, which are offered while it is possible; they say what it does, if not more."""
+        """Yield the action's keys, offered while it is possible."""
 
         def possible(_screen: object, ui: Ui, model: TableModel) -> bool:
             return self.may(At(ui, model)) is May.YES

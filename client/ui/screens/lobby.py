@@ -287,7 +287,7 @@ _TAKING_OVER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TakingOver(Overlay):
-    """The question whether to take a seat that somebody has had in a game under way; `request` takes it."""
+    """The question whether to take a vacant seat in a running game; `request` takes it."""
 
     table: TableSummary
     request: Request

@@ -278,10 +278,10 @@ def with_refusal(
     request: Request | None = None,
     planned: events.Place | None = None,
 ) -> Ui:
-    """Return `ui` with the server's refusal in view, and with the line that was refused if it can be mended.
+    """Return `ui` showing the server's refusal, and the refused line if it can be corrected.
 
-    The line of a command that was typed well, but cannot be carried out now, is closed: the next key would
-    be typed into it. Whoever places a piece too early is asked whether to plan that, and is told what is
+    A correct command that cannot be carried out now closes its line, so that the next key is not typed into
+    it. A player who places a piece too early is asked whether to plan that, and is shown what is
     `planned` so far.
     """
     sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
@@ -334,7 +334,7 @@ def with_tables(
 
 
 def at_other_table(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
+    """Return `ui` moved to another table, with its input, settings, log and talk kept."""
     if ui.talk.table is None or model.table is None:
         ui = at_table_page(ui, model)
     ui = replace(ui, explains=_explains_next(ui))
@@ -345,7 +345,7 @@ def at_other_table(ui: Ui, model: TableModel) -> Ui:
 
 
 def at_next_table(ui: Ui, model: TableModel, talk: TalkLog) -> Ui:
-    """Return `ui` at the table of the next game with the same players, where their talk goes on.
+    """Return `ui` at the table of the next game with the same players, with their talk continued.
 
     It may be the same table, at which a spectator takes a seat. `talk` is that of the last game as it was
     before the new table was asked for: news may have been handled between the server's answer and now, so

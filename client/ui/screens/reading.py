@@ -212,7 +212,7 @@ def _commands(ui: Ui, model: TableModel) -> Iterator[tuple[str, Sequence[tuple[s
 
 
 def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
-    """Return the names of the keys, and what each does; keys that do the same share a row."""
+    """Return the names of keys with their effects; keys with the same effect share a row."""
     rows: list[tuple[str, str]] = []
     for key in keys:
         names = ", ".join(key_name(name, glyphs) for name in key.names)

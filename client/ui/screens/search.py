@@ -90,7 +90,7 @@ class Search(ListScreen):
         return (*dict.fromkeys((*kept, *found)), None)
 
     def summary_at(self, spot: Spot) -> TableSummary | None:
-        """Return what is known of the table at this line, unless a seat of the player is kept there."""
+        """Return the summary of the table at this line, unless a seat of the player is kept there."""
         listed = (
             table
             for server in self.found.servers
@@ -320,7 +320,7 @@ def _seat_texts(seat: KeptSeat, search: Search) -> tuple[str, str]:
 
 
 def describe_turn(answer: SeatAnswer | None) -> str:
-    """Return how the game stands at the table of a seat, as far as its server says so."""
+    """Return the status of the game at the table of a seat, as far as its server has sent it."""
     match answer:
         case Turn(stage="over"):
             return _("the game is over")

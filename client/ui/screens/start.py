@@ -361,7 +361,7 @@ def _after(one: T, every: Sequence[T]) -> T:
 
 
 def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
-    """Accept typed input: a name, a table's or an evening's, or what a friend has sent to join."""
+    """Accept typed input: a name, a title of a table or an evening, or an address to join."""
     if asked is LinePrompt.TITLE:
         if len(text) <= TITLE_LENGTH:
             return ui, ChangeSetting(NEW, Title(text))

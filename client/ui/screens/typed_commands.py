@@ -51,7 +51,7 @@ def _known(at: At) -> tuple[Action, ...]:
 
 
 def meaning(text: str, at: At) -> Meaning:
-    """Return what a line asks for; raises BadText if it makes no sense, Misplaced if it makes none here."""
+    """Return the request that a line stands for; raises BadText, or Misplaced if it is for another page."""
     verb, rest = [*text.split(maxsplit=1), "", ""][:2]
     if not verb:
         raise BadText(_("Type a command, for example: {example}").format(example="m* C4"))

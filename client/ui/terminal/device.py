@@ -34,7 +34,7 @@ class LineTerminal(Protocol):
         """Return the next line, None at the end of the input."""
 
     def show_typing(self, *, shown: bool) -> None:
-        """Have the terminal show what is typed from now on, or not: before a password is asked for."""
+        """Turn the echo of typed input on or off, as for a password."""
 
     def print(self, texts: Iterable[str]) -> None:
         """Print each text as a line; raises OSError once the output is closed."""

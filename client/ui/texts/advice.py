@@ -19,7 +19,7 @@ def describe_placement(move: Place) -> str:
 
 
 class Advice(NamedTuple):
-    """A move that is suggested: `brief` says what for and which, `more` compares it, "" if that is all."""
+    """A suggested move: `brief` names it with its purpose, `more` compares it with others, if it can."""
 
     brief: str
     more: str

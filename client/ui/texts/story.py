@@ -146,10 +146,10 @@ def _missed(ended: events.GameEnded, hills: Sequence[events.HillScored], me: Sea
 
 
 def what_it_means(view: View, event: events.HillScored, names: Sequence[str]) -> str:
-    """Return who takes the lead with this hill, or cannot be caught after it; "" if that has not changed.
+    """Return the player who leads since this hill, or cannot be caught any more; "" without a change.
 
-    Whoever cannot be caught has more points than anybody would have with every laurel that is left and all
-    captives that they will get.
+    A player cannot be caught with more points than any other could reach with all remaining laurels and
+    captives.
     """
     after = _after_each_hill(view)
     at = next(at for at, so_far in enumerate(after) if so_far[-1] == event)

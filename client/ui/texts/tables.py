@@ -510,7 +510,7 @@ def by_stand_in(sentence: str) -> str:
 
 
 def while_away(sentence: str) -> str:
-    """Return what happened or was said in the words of the log, if the player was away then."""
+    """Return a line of the log as it is marked if the player was away then."""
     return _("Missed: {news}").format(news=sentence)
 
 

@@ -181,7 +181,7 @@ def _nobody_answers(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why something failed, in a line that may be shown and holds nothing of what is stored."""
+    """Return the reason for a failure in a line that may be shown and holds no stored data."""
     if isinstance(error, TimeoutError):
         return Template("it does not answer in time")
     if isinstance(error, socket.gaierror):

@@ -26,10 +26,10 @@ _TABLES_AT_ONCE: Final = 500
 
 
 class DatabaseTables(OwnersTables):
-    """The tables in the database at `url`, as they are at each question.
+    """The tables in the database at `url`, read anew for each question.
 
-    What it is asked raises JournalError if the database cannot be used. Tables that a running server has are
-    changed by that alone.
+    Its methods raise JournalError if the database cannot be used. The tables of a running server are never
+    changed.
     """
 
     def __init__(self, url: str) -> None:

@@ -56,9 +56,9 @@ class PostgresJournal(Journal):
         )
 
     async def open(self) -> Self:
-        """Begin the lease, and take up tables that are nobody's; raises JournalError.
+        """Acquire the lease, and take over free tables; raises JournalError.
 
-        If there are many, the rest comes while the lease is kept, so that no start takes longer than a lease.
+        If there are many, the rest follows later, so that no start takes longer than a lease.
         """
         try:
             await self._lease.begin()

@@ -109,7 +109,7 @@ async def _end_expired(connection: Connection, term: int) -> bool:
 
 
 class Owner(NamedTuple):
-    """Whose a table is, if anybody's; whether it is in use, and how long that server's lease runs."""
+    """The owner of a table, if it has one, the rest of the owner's lease, and whether the table is in use."""
 
     term: int | None
     address: str

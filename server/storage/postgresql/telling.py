@@ -43,7 +43,7 @@ class News(NamedTuple):
 
 
 async def tell(connection: Connection, term: int, lines: Sequence[tuple[int, str, bytes | None]]) -> None:
-    """Tell the others all this, by numbers and keys, or nothing.
+    """Announce these facts to the other servers, by numbers and keys, all or none.
 
     Raises asyncpg.ForeignKeyViolationError if the lease is gone.
     """

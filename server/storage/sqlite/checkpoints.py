@@ -161,7 +161,7 @@ def restart_log(database: sqlite3.Connection, most_bytes: int) -> None:
 
 
 def lacks_room(error: sqlite3.Error) -> bool:
-    """Return whether a write failed because there is no room for it, as far as one can know."""
+    """Return whether a write has probably failed for lack of space."""
     return getattr(error, "sqlite_errorcode", None) in _LACK_OF_ROOM
 
 

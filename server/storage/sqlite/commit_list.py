@@ -139,7 +139,7 @@ def _commit_line(first: int, last: int, changes: Changes) -> bytes:
 
 
 def list_content(journal: str, commits: int, tables: Mapping[str, StoredState]) -> bytes:
-    """Return a new commit list that says how far all `tables` have come after so many commits."""
+    """Return a new commit list with the length of each of the `tables` after this number of commits."""
     lines = [_line(f"{_TITLE} {journal} {commits} {len(tables)}")]
     lines += [_commit_line(commits, commits, {code: standing}) for code, standing in tables.items()]
     return b"".join(lines)
@@ -166,7 +166,7 @@ class CommitList:
 
     @property
     def long(self) -> bool:
-        """Return whether it has grown so much that it should be rewritten."""
+        """Return whether the list has grown so long that it should be rewritten."""
         return self._size > max(_SIZE_TO_REWRITE, 2 * self._begun_with)
 
     def add(self, commits: int, changes: Changes) -> None:

@@ -43,7 +43,7 @@ _WITHOUT_LOG: Final = b"\x01\x01"
 
 @dataclass(slots=True)
 class ShownJournal:
-    """What SQLite shows of a journal: all of it is there, but not all of it need be intact."""
+    """A journal as SQLite shows it; the contents may still be damaged."""
 
     version: int  # of the file, before it was upgraded for being read; 0 if it holds nothing yet
     journal: str
@@ -211,7 +211,7 @@ def size_of(path: Path) -> int:
 
 
 def faults_of(path: Path, view: ShownJournal, known: KnownCommits) -> list[JournalError]:
-    """Return what is wrong with the files as a whole, so that every table has to be looked at.
+    """Return the faults of the files as a whole, which require a check of every table.
 
     A commit list that only ends earlier than the journal is no fault.
     """

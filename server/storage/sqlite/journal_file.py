@@ -80,7 +80,7 @@ def lock_folder(data: Path) -> Iterator[None]:
 
 
 def connect(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
-    """Return a connection to the file, which must exist; others of this process may use it meanwhile.
+    """Return a connection to the existing file, which other connections of this process may use too.
 
     Raises sqlite3.Error.
     """

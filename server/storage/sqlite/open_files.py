@@ -61,7 +61,7 @@ class OpenFiles:
 
     @property
     def deleted(self) -> bool:
-        """Return whether the main file has no name any more, so that it ends with the process."""
+        """Return whether the main file has been unlinked, so that it ends with the process."""
         return os.fstat(self._descriptor).st_nlink == 0
 
     def close(self) -> None:

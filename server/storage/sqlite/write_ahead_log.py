@@ -20,7 +20,7 @@ _WORD: Final = 0xFFFFFFFF
 
 
 def is_intact(log: bytes) -> bool:
-    """Return whether no commit comes after a damaged page. A damaged end may be what a kill left."""
+    """Return whether no commit follows a damaged page; a damaged end can be the trace of a kill."""
     page_bytes = _number(log, 8)
     order = _MAGIC.get(_number(log, 0))
     if order is None or not page_bytes:

@@ -13,7 +13,7 @@ RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 
 class Due(enum.Enum):
-    """What a table does without being asked; of the first three, one may be pending at each seat."""
+    """Work that a table does without a request; of the first three, one may be pending for each seat."""
 
     SEAT_FREE = enum.auto()  # a seat was kept for long enough for a player who is away
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows

@@ -92,7 +92,7 @@ class AbsencePolicy:
         return self.time_taken()
 
     def clock_was_saved(self) -> None:
-        """Go on counting from the time that the state now has for this turn: storing it takes time, too."""
+        """Continue from the time now stored for this turn, since storing it took time."""
         self._turn_start, self._allowance = self._read_at, self._left_then
         if self._substitute_move is None:
             self._run_clock()

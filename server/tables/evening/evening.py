@@ -163,9 +163,9 @@ class RunningEvening:
         return True
 
     async def hand_over_person(self, name: str) -> str | None:
-        """Return a token that holds the place of the person of this name from now on, None if there is none.
+        """Return a new token for the person of this name, None if there is none.
 
-        The device that had it is told. Raises Refusal or JournalError.
+        The device with the old token is notified. Raises Refusal or JournalError.
         """
         async with self._lock:
             self._check_goes_on()

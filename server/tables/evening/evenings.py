@@ -170,7 +170,7 @@ class Evenings(ServerPart):
 
     @property
     def is_known(self) -> bool:
-        """Return whether there is an evening, here or at another server, to which it leads."""
+        """Return whether there is an evening, here or at another server that can be named."""
         return self.running is not None or self._elsewhere
 
     def here(self) -> RunningEvening:

@@ -78,7 +78,7 @@ def tables_now(
     others_play: bool,
     waited: float,
 ) -> list[list[int]]:
-    """Return the tables that begin now if each begins as soon as enough people wait; maybe none yet.
+    """Return the tables that can begin now, with enough people waiting; perhaps none.
 
     The first of those who are free has `waited` for so many seconds. They are seated immediately if there are
     enough for a usual table at which nobody meets again; otherwise others have a while to come. Nobody starts
@@ -193,10 +193,10 @@ Result: TypeAlias = Sequence[tuple[int, int, int]]  # of one table: people, thei
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What somebody has reached: `place` 1 is the best, and shared if `tied`.
+    """A person's place in the standings: `place` 1 is the best, and shared if `tied`.
 
-    A game is worth the part of the other people at its table whom one has left behind, a tie counting half,
-    so that tables of any size count the same; it is worth a half if nobody else has played there. `score` is
+    A game is worth the share of the other people at its table who finished behind, a tie counting half, so
+    that tables of any size count the same; without other people, it is worth a half. `score` is
     the sum of all games, so a missed round is worth nothing. `against` has for each person met the games
     together, and in how many of them one finished ahead, and behind.
     """

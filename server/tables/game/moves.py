@@ -63,7 +63,7 @@ def stand_in(context: TableContext, move: SubstituteMove) -> Sequence[Happening]
 
 
 def save_clock(context: TableContext) -> Sequence[Happening]:
-    """Store how much of its clock the turn has used so far, so that a restart gives nobody extra days."""
+    """Store the time used in the current turn, so that a restart gives nobody extra days."""
     if not context.may_move:
         return ()
     probe("a long turn's clock is stored")

@@ -152,7 +152,7 @@ class LobbyChat(ServerPart):
             self.hide()
 
     def hide(self) -> None:
-        """Record that a table has become private, or has ceased to be: nobody is sent the old list."""
+        """Record that a table has become private or public: nobody is sent the old list."""
         self._list_outdated = True
         self._begin_soon(*(person.session for person in self._people))
 

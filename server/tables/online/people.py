@@ -23,7 +23,7 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 
 @dataclass(slots=True, eq=False)
 class Person:
-    """Somebody who is online; `heard` is the last remark that they were sent, by its position.
+    """A person online; `heard` is the position of the last remark that they were sent.
 
     `shown` is the frame with the last list. `proofs` are the hashes of the tokens sent with the name, `since`
     is when they came, in s since 1970, and `by` how.

@@ -102,7 +102,7 @@ class TableRegistry:
         self._going: set[Table] = set()  # tables that are being archived
 
     async def restore(self, kept: Mapping[str, PersistentState]) -> None:
-        """Resume the tables of an earlier process, by their codes; one that cannot go on is set aside.
+        """Resume the tables of an earlier process, by code; one whose fold fails is set aside.
 
         Raises JournalError.
         """

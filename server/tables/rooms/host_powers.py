@@ -28,7 +28,7 @@ _OF_HOST: Final = Access(of_host=True, at_evening=False)
 
 
 class HostPowers(Feature):
-    """Nothing of its own: what a host decides on are facts that a table has without a host, too."""
+    """The host's decisions about the table; it has no state of its own."""
 
     requests = (
         (Arrange, Access(of_host=True, before_game=True, at_evening=False)),

@@ -26,7 +26,7 @@ class Led(Fleeting):
 
 @dataclass(frozen=True, slots=True)
 class StudyOpened(Fleeting):
-    """The seat's player has opened a table where the finished game goes on from a step of it."""
+    """The seat's player has opened a table where the finished game continues from one of its steps."""
 
     table: str
     step: int
@@ -34,7 +34,7 @@ class StudyOpened(Fleeting):
 
 
 class LookingBack(Feature):
-    """Where somebody leads through the finished game, and the last study of it; nothing of it is stored."""
+    """The leader through the finished game with the step, and its last study; none of it is stored."""
 
     requests = (Show, Access(of_spectators=True)), (Study, Access(at_evening=False))
     own = Led, StudyOpened
@@ -46,7 +46,7 @@ class LookingBack(Feature):
         self.studied: Studied | None = None
 
     def decide(self, by: Any, request: Show | Study, moment: Moment) -> Sequence[Happening]:
-        """Lead the others through the finished game, or stop leading; or go on from a step of it."""
+        """Start or stop leading the others through the finished game, or open a study from a step of it."""
         self.facts.check_finished()
         if isinstance(request, Study):
             return [self._study(by, request.step)]

@@ -130,7 +130,7 @@ class OwedNotices(Feature):
         return [NoticesTo(seat, wanted.to.address, wanted.to.language)]
 
     def follow(self, moment: Moment) -> Sequence[Happening]:
-        """Store what players know by now; see to it that no address is kept which is no longer used."""
+        """Store the turns that players have seen, and remove addresses that are no longer used."""
         self._look(moment)
         known = (
             self._known(seat, Owed(letter.kind, letter.number), events)

@@ -59,7 +59,7 @@ class Answers:
 
 
 def remember_latest(remembered: dict[int, T], request: int, what: T) -> None:
-    """Remember something about a request, and forget the one before so many others."""
+    """Remember a request and forget the oldest one beyond the limit."""
     remembered.pop(request, None)
     remembered[request] = what
     if len(remembered) > KEPT:

@@ -98,7 +98,7 @@ class Rearranged(Fleeting):
 
 @dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
 class PersistentState:
-    """The fold of a table's entries; `chance` decides what its game still has to draw if that has no seed."""
+    """The fold of a table's entries; `chance` makes the draws of a game without a seed."""
 
     entries: InitVar[Iterable[Entry]]
     chance: Chance
@@ -202,7 +202,7 @@ class PersistentState:
 
     @property
     def turn(self) -> Seat | None:
-        """Return whose turn it is, None before and after the game."""
+        """Return the seat to move, None before and after the game."""
         return None if self.game is None else self.game.view.turn
 
     def turn_of_game(self, id: int, seat: Seat) -> messages.Turn:  # noqa: A002 - the wire's own word
@@ -222,7 +222,7 @@ class PersistentState:
 
     @property
     def first(self) -> Seat | None:
-        """Return whose turn is the first one of the game, None before it."""
+        """Return the seat that has the first turn, None before the game."""
         return None if self.game is None else self.game.view.start.starting
 
     @property
@@ -308,7 +308,7 @@ class PersistentState:
 
     @property
     def to_be_had(self) -> list[int]:
-        """Return the free seats, and the one that is added for whoever comes next, if it can be."""
+        """Return the free seats, and in a table that grows the one added for the next newcomer."""
         return [*self.free, *range(len(self.players), self.most_seats)[:1]]
 
     def check_seat(self, seat: int) -> None:
