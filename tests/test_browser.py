@@ -27,9 +27,13 @@ from protocol.codes import Code
 from protocol.messages import (
     AskPause,
     ChangeSetting,
+    EnterLobby,
+    Online,
+    PersonOnline,
     Refused,
     Resume,
     Said,
+    SaidInLobby,
     Say,
     SignUp,
     StartGame,
@@ -44,7 +48,7 @@ from tests.line import line_to
 from tests.pages.drawing.test_pages import evening, table
 from tests.pages.serving.viewer import web_server
 from tests.server.cluster.running_cluster import LONG_LEASE
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, all_connected, connected, eventually
 from tests.server.playing import full_table, game, play_on, rematch, table_of
 from tests.server.tables.calling import called_by_url
 
@@ -445,6 +449,31 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
         await page.until(f"{TURN} && shaken === 2")
         assert await page.value("rung") == 2
         assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_phone_that_waits_hears_who_comes_to_the_lobby_and_invites_them(chromium: str) -> None:
+    """It is listed there itself, as what it is; who was there before it is no news."""
+    async with web_server() as server, all_connected(server.port, 3) as (host, gina, emma):
+        code = (await host.open(4, "Anna")).table
+        await gina.done(EnterLobby, "Gina", by="terminal")
+        async with tab(chromium) as page:
+            await join(page, server.port, code, "Bruno")
+            while PersonOnline("Bruno", "playing", code, "browser") not in (await gina.until(Online)).people:
+                pass
+            await page.until("document.querySelector('#ask').innerText.includes('Gina (terminal)')")
+            assert await page.value("part('called').hidden")
+            await page.value("busy = -Infinity; 0")
+            await emma.done(EnterLobby, "Emma", by="ssh")
+            await page.until("!part('called').hidden")
+            assert await page.text("#called") == "Emma has come to the lobby."
+            await page.until("document.querySelector('#ask').innerText.includes('Emma (ssh)')")
+            await page.click("""#ask [data-do*='"invite"']""")
+            for peer in (gina, emma):
+                (invited,) = (await peer.until(SaidInLobby)).remarks
+                assert (invited.name, invited.table) == ("Bruno", code)
+            assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+            assert page.complaints == []
 
 
 MOVES = (
