@@ -160,7 +160,7 @@ class SeatPage:
             yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
         if guests := describe_guests(self._ui.guests):
             yield element("p", guests)
-            if self._may(INVITE) and not self._of_evening:
+            if self._may(INVITE):
                 yield button(_(INVITE.help), messages.Invite(NEW))
         if self._address and not self._of_evening and state.room:
             yield invitation(f"{self._address}play/{self._state.table}")

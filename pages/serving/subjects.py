@@ -204,7 +204,7 @@ class PlayedTable(WatchedTable):
             kinds=self._server.lobby.notice_kinds,
             address=self._address,
         )
-        if state.stage == "gathering":
+        if state.stage == "gathering" and not state.of_evening:
             return replace(hand, guests=self._server.lobby.chat.listed.people)
         if state.game is None or state.ended or state.stage != "playing":
             return hand

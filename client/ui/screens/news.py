@@ -199,11 +199,13 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
 def _with_company(ui: Ui, company: OnlineList, model: TableModel) -> Ui:
     """Return `ui` with who is online now; at a table before its game, who has just come to the lobby is news.
 
-    Each is announced once, and nobody in a crowd: that is no party of friends.
+    Each is announced once, and nobody in a crowd, which is no party of friends, nor at an evening's tables.
     """
     before, ui = ui, replace(ui, company=company)
     page = ui.page
     if not isinstance(page, Gathering) or before.company is None or len(ui.guests) > _PARTY:
+        return ui
+    if ui.evening is not None and any(each.table == model.table for each in ui.evening.tables):
         return ui
     known = {each.name for each in before.company.people if each.at == "lobby" or each.table == model.table}
     came = [each for each in ui.guests if each.name not in known and each.name not in page.announced]

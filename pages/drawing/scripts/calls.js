@@ -38,11 +38,11 @@ function noteTurn(message) {
   due = message.clock === undefined || seats[message.turn]?.holiday_until ? null : performance.now() + message.clock;
 }
 
-/** Call the player, who waits for others, when somebody has come to the lobby. */
+/** Call the player, who waits for others, when somebody has come to the lobby; in an evening, nobody is free. */
 function noteLobby(people) {
   const names = people.filter(({ at = "lobby" }) => at === "lobby").map(({ name }) => name);
   const came = names.find((name) => known && !known.has(name));
-  if (came && names.length <= party) summon(texts.came.replace("{name}", () => came));
+  if (came && names.length <= party && token !== ticket) summon(texts.came.replace("{name}", () => came));
   known = new Set([...(known ?? []), ...names]);
 }
 

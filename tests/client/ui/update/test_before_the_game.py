@@ -24,6 +24,8 @@ from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import (
     NEW,
+    Evening,
+    EveningTable,
     Invite,
     Leave,
     LobbyRemark,
@@ -383,6 +385,9 @@ def test_who_was_at_the_table_and_a_crowd_are_not_announced() -> None:
     assert after_update(ui, Online([*PEOPLE, PersonOnline("Cy")]), table).log == ui.log
     crowd = [PersonOnline(f"Visitor {number}") for number in range(20)]
     assert after_update(ui, Online([*PEOPLE, *crowd]), table).log == ui.log
+    evening = Evening("Friday", tables=[EveningTable("KXQT", 1, "gathering", [1, 2])])
+    drawn_there = replace(ui, evening=evening)
+    assert after_update(drawn_there, Online([*PEOPLE, PersonOnline("emma")]), table).log == ui.log
 
 
 @pytest.mark.parametrize(
