@@ -267,7 +267,6 @@ class Start(ListScreen):
         width = pane.width
         rows = indented(_welcome(self, pane.ui), width, "class:heading")
         *of_bots, calls, of_host = _set_up(self, temper=False)
-        set_up: Mapping[Choice, Sequence[tuple[str, str]]]
         set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
         for at, each in enumerate(self.lines):
             title, words = _describe(each, self)
@@ -277,7 +276,7 @@ class Start(ListScreen):
             if each == self.chosen:
                 told = paragraphs([more], width - 4, "class:faint")
                 rows += [clickable(line("    ") + row, ChooseLine(at), width) for row in told]
-                rows += settings(set_up.get(each, ()), width)
+                rows += settings(set_up.get(each, ()) if isinstance(each, StartLine) else (), width)
         return rows + settings([calls], width)
 
 
