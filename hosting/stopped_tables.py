@@ -23,7 +23,8 @@ def stopped_tables(data: Path, seats: Iterable[KeptSeat]) -> tuple[StoppedTable,
     """
     wanted: dict[str, KeptSeat] = {}
     for seat in seats:
-        wanted.setdefault(seat.table, seat)
+        if seat.server.startswith("ws:"):  # the start screen hosts without TLS
+            wanted.setdefault(seat.table, seat)
     try:
         with DataFolder(data) as folder:
             stopped_at = max(path.stat().st_mtime for path in data.glob(f"{FILE_NAME}*"))

@@ -43,4 +43,5 @@ async def test_tables_say_whose_turn_it_is_and_who_is_waited_for(tmp_path: Path)
     (stopped,) = stopped_tables(tmp_path, seats)
     assert (stopped.seat, stopped.others, stopped.turn.name) == (own, ("Bob",), "Bob")
     assert (stopped.turn.seat, stopped.turn.turn, stopped.turn.stage) == (0, 1, "playing")
-    assert stopped_tables(tmp_path, [own._replace(proof="0" * 64)]) == ()
+    for other in (own._replace(proof="0" * 64), own._replace(server="wss://example.org")):
+        assert stopped_tables(tmp_path, [other]) == ()
