@@ -25,6 +25,8 @@ def stopped_tables(data: Path, seats: Iterable[KeptSeat]) -> tuple[StoppedTable,
     for seat in seats:
         if seat.server.startswith("ws:"):  # the start screen hosts without TLS
             wanted.setdefault(seat.table, seat)
+    if not wanted:
+        return ()
     try:
         with DataFolder(data) as folder:
             stopped_at = max(path.stat().st_mtime for path in data.glob(f"{FILE_NAME}*"))
@@ -48,7 +50,7 @@ def _stopped(table: Stored, kept: KeptSeat, when: str) -> StoppedTable | None:
     except Exception:  # noqa: BLE001 - whatever the error, no server wrote this, and a server sets it aside
         return None
     seat = state.seat_held(kept.proof)
-    if seat is None or state.stage == "over":
+    if seat is None or state.stage == "over" or state.study:
         return None
     others = tuple(state.names[each] for each in sorted(state.people - {seat}))
     if state.stage == "gathering" and not others:
