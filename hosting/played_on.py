@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from client.bots.brains import brain_named
 from client.bots.search.worlds import Worlds, clues_in
 from client.ui.requests import PlayOn
 from engine.board import FIELDS
@@ -13,6 +14,7 @@ from engine.pieces import Kind, Piece, Seat
 from engine.terrain import FARMER
 from engine.view import Phase, View, eyes_of
 from hosting.kept_games import KeptGame
+from protocol.bot_names import at_level
 from protocol.settings import Hints
 from server.net.tokens import new_code, new_token, token_hash
 from server.storage.entries import Changed, Entry, Hosted, Opened, Taken, entry_text, played_so_far
@@ -23,6 +25,7 @@ from server.storage.stored_tables import Everything, Stored, link_rows
 def fill(game: KeptGame, played: PlayOn, name: str, *, redraw: bool) -> KeptGame:
     """Return the new kept game with what has been played, to go on with for the player `name`.
 
+    Bots keep their names, but not their levels, for the first brain of the game plays them.
     With `redraw` the others' wolves are what a search in that seat may think them. Raises JournalError or
     OSError.
     """
@@ -34,7 +37,8 @@ def fill(game: KeptGame, played: PlayOn, name: str, *, redraw: bool) -> KeptGame
     others = [
         recording.names[seat] if each.casefold() == name.casefold() else each for each in recording.names
     ]
-    names = [name if number == seat else others[number] for number in recording.seats]
+    level = brain_named(game.brains[0]).name
+    names = [name if number == seat else at_level(others[number], level) for number in recording.seats]
     entries = list(_entries(events, names, tokens, seat))
     now = int(time.time())
     rows = link_rows(code, ((now, entry_text(entry)) for entry in entries))

@@ -39,6 +39,18 @@ def numbered(brain: str, number: int) -> str:
     return f"{brain[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
 
 
+def at_level(name: str, level: str) -> str:
+    """Return what a bot of this name is called at another level, which is left out if there is no room.
+
+    Any other name stays as it is.
+    """
+    person = person_of(name)
+    if person == name:
+        return name
+    renamed = f"{person} ({level})"
+    return renamed if len(renamed) <= NAME_LENGTH else person
+
+
 def person_of(name: str) -> str:
     """Return a bot's name without its level; any other name as it is."""
     called = _CALLED.fullmatch(name)

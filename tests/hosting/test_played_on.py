@@ -61,6 +61,16 @@ def test_nobody_else_has_the_name_of_who_plays_on(tmp_path: Path, monkeypatch: p
     assert {seat.name for seat in kept_seats(kept.folder / "bots")} == {"Bob", "Cosima"}
 
 
+def test_bots_have_the_level_that_plays_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A game against the best that somebody else continues is not won against the best."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    game = played(GameOptions(3, random_layout=True), 1, 9)
+    names = {0: "Ann", 1: "Livia (consul)", 2: "consul-2"}
+    with new_game(("slave",), 3) as new:
+        kept = fill(new, PlayOn(Recording.of(game.events, names), 4, Seat(0)), "Ann", redraw=True)
+    assert {seat.name for seat in kept_seats(kept.folder / "bots")} == {"Livia (slave)", "consul-2"}
+
+
 def test_the_others_wolves_are_drawn_anew_unless_wanted_as_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
