@@ -49,7 +49,7 @@ class Rivals(ListScreen):
                 return ui, None
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return [self._next(), *self._habits()]
+        return [self._next(), describe_temper(self.ladder.bots[self.chosen].name), *self._habits()]
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [
@@ -90,8 +90,8 @@ class Rivals(ListScreen):
         """Return who is next."""
         if self.ladder.beaten == len(self.ladder.bots):
             return _("You have beaten them all.")
-        rival = self.ladder.bots[self.ladder.beaten].name
-        return _("Next: {level}. But play whomever you like.").format(level=describe_level(rival))
+        rival = describe_level(self.ladder.bots[self.ladder.beaten].name)
+        return _("Of your rivals, {level} is next. But play whomever you like.").format(level=rival)
 
     def _habits(self) -> list[str]:
         """Return a heading and the habits; that they are not known yet, or nothing if there are none."""
