@@ -263,7 +263,7 @@ class PersonOnline(Struct, frozen=True, omit_defaults=True):
 
 
 class Online(FromServer, frozen=True, tag="online"):
-    """Who is online, people in the lobby first; `more` counts those who are not in the list.
+    """The people online, those in the lobby first; `more` counts those who are not in the list.
 
     It is sent to those who are in the list, in the lobby and at tables that wait for players.
     """

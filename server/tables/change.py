@@ -210,7 +210,7 @@ _EFFECTS: Final[Mapping[type[Fleeting], Callable[[TableContext, Any], None]]] = 
 
 
 async def settle(context: TableContext) -> None:
-    """Carry out what the change has made due."""
+    """Carry out everything that a change has made due."""
     if not context.is_settled:
         context.is_settled = True
         if back := context.state.bot_seats & context.audience.seated.keys():

@@ -77,7 +77,7 @@ class Draw:
 
 
 class Moved(Fleeting, Struct, frozen=True, eq=False):  # a struct, because one is made at each move
-    """The events of the move that is stored before this, which everybody is told.
+    """The events of a stored move, which are sent to everybody.
 
     To the session of the `mover` they are the answer. `ended` is the time at which the game ended, in seconds
     since 1970.

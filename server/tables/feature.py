@@ -281,7 +281,7 @@ _LIMITS: Final = Limits()
 
 
 class Moment(Struct, frozen=True, eq=False):
-    """What a feature may know beside what is stored: when it is, and who is here; nobody, without a table.
+    """Facts that are not stored: the time, and who is here (nobody, without a table).
 
     `now` is in seconds since 1970, `time` by the table's clock; the game has been `paused_for` so many
     seconds, as this server knows it. A player who is away may be `removable_in` so many seconds.

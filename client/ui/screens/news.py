@@ -349,9 +349,8 @@ def at_other_table(ui: Ui, model: TableModel) -> Ui:
 def at_next_table(ui: Ui, model: TableModel, talk: TalkLog) -> Ui:
     """Return `ui` at the table of the next game with the same players, with their talk continued.
 
-    It may be the same table, at which a spectator takes a seat. `talk` is that of the last game as it was
-    before the new table was asked for: news may have been handled between the server's answer and now, so
-    that `ui` is there already, with nothing said but what the server repeats.
+    It may be the same table, at which a spectator takes a seat. `talk` is the last game's before the request
+    for the new table: news may have moved `ui` there already, with nothing but repeated remarks.
     """
     there = at_other_table(at_table_page(ui, model), model)
     known = {each.number for each in talk.remarks} if talk.table == model.table else set[int | None]()

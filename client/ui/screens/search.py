@@ -138,7 +138,7 @@ class Search(ListScreen):
         raise BadText(f"{why}. {hint}")
 
     def go(self, ui: Ui, request: requests.GoTo) -> Outcome:
-        """Go there, unless that would take over a seat that somebody has left: then ask first."""
+        """Go there; ask first if that would take over a seat that somebody has left."""
         own = next((seat for seat in self.stopped if seat[:2] == (request.url, request.table)), None)
         if own is not None and self.has_stopped(own):
             return ui, requests.HostOn(own.server, own.table)

@@ -41,7 +41,7 @@ def names_at(model: TableModel) -> tuple[str, ...]:
 
 
 def players_at(model: TableModel) -> tuple[str, ...]:
-    """Return the names of the seats, the player's own marked; in a record, nobody is the player."""
+    """Return the names of the seats, with the player's own marked at a table."""
     own = None if model.recorded else model.seat
     return tuple(OwnName(name) if seat == own else name for seat, name in enumerate(names_of(model.state, 5)))
 

@@ -473,7 +473,7 @@ class PersistentState:
         )
 
     def fold(self, entry: Entry) -> bool:
-        """Take in an entry; return whether others see a change that the game's own messages do not tell."""
+        """Fold an entry; return whether others see a change that the game's own messages do not show."""
         if isinstance(entry, stored.MADE):
             return self.fold_move(entry, stored.whole_events(entry.events))
         self.entry_count += 1
