@@ -1,4 +1,4 @@
-"""What bots are called: a person's name, with the bot's level beside it, such as `Livia (consul)`."""
+"""Names of bots: a person's name with the bot's level beside it, such as `Livia (consul)`."""
 
 import itertools
 import random
@@ -18,7 +18,7 @@ _CALLED: Final = re.compile(rf"({'|'.join(PERSONS)}) \(([^()]+)\)")
 
 
 def source_of_names(seed: int | None) -> random.Random:
-    """Return what names are drawn from, which is never what games are: a name tells nothing about them."""
+    """Return the source of chance for names, which shares nothing with that of games."""
     return random.SystemRandom() if seed is None else random.Random(f"{seed} names")
 
 
@@ -35,7 +35,7 @@ def name_bot(level: str, is_taken: Callable[[str], bool], rng: random.Random) ->
 
 
 def numbered(brain: str, number: int) -> str:
-    """Return what a bot is called for what it plays with, such as `greedy-1`."""
+    """Return the name of a bot that plays with this brain, such as `greedy-1`."""
     return f"{brain[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
 
 

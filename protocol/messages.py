@@ -760,7 +760,7 @@ class TableState(FromServer, frozen=True, tag="table"):
 
     @property
     def has_seat(self) -> bool:
-        """Return whether somebody can sit down before the game: bots make room for people."""
+        """Return whether a newcomer gets a seat before the game: bots make room for people."""
         return self.room > 0 or any(each.level is not None for each in self.seats)
 
     @property

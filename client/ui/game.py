@@ -595,7 +595,7 @@ class Client(StandaloneService):
             self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
 
     async def _sit_or_watch(self, table: str) -> None:
-        """Take a seat as `_join` does; whoever comes too late watches, and is told how to play later."""
+        """Take a seat as `_join` does; latecomers watch, and are shown how to play later."""
         try:
             await self._join(table)
         except RequestRefused as refusal:

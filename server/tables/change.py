@@ -92,7 +92,7 @@ def _at_seat_after(happens: Sequence[Happening], answered: Answered) -> Answered
 
 
 def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | None) -> None:
-    """Fold what is stored; have the clocks and the stand-in follow, and note what nobody was told yet."""
+    """Fold stored entries, let clocks and stand-in follow, and note the news for everybody."""
     state, switches, seen = context.state, context.state.switches, False
     kinds = {type(entries[0])} if len(entries) == 1 else set(map(type, entries))  # mostly a move alone
     made = moved is not None or not kinds.isdisjoint(MADE)
@@ -138,7 +138,7 @@ ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMes
 
 
 def _beside(context: TableContext) -> tuple[Place | None, ToldAlone]:
-    """Return what is placed in this turn without its player, and what each player here is told alone."""
+    """Return the planned move of this turn, and the private messages of each player here."""
     turn = context.state.turn
     return None if turn is None else context.state.planned(turn), _told_alone(context, TELLING)
 

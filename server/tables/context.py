@@ -97,7 +97,7 @@ Turn: TypeAlias = tuple[Course, Clock]
 
 
 def turn_of(state: PersistentState) -> Turn:
-    """Return what is compared before and after entries are folded, to see what follows."""
+    """Return the values compared before and after a fold to find its consequences."""
     clocks = state.clocks
     return (
         (state.stage, state.paused, state.paused_until, state.stopped, state.absence),
@@ -239,7 +239,7 @@ class TableContext:
 
     @property
     def is_long(self) -> bool:
-        """Return whether obsolete entries are to be dropped from the journal, so that nobody can fill it."""
+        """Return whether the journal of this table is so long that obsolete entries are dropped."""
         return self.state.entry_count >= self._shorten_at
 
     async def shorten_if_long(self) -> None:

@@ -118,7 +118,7 @@ class Panel(Struct, frozen=True):
         ]
 
     def _spectators(self) -> Line:
-        """Return in one row who watches; an empty one if nobody does."""
+        """Return a row with the spectators, empty without any."""
         state, room = self.pane.model.state, self.pane.width - 2
         told = "" if state is None else describe_spectators(state)
         return line(f"  {first_rows(wrapped(told, room), 1, room)[0]}", "class:faint") if told else EMPTY

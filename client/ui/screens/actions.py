@@ -309,13 +309,13 @@ def _press_sit(at: At) -> Outcome:
 
 
 def _can_invite(at: At) -> bool:
-    """Return whether somebody is in the lobby who can be invited to this table."""
+    """Return whether there are people in the lobby to invite to this table."""
     invites = at.ui.offers.invitations and at.state.has_seat and not at.state.switches.private
     return bool(invites and at.ui.guests)
 
 
 def _press_invite(at: At) -> Outcome:
-    """Invite those in the lobby, if anybody is there to be invited and the table is for everybody."""
+    """Invite the people in the lobby, unless it is empty or the table is private."""
     ui, state = at.ui, at.model.state
     if state is None:
         return ui, None

@@ -316,7 +316,7 @@ _INVITED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Invited(Overlay):
-    """The question whether to take a seat at the table to which `name` invites everybody in the lobby."""
+    """The question whether to accept the invitation of `name` to a table."""
 
     name: str
     table: str

@@ -197,7 +197,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
 
 
 def _with_company(ui: Ui, company: OnlineList, model: TableModel) -> Ui:
-    """Return `ui` with who is online now; at a table before its game, who has just come to the lobby is news.
+    """Return `ui` with the people online; before a game, arrivals in the lobby are logged as news.
 
     Each is announced once, and nobody in a crowd, which is no party of friends, nor at an evening's tables.
     """

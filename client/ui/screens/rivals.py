@@ -1,4 +1,4 @@
-"""The bots' levels as rivals, one after another, and what the player does again and again."""
+"""The bots' levels as rivals, from the weakest to the strongest, and the player's habits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -63,7 +63,7 @@ class Rivals(ListScreen):
         return _("Your rivals")
 
     def rows(self, pane: Pane) -> list[Line]:
-        """Return the ladder with its next rival, and below it what the chosen one is like and the habits."""
+        """Return the ladder with its next rival, and below it the chosen rival and the habits."""
         bots, width = self.ladder.bots, pane.width
         names = [describe_level(each.name) for each in bots]
         states = [rank_of(self.ladder, at) for at in range(len(bots))]
@@ -87,7 +87,7 @@ class Rivals(ListScreen):
         return rows
 
     def _next(self) -> str:
-        """Return who is next."""
+        """Return the next rival, in a sentence."""
         if self.ladder.beaten == len(self.ladder.bots):
             return _("You have beaten them all.")
         rival = describe_level(self.ladder.bots[self.ladder.beaten].name)

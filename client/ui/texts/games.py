@@ -183,7 +183,7 @@ def describe_rematch(state: TableState, seat: Seat | None) -> str:
 
 
 def describe_next_game(turn: Turn) -> str:
-    """Return who plays again after a game, and where the player who has left it keeps a seat."""
+    """Return the news of a next game, for a player who has left and keeps a seat there."""
     names = listed(map(printable, turn.again))
     form = counted("{names} plays again.", "{names} play again.", len(turn.again))
     seat = _("Your seat is kept, at table {table} in the lobby.").format(table=turn.next)

@@ -1,4 +1,4 @@
-"""What a player does again and again, and with whom they play, in sentences."""
+"""A player's habits and most frequent opponents, in sentences."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

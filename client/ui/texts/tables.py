@@ -71,12 +71,12 @@ _CAME_BY: Final[Mapping[CameBy, str]] = {
 
 
 def describe_guest(person: PersonOnline) -> str:
-    """Return who is in the lobby, and how they came."""
+    """Return the name of a person in the lobby, with the kind of client that they use."""
     return person.name if person.by is None else _(_CAME_BY[person.by]).format(name=person.name)
 
 
 def describe_guests(people: Sequence[PersonOnline]) -> str:
-    """Return who is in the lobby, in few words; empty if nobody is."""
+    """Return the people in the lobby in few words; empty without any."""
     if not people:
         return ""
     names = [describe_guest(each) for each in people[:_GUESTS_NAMED]]
@@ -453,14 +453,14 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
 
 
 def describe_too_late(*, begun: bool) -> str:
-    """Return why somebody who came to play watches, and how they will play."""
+    """Return why a player who came too late watches, and when they can play."""
     if begun:
         return _("The game has begun, so you watch it. When these players play again, m takes you along.")
     return _("All seats are taken, so you watch. As soon as one is free, m takes it.")
 
 
 def describe_spectators(state: TableState) -> str:
-    """Return who watches, in few words: those with a name, and how many more; empty if nobody does."""
+    """Return the spectators in few words: names, and the number of the others; empty without any."""
     if not state.spectators:
         return ""
     names = [each.name for each in state.watching if each.name is not None]

@@ -201,7 +201,7 @@ class LobbyChat(ServerPart):
             self._not_before = self.timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
 
     def _tell(self, person: Person) -> None:
-        """Send somebody the news that they do not have yet; at a table, that is not what is said."""
+        """Send a person the news that they lack; at a table, without the chat."""
         if not person.sees_list:
             return
         if self._list_outdated:

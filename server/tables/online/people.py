@@ -44,7 +44,7 @@ class Person:
 
     @property
     def sees_list(self) -> bool:
-        """Return whether this person is told who is online: in the lobby, or where players may still come."""
+        """Return whether this person gets the list: in the lobby, or at a table that waits for players."""
         return self.session.table is None or self.session.table.waits_for_players
 
 

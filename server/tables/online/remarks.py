@@ -56,7 +56,7 @@ class Remarks:
         channel.on_change(RemarkElsewhere, lambda: self._learn(channel, changed))
 
     def say(self, name: str, text: str, table: str | None = None) -> None:
-        """Add what somebody says, or their invitation to a table."""
+        """Add a chat message, or an invitation to a table."""
         number = self._next_number()
         self._add(LobbyRemark(number, name, text, table), self._now())
         if self._channel is not None:

@@ -144,7 +144,7 @@ class PublicTables(ServerPart):
         return "watching" if session.seat is None else "playing", session.table.code
 
     def has_room(self, code: str) -> bool:
-        """Return whether everybody may know that there is a table with a seat for them before its game."""
+        """Return whether a public table with this code still has a seat before its game."""
         if (table := self._tables.get(code)) is not None:
             listed, summary = not table.state.switches.private, table.summary()
         elif (told := self._elsewhere.get(code)) is not None:
@@ -154,7 +154,7 @@ class PublicTables(ServerPart):
         return listed and summary.stage == "gathering" and summary.taken - summary.bots < summary.players
 
     def host_of_guests(self, session: Session) -> tuple[str, str]:
-        """Return the name and the table of a player who may invite everybody there; raises Refusal."""
+        """Return the name and the table of a player who may invite; raises Refusal."""
         if session.table is None:
             raise Refusal(Code.NOT_AT_A_TABLE)
         seat, table = session.player_seat(), self._tables.get(session.table.code)
