@@ -24,7 +24,7 @@ from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import TableMenu
+from client.ui.screens.menu import Form, Menu
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Ended
 from client.ui.screens.replay import Replay
@@ -253,10 +253,11 @@ def _codes(explain: Explain) -> str:
 
 _WITH_KEYS: Final[Mapping[str, tuple[Sequence[Key], str]]] = {
     "The start screen": (Start.own_keys, "start"),
+    "The settings, and hosting": (Form.own_keys, "settings-en"),
     "Servers on your network": (Search.own_keys, ""),
     "The lobby": (LobbyPage.own_keys, "lobby-talk"),
     "A table before the game": (Gathering.own_keys, ""),
-    "The table's menu": (TableMenu.own_keys, ""),
+    "The table's menu": (Menu.own_keys, ""),
     "Laying tiles": (LAYING_KEYS, ""),
     "Placing pieces": (PLACING_KEYS, ""),
     "The scoring": (Scoring.own_keys, "scoring-piece"),

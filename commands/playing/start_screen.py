@@ -98,7 +98,7 @@ class _Home(Starting):
         levels = tuple(level.name for level in LEVELS)
         if preferences.brain not in levels:
             preferences = msgspec.structs.replace(preferences, brain=usual_level(levels))
-        start = Start(levels, preferences, chosen=line)
+        start = Start(preferences, chosen=line)
         super().__init__(Ui(preferences.name or login_name(), screens=(start,)))
         self.visited: Visit | None = None
         self._arguments = arguments

@@ -73,7 +73,7 @@ from client.ui.screens.arguments import (
     typed_players,
     typed_spectators,
 )
-from client.ui.screens.menu import At, MenuLine, Page, TableMenu
+from client.ui.screens.menu import At, Menu, MenuLine, Page
 from client.ui.state import LinePrompt, Mute, Outcome, TypedLine, Ui, hints_allowed
 from client.ui.texts import tables
 from client.ui.texts.pieces import PEOPLES, people_named
@@ -248,7 +248,7 @@ def _press_people(at: At) -> Outcome:
         return at.ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
     own = at.state.seats[seat].people
     line = next((number for number, people in enumerate(People) if people == own), 0)
-    return at.ui.opened(TableMenu(PEOPLE, line)), None
+    return at.ui.opened(Menu(PEOPLE, line)), None
 
 
 _LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
@@ -291,7 +291,7 @@ def _press_bot(at: At) -> Outcome:
     elif len(levels) == 1:
         return ui, messages.SeatBot(NEW, levels[0])
     else:
-        return ui.opened(TableMenu(BOT, levels.index(usual_level(levels)))), None
+        return ui.opened(Menu(BOT, levels.index(usual_level(levels)))), None
     return ui.with_notice(text), None
 
 
@@ -737,7 +737,7 @@ def _end(text: str, at: At) -> Meaning | None:
     if text != "game":
         return None
     if END_GAME.may(at) is May.YES:  # which is asked once more
-        return lambda _screen, ui, _model: (ui.opened(TableMenu(END)), None)
+        return lambda _screen, ui, _model: (ui.opened(Menu(END)), None)
     return messages.EndGame(NEW)
 
 

@@ -13,7 +13,7 @@ from client.ui.screens.actions import MENU
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering, loses_seat
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import TableMenu
+from client.ui.screens.menu import Menu
 from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
@@ -45,9 +45,9 @@ def _type_command(ui: Ui, _model: TableModel) -> Outcome:
 
 
 def _open_menu(ui: Ui, model: TableModel) -> Outcome | None:
-    if isinstance(ui.overlay, TableMenu):
+    if isinstance(ui.overlay, Menu):
         return None
-    return (ui if model.state is None else ui.opened(TableMenu(MENU))), None
+    return (ui if model.state is None else ui.opened(Menu(MENU))), None
 
 
 def _open_evening(ui: Ui, _model: TableModel) -> Outcome:

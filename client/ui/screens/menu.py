@@ -1,4 +1,4 @@
-"""The menu of a table: pages of lines, each of which does something or tells how the table is set up."""
+"""Menus: pages of lines, each of which does something, has a value to change, or tells how things are."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui.draw.page import MARK, line_chosen, rows_around, short_list, with_news
 from client.ui.frame import EMPTY, Line, chips, clickable, line, padded, paragraphs, width_of, wrapped
-from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
+from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Handler, Key
 from client.ui.requests import Request
 from client.ui.state import Mute, Notice, Outcome, Overlay, Pane, TypedLine, Ui
 from client.ui.texts import tables
@@ -35,7 +35,7 @@ class MenuLine(Struct, frozen=True):
     """A line of the menu, with the sign of a people if it is about one; without an effect, it only informs.
 
     `about` appears below the menu while the player is on the line. The same effect can be `typed` after a
-    command's verb.
+    command's verb. A line with a `value` is a row of a form: `turned` leads so many values on, or back.
     """
 
     text: str
@@ -43,17 +43,31 @@ class MenuLine(Struct, frozen=True):
     people: People | None = None
     about: str = ""
     typed: str | None = None
+    value: str = ""
+    turned: Callable[[Ui, int], Ui] | None = None
+
+    @property
+    def words(self) -> str:
+        return labelled(self.text, self.value) if self.value else self.text
+
+    @property
+    def changes(self) -> bool:
+        return self.effect is not None or self.turned is not None
 
 
 class Page(Struct, frozen=True):
-    """A page of the menu: what it lists of a table, and what it says below while no line says more."""
+    """A page of the menu: what it lists, and what it says below while no line says more.
+
+    It is that of a table unless it is for `home`.
+    """
 
     heading: str
     lists: Callable[[At], Iterable[MenuLine]]
     says: Callable[[At], str] = lambda _at: ""
+    home: bool = False
 
     def lines(self, at: At) -> list[MenuLine]:
-        return [] if at.model.state is None else [*self.lists(at)]
+        return [*self.lists(at)] if self.home or at.model.state is not None else []
 
     def about(self, at: At) -> str:
         return "" if at.model.state is None else self.says(at)
@@ -62,19 +76,22 @@ class Page(Struct, frozen=True):
 Effect: TypeAlias = Request | TypedLine | Page | Mute | Literal[Act.CANCEL]
 
 
-_KEYS: Final = (
+_CLOSING: Final = (
+    Key(("o",), Act.MENU, N_("close the menu"), N_("close")),
+    Key(("c-c",), Act.QUIT, N_("quit")),
+)
+_KEYS: Final[tuple[Key, ...]] = (
     HELP,
     *LINES,
     Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("choose")),
     Key(("escape", "backspace", "left", "q"), Act.CANCEL, N_("back"), N_("back")),
-    Key(("o",), Act.MENU, N_("close the menu"), N_("close")),
-    Key(("c-c",), Act.QUIT, N_("quit")),
+    *_CLOSING,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class TableMenu(Overlay):
-    """The menu of a table at one of its pages; `chosen` is the line that the player is on."""
+class Menu(Overlay):
+    """A menu at one of its pages; `chosen` is the line that the player is on."""
 
     page: Page
     chosen: int = 0
@@ -87,11 +104,12 @@ class TableMenu(Overlay):
             return ui.changed(replace(self, chosen=there)), None
         match action:
             case Act.CONFIRM | ChooseLine() if self.chosen < len(lines):
-                return self._do(ui, lines[self.chosen].effect)
+                turned = lines[self.chosen].turned
+                return self._do(ui, lines[self.chosen].effect) if turned is None else (turned(ui, 1), None)
             case Act.CANCEL:
                 return self._do(ui, action)
             case Act.MENU:
-                return ui.without(TableMenu), None
+                return ui.without(Menu), None
             case _:
                 return ui, None
 
@@ -102,13 +120,13 @@ class TableMenu(Overlay):
             case Act.CANCEL:
                 return ui.closed(), None
             case TypedLine():
-                return replace(ui.without(TableMenu), entry=effect), None
+                return replace(ui.without(Menu), entry=effect), None
             case Mute():
-                return with_mute(ui.without(TableMenu), effect), None
+                return with_mute(ui.without(Menu), effect), None
             case Page():
-                return ui.opened(TableMenu(effect)), None
+                return ui.opened(Menu(effect)), None
             case request:
-                return ui.without(TableMenu), request
+                return ui.without(Menu), request
 
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         return (_small_menu if pane.small else _menu_block)(self, pane), 0
@@ -118,10 +136,45 @@ class TableMenu(Overlay):
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
         lines = self.page.lines(At(ui, model))
-        return [labelled(each.text, each.about) if each.about else each.text for each in lines]
+        return [_spoken(each) for each in lines]
 
     def at_option(self, number: int) -> Self:
         return replace(self, chosen=number)
+
+
+def _turn(by: int) -> Handler:
+    """Return what leads to another value of the row that the player is on."""
+
+    def turned(form: "Form", ui: Ui, model: TableModel) -> Outcome:
+        row = form.page.lines(At(ui, model))[form.chosen]
+        return (ui if row.turned is None else row.turned(ui, by)), None
+
+    return turned
+
+
+_OF_FORM: Final[tuple[Key, ...]] = (
+    HELP,
+    *LINES,
+    Key(("enter", " "), Act.CONFIRM, N_("the next value, or do what the line says"), N_("change")),
+    Key(("right", "+"), _turn(1), N_("the next value"), N_("next")),
+    Key(("left", "-"), _turn(-1), N_("the value before"), N_("before")),
+    Key(("escape", "backspace", "q"), Act.CANCEL, N_("back"), N_("back")),
+    *_CLOSING,
+)
+
+
+class Form(Menu):
+    """A menu whose lines have values to change."""
+
+    __slots__ = ()
+
+    own_keys = _OF_FORM
+
+
+def _spoken(each: MenuLine) -> str:
+    if not each.about:
+        return each.words
+    return f"{each.words}. {each.about}" if each.value else labelled(each.text, each.about)
 
 
 def with_mute(ui: Ui, mute: Mute) -> Ui:
@@ -129,7 +182,10 @@ def with_mute(ui: Ui, mute: Mute) -> Ui:
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
-def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
+_VALUES_AT: Final = 24  # columns after the beginning of a line
+
+
+def _menu_block(menu: Menu, pane: Pane) -> list[Line]:
     ui, model, width = pane.ui, pane.model, pane.width
     rows = [EMPTY, line(f"  {_(menu.page.heading)}", "class:heading"), EMPTY]
     lines = menu.page.lines(At(ui, model))
@@ -138,11 +194,12 @@ def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
     listed = []
     for at, choice in enumerate(lines):
         sign = EMPTY if choice.people is None else chips([choice.people]) + line(" ")
+        words = padded(choice.text, _VALUES_AT) + choice.value if choice.value else choice.text
         if at == menu.chosen:
-            said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")
+            said = line(padded(words, width - 4 - width_of(sign)), "class:chosen")
             text = line(f"  {pane.glyphs.pointer} ", "class:chosen") + sign + said
         else:
-            said = line(choice.text, "" if choice.effect is not None else "class:faint")
+            said = line(words, "" if choice.changes else "class:faint")
             text = line("    ") + sign + said
         listed.append(clickable(text, ChooseLine(at), width))
     rows += rows_around(listed, menu.chosen, pane.height - 6 - max(len(below), 1), pane.glyphs)
@@ -151,14 +208,14 @@ def _menu_block(menu: TableMenu, pane: Pane) -> list[Line]:
     return with_news(rows, pane)
 
 
-def _small_menu(menu: TableMenu, pane: Pane) -> list[Line]:
+def _small_menu(menu: Menu, pane: Pane) -> list[Line]:
     """Return the part of the menu around the line that the player is on, for a small window."""
     ui, model, width = pane.ui, pane.model, pane.width
     rows = [line(row, "class:heading") for row in wrapped(_(menu.page.heading), width)]
     for at, choice in enumerate(menu.page.lines(At(ui, model))):
         chosen = at == menu.chosen
-        style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
-        for part, words in enumerate(wrapped(choice.text, width - 2 - MARK)):
+        style = "class:chosen" if chosen else "" if choice.changes else "class:faint"
+        for part, words in enumerate(wrapped(choice.words, width - 2 - MARK)):
             sign = pane.glyphs.pointer if chosen and not part else " "
             rows.append(clickable(line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
         if chosen:

@@ -28,6 +28,8 @@ from client.ui.frame import (
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.menu import At
 from client.ui.screens.replay import Replay, told_of_move
+from client.ui.screens.settings import OF_HOST, OWN
+from client.ui.screens.start import Start
 from client.ui.screens.typed_commands import help_on_commands, help_on_hosting
 from client.ui.state import Outcome, Overlay, Pane, Screen, Ui
 from client.ui.texts.games import bounds_text
@@ -196,6 +198,10 @@ def _help(screen: Screen, pane: Pane) -> list[Section]:
     board, scoring = _signs(glyphs)
     on_board = _section(_("SIGNS ON THE BOARD"), board, width)
     peoples = sum((chips([people]) + line(f" {_(PEOPLES[people])}  ") for people in People), EMPTY)
+    if isinstance(ui.page, Start):
+        rows = {row.name: row.help for row in (*OWN, *OF_HOST)}
+        settings = [(_(name), words) for name, words in rows.items()]
+        return [_section(_("KEYS"), key_rows(keys, glyphs), width), _section(_("SETTINGS"), settings, width)]
     return [
         _section(_("KEYS"), key_rows(keys, glyphs), width),
         Section(on_board.heading, (*on_board.pieces, broken(peoples, width))),

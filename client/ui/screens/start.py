@@ -1,58 +1,48 @@
-"""The start screen: where to go, and how a game against bots would be."""
+"""The start screen: where to go, and the forms with what its player prefers."""
 
 import enum
-from collections.abc import Callable, Collection, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self, TypeAlias, TypeVar
+from typing import Final, Self, TypeAlias
 
 from msgspec import Struct, structs
 
 from client.finding.found import SeatAnswer, is_turn
 from client.language import N_, _, counted, labelled, listed, parted
-from client.levels import describe_level, describe_temper
-from client.player.preferences import Preferences, WaysIn
+from client.levels import describe_level
+from client.player.preferences import Preferences
 from client.player.seats import KeptSeat
-from client.player.terminal import DesktopNotices
 from client.records import DaysSolved
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
-from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, settings
+from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, dotted, indented, line, padded, paragraphs
-from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Handler, Key, Pick
+from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import ask_name
+from client.ui.screens.menu import At, Form, MenuLine, Page
 from client.ui.screens.search import Search, describe_turn
+from client.ui.screens.settings import OF_HOST, OWN, Row
 from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui
-from client.ui.texts.pieces import PEOPLES
-from client.ui.texts.tables import describe_layout
 from client.ui.texts.times import clock_time
-from engine.pieces import People
 from protocol.admin import EveningPlan
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import NEW, ChangeSetting, Turn
 from protocol.settings import Title
 from protocol.text import printable
 
-T = TypeVar("T")
-
 
 class StartLine(enum.Enum):
-    """A choice that is always on the start screen: title, meaning, errand."""
+    """A choice that is always on the start screen: title, meaning."""
 
-    LEARN = N_("Learn the game"), N_("a guided first game; takes a few minutes"), requests.Errand.LEARN
-    PLAY = N_("Play against bots"), N_("right away, with nothing to set up"), requests.Errand.PLAY
-    HOST = N_("Host a game"), N_("on this computer, for others on your network"), requests.Errand.HOST
-    JOIN = N_("Join a game"), N_("found on your network, or at an address"), requests.Errand.SEARCH
-    PROBLEMS = (
-        N_("Problems"),
-        N_("find the best move: the problem of the day, and more"),
-        requests.Errand.SOLVE,
-    )
-    HISTORY = (
-        N_("Past games"),
-        N_("look through the games you have played or hosted"),
-        requests.Errand.LOOK_BACK,
-    )
+    LEARN = N_("Learn the game"), N_("a guided first game")
+    PLAY = N_("Play against bots"), N_("{players}; bots: {level}")
+    HOST = N_("Host a game"), N_("for others on your network")
+    JOIN = N_("Join a game"), N_("on your network, or at an address")
+    PROBLEMS = N_("Problems"), N_("find the best move: the problem of the day, and more")
+    HISTORY = N_("Past games"), N_("those you have played or hosted")
+    SETTINGS = N_("Settings"), N_("name, bots, bell, notifications")
 
 
 class LeftGame(Struct, frozen=True):
@@ -75,86 +65,54 @@ class StoppedTable(Struct, frozen=True):
 Choice: TypeAlias = KeptSeat | StoppedTable | LeftGame | StartLine | str  # a string is a server joined before
 
 
-def _setting(line: StartLine | None, change: Callable[["Start"], Mapping[str, object]]) -> Handler:
-    """Return what changes the preferences, at the line that they are about, if they are about one."""
-
-    def changed(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
-        return start.with_preferences(ui, line or start.chosen, **change(start)), None
-
-    return changed
-
-
-def _name_evening(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
-    evening = start.preferences.evening
-    name = "" if evening is None else evening.name
-    return replace(ui, entry=TypedLine(LinePrompt.EVENING).filled(name)), None
+def _lines_of(rows: Iterable[Row], at: At) -> Iterator[MenuLine]:
+    """Yield the rows of a form about what the player of the start screen prefers."""
+    start = at.ui.page
+    assert isinstance(start, Start)  # noqa: S101 - no other screen opens these forms
+    now = structs.replace(start.preferences, name=at.ui.name)
+    for row in rows:
+        if row.when(now):
+            turned = functools.partial(_turned, row)
+            yield MenuLine(_(row.name), about=row.about(now), value=row.value(now), turned=turned)
 
 
-def _one_round_more(start: "Start", ui: Ui, _model: TableModel) -> Outcome:
-    if (evening := start.preferences.evening) is None:
-        return ui, None
-    longer = structs.replace(evening, rounds=(evening.rounds + 1) % (_MOST_ROUNDS + 1))
-    return start.with_preferences(ui, StartLine.HOST, evening=longer), None
+def _turned(row: Row, ui: Ui, by: int) -> Ui:
+    start = ui.page
+    assert isinstance(start, Start)  # noqa: S101 - no other screen opens these forms
+    if row.prompt is None:
+        return start.with_preferences(ui, row.turned(start.preferences, by))
+    now = structs.replace(start.preferences, name=ui.name)
+    return replace(ui, entry=TypedLine(row.prompt).filled(row.typed(now)))
+
+
+def _lines_of_host(at: At) -> Iterator[MenuLine]:
+    about = N_("Your server runs in this program. Others on your network find it.")
+    yield MenuLine(_("Start hosting"), requests.Errand.HOST, about=_(about))
+    yield from _lines_of(OF_HOST, at)
+
+
+SETTINGS: Final = Page(N_("Settings"), functools.partial(_lines_of, OWN), home=True)
+HOSTING: Final = Page(N_("Host a game"), _lines_of_host, home=True)
+LEADS_TO: Final[Mapping[StartLine, requests.Errand | Page]] = {
+    StartLine.LEARN: requests.Errand.LEARN,
+    StartLine.PLAY: requests.Errand.PLAY,
+    StartLine.HOST: HOSTING,
+    StartLine.JOIN: requests.Errand.SEARCH,
+    StartLine.PROBLEMS: requests.Errand.SOLVE,
+    StartLine.HISTORY: requests.Errand.LOOK_BACK,
+    StartLine.SETTINGS: SETTINGS,
+}
+
+
+def _open_settings(_start: "Start", ui: Ui, _model: TableModel) -> Outcome:
+    return ui.opened(Form(SETTINGS)), None
 
 
 _KEYS: Final = (
     *LINES,
     Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("go")),
-    *(
-        Key((str(n),), Pick(n), N_("how many players, bots included"), typed=(f"players {n}",))
-        for n in range(2, 6)
-    ),
-    Key(
-        ("x",),
-        _setting(StartLine.PLAY, lambda start: {"random_layout": not start.preferences.random_layout}),
-        N_("lay the tiles, or have them laid at random"),
-        N_("layout"),
-    ),
-    Key(
-        ("p",),
-        _setting(StartLine.PLAY, lambda start: {"people": _after(start.preferences.people, (None, *People))}),
-        N_("choose the people that you play"),
-        N_("people"),
-    ),
-    Key(
-        ("a",),
-        _setting(StartLine.PLAY, lambda start: {"human_pace": not start.preferences.human_pace}),
-        N_("have the bots move at once, or take their time like people"),
-    ),
-    Key(
-        ("s",),
-        _setting(StartLine.PLAY, lambda start: {"brain": _after(start.preferences.brain, start.levels)}),
-        N_("change the bots' strength"),
-        N_("strength"),
-    ),
-    Key(
-        ("w",),
-        _setting(StartLine.HOST, lambda start: {"ways_in": _after(start.preferences.ways_in, tuple(WaysIn))}),
-        N_("open the games you host to browsers and ssh, or not"),
-    ),
-    Key(("e",), _name_evening, N_("host an evening: the server decides who plays whom")),
-    Key(
-        ("r",),
-        _one_round_more,
-        N_("how many rounds the evening has"),
-        when=lambda start, _ui, _model: start.preferences.evening is not None,
-    ),
+    Key(("o",), _open_settings, N_("your settings: name, bots, bell, notifications"), N_("settings")),
     Key(("n",), ask_name, N_("change the name others see"), N_("name")),
-    Key(
-        ("b",),
-        _setting(None, lambda start: {"bell": not start.preferences.bell}),
-        N_("ring when it is your turn, or not"),
-    ),
-    Key(
-        ("t",),
-        _setting(None, lambda start: {"title": not start.preferences.title}),
-        N_("show your turn in the window's title, or not"),
-    ),
-    Key(
-        ("d",),
-        _setting(None, lambda start: {"notices": _after(start.preferences.notices, tuple(DesktopNotices))}),
-        N_("desktop notifications: where the terminal is known, OSC 9, OSC 777, none"),
-    ),
     Key(("escape",), Act.LEAVE, N_("quit"), typed=("back",)),
     *ON_EVERY_PAGE,
 )
@@ -165,7 +123,7 @@ _NONE_SOLVED: Final = DaysSolved(today=False, in_a_row=0)
 
 @dataclass(frozen=True, slots=True)
 class Start(ListScreen):
-    """The start screen: the levels of bots, and what its player prefers; the name is that of the state.
+    """The start screen, with what its player prefers; the name is that of the state.
 
     `left` are the games that can be continued, `chosen` is the line that the player is on. `waiting` are the
     games under way where the player has a seat, as their servers say; one where it is the player's turn is
@@ -173,7 +131,6 @@ class Start(ListScreen):
     `solved` are the days whose problems the player has solved.
     """
 
-    levels: tuple[str, ...]
     preferences: Preferences
     left: tuple[LeftGame, ...] = ()
     chosen: Choice = StartLine.LEARN
@@ -202,16 +159,13 @@ class Start(ListScreen):
             return ui.with_page(replace(self, chosen=lines[there], moved=True)), None
         match action:
             case Act.CONFIRM | ChooseLine():
-                return ui, _where(self.chosen)
-            case Pick(number):
-                return self.with_preferences(ui, StartLine.PLAY, players=number), None
+                leads = _where(self.chosen)
+                return (ui.opened(Form(leads)), None) if isinstance(leads, Page) else (ui, leads)
             case _:
                 return ui, None
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        welcome = _welcome(self, ui)
-        (numbers, players), *others = _set_up(self, temper=True)  # in lines, a number alone is a choice
-        return [welcome, *(labelled(*each) for each in ((f"players {numbers}", players), *others))]
+        return [_welcome(self, ui)]
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [labelled(*_describe(each, self)) for each in self.lines]
@@ -223,12 +177,10 @@ class Start(ListScreen):
         """Return the state with an evening of this name to be held, none if it is empty."""
         plan = self.preferences.evening or EveningPlan(name, _USUAL_ROUNDS)
         evening = structs.replace(plan, name=name) if name else None
-        return self.with_preferences(ui, StartLine.HOST, evening=evening)
+        return self.with_preferences(ui, structs.replace(self.preferences, evening=evening))
 
-    def with_preferences(self, ui: Ui, line: Choice, **changes: object) -> Ui:
-        """Return the state with changed preferences, at the line that they are about."""
-        now = structs.replace(self.preferences, **changes)
-        return ui.with_page(replace(self, preferences=now, chosen=line, moved=True))
+    def with_preferences(self, ui: Ui, preferences: Preferences) -> Ui:
+        return ui.with_page(replace(self, preferences=preferences))
 
     def place(self, pane: Pane) -> str:
         return "Palatinus"
@@ -237,7 +189,7 @@ class Start(ListScreen):
         return _("Palatinus: the seven hills of Rome")
 
     def rows(self, pane: Pane) -> list[Line]:
-        """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
+        """Return the lines to choose from, where there is little room without what surrounds them."""
         if pane.small:
             return self._few_rows(pane)
         width = pane.width
@@ -254,20 +206,15 @@ class Start(ListScreen):
                 row = line(f"  {title}", "class:mine" if mine else "") + line(words, "class:faint")
             listed.append(clickable(row, ChooseLine(at), width))
         room = pane.height - LOG_LINES
-        set_up = [EMPTY, *_set_up_lines(self, width, temper=True)]
-        if len(above) + len(listed) + len(set_up) > room:
-            above, set_up = [row for row in above if row], set_up[1:]
-        if len(above) + len(listed) + len(set_up) > room:
-            set_up = _set_up_lines(self, width, temper=False)
-        room -= len(above) + len(set_up)
-        return [*above, *rows_around(listed, self.lines.index(self.chosen), room, pane.glyphs), *set_up]
+        if len(above) + len(listed) > room:
+            above = [row for row in above if row]
+        room -= len(above)
+        return [*above, *rows_around(listed, self.lines.index(self.chosen), room, pane.glyphs)]
 
     def _few_rows(self, pane: Pane) -> list[Line]:
-        """Return the titles, and below the chosen one what it means and how it is set up."""
+        """Return the titles, and below the chosen one what it means."""
         width = pane.width
         rows = indented(_welcome(self, pane.ui), width, "class:heading")
-        *of_bots, calls, of_host = _set_up(self, temper=False)
-        set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
         for at, each in enumerate(self.lines):
             title, words = _describe(each, self)
             text, more = (words, title) if isinstance(each, str) else (title, words)
@@ -276,8 +223,7 @@ class Start(ListScreen):
             if each == self.chosen:
                 told = paragraphs([more], width - 4, "class:faint")
                 rows += [clickable(line("    ") + row, ChooseLine(at), width) for row in told]
-                rows += settings(set_up.get(each, ()) if isinstance(each, StartLine) else (), width)
-        return rows + settings([calls], width)
+        return rows
 
 
 def with_seats(ui: Ui, seats: Collection[KeptSeat]) -> Ui:
@@ -340,10 +286,10 @@ def _with_waiting(ui: Ui, start: Start, waiting: Mapping[KeptSeat, Turn]) -> Ui:
     return ui.with_page(start)
 
 
-def _where(chosen: Choice) -> requests.Request:
+def _where(chosen: Choice) -> requests.Request | Page:
     match chosen:
         case StartLine():
-            return chosen.value[2]
+            return LEADS_TO[chosen]
         case LeftGame(name):
             return requests.Continue(name)
         case StoppedTable(KeptSeat(server, table)):
@@ -352,11 +298,6 @@ def _where(chosen: Choice) -> requests.Request:
             return requests.GoTo(server, table)
         case server:
             return requests.GoTo(server)
-
-
-def _after(one: T, every: Sequence[T]) -> T:
-    """Return the next of them, after the last the first."""
-    return every[(every.index(one) + 1) % len(every)]
 
 
 def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
@@ -386,7 +327,6 @@ def accept_answer(ui: Ui, asked: LinePrompt, text: str) -> Outcome:
 
 _TITLE_WIDTH = 22
 _USUAL_ROUNDS: Final = 4
-_MOST_ROUNDS: Final = 8  # that the key leads to; after them, as many as people like
 
 
 def _welcome(start: Start, ui: Ui) -> str:
@@ -424,8 +364,12 @@ def _describe(chosen: Choice, start: Start) -> tuple[str, str]:
         return _("Continue"), words.format(n=bots, when=chosen.when)
     if not isinstance(chosen, StartLine):
         return _("Join again"), chosen
-    title, words, _errand = chosen.value
-    if chosen is StartLine.HOST and (plan := start.preferences.evening) is not None:
+    title, words = chosen.value
+    now = start.preferences
+    if chosen is StartLine.PLAY:
+        players = counted("{n} player", "{n} players", now.players).format(n=now.players)
+        return _(title), _(words).format(players=players, level=describe_level(now.brain))
+    if chosen is StartLine.HOST and (plan := now.evening) is not None:
         words = _("the evening {name}, without rounds")
         if plan.rounds:
             words = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
@@ -453,47 +397,3 @@ def _describe_game(seat: KeptSeat, turn: Turn) -> tuple[str, str]:
         return _("Your game"), parted([seat.table, describe_turn(turn), you, seat.server])
     time = "" if turn.clock is None else _("{time} left").format(time=clock_time(turn.clock / 1000))
     return _("Your turn"), parted(filter(None, [seat.table, time, you, seat.server]))
-
-
-_NOTICES: Final = {
-    DesktopNotices.AUTO: N_("desktop notifications"),
-    DesktopNotices.OSC9: N_("desktop notifications (OSC 9)"),
-    DesktopNotices.OSC777: N_("desktop notifications (OSC 777)"),
-    DesktopNotices.NONE: N_("no notifications"),
-}
-
-
-_WAYS_IN: Final = {
-    WaysIn.NONE: N_("games you host: with Palatinus alone"),
-    WaysIn.WEB: N_("games you host: in browsers too"),
-    WaysIn.SSH: N_("games you host: over ssh too, with nothing installed"),
-    WaysIn.BOTH: N_("games you host: over ssh and in browsers too"),
-}
-
-
-def _set_up_lines(start: Start, width: int, *, temper: bool) -> list[Line]:
-    style = "" if start.chosen is StartLine.PLAY else "class:faint"
-    heading = [line("  " + _("A game against bots"), "class:heading")] if temper else []
-    return [*heading, *settings(_set_up(start, temper=temper), width, style)]
-
-
-def _set_up(start: Start, *, temper: bool) -> tuple[tuple[str, str], ...]:
-    """Return how a game against bots would be, and how the player is called, with the keys that change it."""
-    now = start.preferences
-    bots = _("bots: {level}, moves {pace}. {temper}").format(
-        level=describe_level(now.brain),
-        pace=_("with some delay") if now.human_pace else _("at once"),
-        temper=describe_temper(now.brain) if temper else "",
-    )
-    people = _("whichever is left") if now.people is None else _(PEOPLES[now.people])
-    bell = _("bell") if now.bell else _("no bell")
-    title = _("title") if now.title else _("no title")
-    ways = ", ".join((bell, title, _(_NOTICES[now.notices])))
-    return (
-        ("2-5", counted("{n} player", "{n} players", now.players).format(n=now.players)),
-        ("x", describe_layout(at_random=now.random_layout)),
-        ("p", _("your people: {people}").format(people=people)),
-        ("s,a", bots),
-        ("b,t,d", _("your turn: {ways}").format(ways=ways)),
-        ("w,e,r", parted([_(_WAYS_IN[now.ways_in]), *([] if now.evening else [_("no evening")])])),
-    )

@@ -17,7 +17,7 @@ from client.ui.keys import Act, Action, Key
 from client.ui.screens.actions import ACTIONS, MENU
 from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import At, Page, TableMenu
+from client.ui.screens.menu import At, Menu, Page
 from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
@@ -106,7 +106,7 @@ def played_until_turn_of(game: Game, seat: int) -> Game:
 
 def at_home(ui: Ui) -> Ui:
     """Return the UI state of a player who has come from the start screen."""
-    return ui.above(Ui(ui.name, screens=(Start((), Preferences()),)))
+    return ui.above(Ui(ui.name, screens=(Start(Preferences()),)))
 
 
 def after(ui: Ui, model: TableModel, *keys: str) -> Ui:
@@ -126,7 +126,7 @@ def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
 def on_line(effect: object, ui: Ui, model: TableModel, page: Page = MENU) -> Ui:
     """Return what follows when the player opens the menu and goes to the first line with this effect."""
     at = [choice.effect == effect for choice in page.lines(At(ui, model))].index(True)
-    return after(ui.opened(TableMenu(page)), model, *["down"] * at)
+    return after(ui.opened(Menu(page)), model, *["down"] * at)
 
 
 def typed(text: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from client.ui.screens.dispatch import letters, updated
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import TableMenu
+from client.ui.screens.menu import Menu
 from client.ui.screens.news import after_update, called_to
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
@@ -231,7 +231,7 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
 def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
     ui, model = replace(Ui("Ann", screens=(LobbyPage(), EveningPage())), evening=FRIDAY), TableModel()
     assert "sign up, or play again after a pause" in screen_of(after(ui, model, "?"), model)
-    for opened in EveningPage(), TableMenu(MENU):
+    for opened in EveningPage(), Menu(MENU):
         helped, _ = updated(ui.opened(opened), Act.HELP, model)
         ruled, _ = updated(helped, Act.RULES, model)
         assert updated(ruled, Act.CANCEL, model)[0].overlay == opened

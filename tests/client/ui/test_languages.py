@@ -25,7 +25,7 @@ from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.screens.actions import ACTIONS
 from client.ui.screens.dispatch import after_key
-from client.ui.screens.menu import At
+from client.ui.screens.menu import At, Form
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.screens.record_commands import RECORD_ACTIONS
@@ -33,6 +33,7 @@ from client.ui.screens.replay import open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Result, Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
+from client.ui.screens.start import HOSTING, SETTINGS
 from client.ui.screens.typed_commands import (
     help_rows,
     meaning,
@@ -127,8 +128,9 @@ def test_every_word_of_every_page_is_translated(page: str) -> None:
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
     start = drawn(START, NOWHERE, UNICODE, 80, 24)
-    for shown in (start, *seen.reading_pages(START, NOWHERE, Act.HELP, Act.RULES)):
-        assert not untranslated(seen.text_of(shown)) - {"random", "greedy"}
+    forms = [drawn(START.opened(Form(page)), NOWHERE, UNICODE, 80, 24) for page in (SETTINGS, HOSTING)]
+    for shown in (start, *forms, *seen.reading_pages(START, NOWHERE, Act.HELP, Act.RULES)):
+        assert not untranslated(seen.text_of(shown))
     for number in range(len(LESSONS)):
         course = Course("Ann", practice, UNICODE, number)
         assert not untranslated(seen.screen_of(course.ui, course.model))

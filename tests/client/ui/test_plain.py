@@ -25,11 +25,13 @@ from client.ui.interaction import Service, Surroundings
 from client.ui.lines import QUESTIONS, LineShell, answer, numbered, rows_of
 from client.ui.program import Replaying
 from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.menu import Form
 from client.ui.screens.news import after_update, at_table_page, with_tables
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, open_record, seen_in, with_analysis
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import with_found
+from client.ui.screens.start import HOSTING, SETTINGS
 from client.ui.state import Remark, TalkLog, Ui
 from client.ui.terminal.device import OwnLines
 from client.ui.texts.glyphs import ASCII
@@ -57,7 +59,12 @@ from tests.program import started_in_lines
 from tests.server.peer import connected, state_where
 from tests.server.tables.calling import called_by_url
 
-OTHERS = {"start": START, "search": with_found(LOOKING, FOUND)}
+OTHERS = {
+    "start": START,
+    "settings": START.opened(Form(SETTINGS, 4)),
+    "hosting": START.opened(Form(HOSTING)),
+    "search": with_found(LOOKING, FOUND),
+}
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
 
 
@@ -160,7 +167,7 @@ def test_a_piece_is_foreseen_as_it_is_placed() -> None:
     assert any(text.startswith(f"{own}m here: ") for text in told)
 
 
-@pytest.mark.parametrize("name", ["start", "search", *PAGES])
+@pytest.mark.parametrize("name", [*OTHERS, *PAGES])
 def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> None:
     ui, model = PAGES[name]() if name in PAGES else (OTHERS[name], TableModel())
     ui = at_table_page(ui, model)
@@ -225,8 +232,9 @@ class Visit:
 def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     """From the start screen: a game against bots, its scoring, the record, past games, a server elsewhere."""
     visit = Visit(tmp_path, "--plain")
-    visit.type("wait", "n", "Ann", "e", "Friday", "players 2", "2", "wait", "moves")
+    visit.type("wait", "n", "Ann", "o", "- 2", "back", "3", "3", "Friday", "back", "2", "wait", "moves")
     visit.until("Welcome, Ann")
+    visit.until("^2. Players: 2. How many play")
     visit.until("Host a game: the evening Friday, 4 rounds")
     while (move := visit.until(r"You may place (\S+?),? .*on (\w\d)|The scoring begins"))[1] is not None:
         visit.type(f"if {move[1]} {move[2]}", f"{move[1]} {move[2]}", "wait", "moves")

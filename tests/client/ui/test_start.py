@@ -2,6 +2,7 @@
 
 import re
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +10,22 @@ import pytest
 from msgspec import structs
 
 from client.finding.found import Gone, Locked, SeatAnswer, Silent, is_turn
+from client.language import LANGUAGES
 from client.player.preferences import Preferences, read_preferences, remember
 from client.player.seats import KeptSeat, Seats, seats_folder
+from client.player.terminal import DesktopNotices
 from client.records import DaysSolved
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
+from client.ui.screens.menu import At, Form, Page
 from client.ui.screens.search import Search
+from client.ui.screens.settings import OF_HOST, OWN
 from client.ui.screens.start import (
+    HOSTING,
+    LEADS_TO,
+    SETTINGS,
     LeftGame,
     Start,
     StartLine,
@@ -45,13 +53,13 @@ from tests.server.process import serving
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
-UI = Ui("Ann", screens=(Start(("slave", "plebeian"), Preferences(servers=SERVERS)),))
+UI = Ui("Ann", screens=(Start(Preferences(servers=SERVERS)),))
 
 
 def test_a_line_is_chosen_by_clicking_twice() -> None:
-    chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
+    chosen, at_first = updated(UI, ChooseLine(1), NOWHERE)
     assert at_first is None
-    assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Errand.HOST
+    assert updated(chosen, ChooseLine(1), NOWHERE)[1] == requests.Errand.PLAY
     assert seen.request_after(UI, NOWHERE, "escape") is None
 
 
@@ -61,73 +69,98 @@ def to_line(line: StartLine | str) -> list[str]:
     return ["down"] * UI.page.lines.index(line)
 
 
-def test_every_line_of_the_start_screen_asks_for_what_it_says() -> None:
-    for line in StartLine:
-        assert seen.request_after(UI, NOWHERE, *to_line(line), "enter") == line.value[2]
+def test_every_line_of_the_start_screen_leads_where_it_says() -> None:
+    for line, leads in LEADS_TO.items():
+        if isinstance(leads, Page):
+            assert seen.after(UI, NOWHERE, *to_line(line), "enter").overlay == Form(leads)
+        else:
+            assert seen.request_after(UI, NOWHERE, *to_line(line), "enter") == leads
+    assert {*LEADS_TO} == {*StartLine}
     for server in SERVERS:
         assert seen.request_after(UI, NOWHERE, *to_line(server), "enter") == requests.GoTo(server)
 
 
-def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> None:
-    def shown(ui: Ui) -> str:
-        return " ".join(seen.screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())
-
-    for line in StartLine:
-        assert " ".join(line.value[:2]) in shown(seen.after(UI, NOWHERE, *to_line(line)))
-    assert SERVERS[1] in shown(seen.after(UI, NOWHERE, *to_line(SERVERS[1])))
-    for first, again in "45", "xx", "pp", "ss", "aa", "ww":  # the first leads to the line
-        assert shown(seen.after(UI, NOWHERE, first)) != shown(seen.after(UI, NOWHERE, first, again))
+def test_a_small_window_shows_what_a_line_means() -> None:
+    for line, meant in zip(StartLine, UI.page.options(UI, NOWHERE) or (), strict=False):
+        shown = seen.screen_of(seen.after(UI, NOWHERE, *to_line(line)), NOWHERE, 40, 12)
+        assert meant.replace(":", "", 1) in " ".join(shown.replace("|", " ").split())
+    assert SERVERS[1] in seen.screen_of(seen.after(UI, NOWHERE, *to_line(SERVERS[1])), NOWHERE, 40, 12)
 
 
-def preferences_after(*keys: str) -> Preferences:
-    page = seen.after(UI, NOWHERE, *keys).page
-    assert isinstance(page, Start)
-    return page.preferences
+def at_row(page: Page, name: str, ui: Ui = UI) -> Ui:
+    """Return the state with a form open, at the row of this name."""
+    return ui.opened(Form(page, [line.text for line in page.lines(At(ui, NOWHERE))].index(name)))
 
 
-def test_a_game_against_bots_is_set_up() -> None:
-    for keys, game in (
-        ("5xs", Preferences(servers=SERVERS, players=5, brain="slave", random_layout=False)),
-        ("ss", Preferences(servers=SERVERS)),
-        ("pp", Preferences(servers=SERVERS, people=People.SABINES)),
-        ("ppppp", Preferences(servers=SERVERS, people=People.ARCADIANS)),
-        ("pppppp", Preferences(servers=SERVERS)),
+def preferences_in(ui: Ui) -> Preferences:
+    assert isinstance(ui.page, Start)
+    return ui.page.preferences
+
+
+_MOST_VALUES = 20
+NAMED_EVENING = (*"Friday night", "enter")
+
+
+@pytest.mark.parametrize("page", [SETTINGS, HOSTING], ids=["settings", "hosting"])
+def test_every_setting_leads_through_its_values_and_back(page: Page) -> None:
+    """The form shows each of them, and the sentence about the setting, in windows of both kinds."""
+    ui = seen.after(at_row(HOSTING, "Evening"), NOWHERE, "enter", *NAMED_EVENING).closed()
+    rows = [row for row in (OWN if page is SETTINGS else OF_HOST) if row.prompt is None]
+    assert len(rows) == len([*page.lines(At(ui, NOWHERE))]) - (1 if page is SETTINGS else 2)
+    for row in rows:
+        there = at_row(page, row.name, ui)
+        values = [there]
+        while (after := seen.after(values[-1], NOWHERE, "right")) != there and len(values) < _MOST_VALUES:
+            values.append(after)
+        assert 1 < len(values) < _MOST_VALUES
+        for before, now in zip(values, (*values[1:], there), strict=True):
+            assert seen.after(now, NOWHERE, "left") == before
+            assert seen.after(before, NOWHERE, "enter") == now
+            assert re.search(rf"► {row.name} +{re.escape(row.value(preferences_in(now)))} ", screen(now))
+            small = " ".join(screen(now, 40, 12).replace("|", " ").split())
+            assert f"► {row.name}: {row.value(preferences_in(now))} {row.help}" in small
+            assert row.help in " ".join(screen(now).replace("|", " ").split())
+
+
+def screen(ui: Ui, width: int = 80, height: int = 24) -> str:
+    return seen.screen_of(ui, NOWHERE, width, height)
+
+
+def test_settings_are_what_games_are_played_with() -> None:
+    """They stay when the form is closed, with the line of the start screen that was chosen."""
+    for name, keys, expected in (
+        ("Players", ("right", "right"), Preferences(servers=SERVERS, players=5)),
+        ("Tiles", ("enter",), Preferences(servers=SERVERS, random_layout=False)),
+        ("Your people", ("left",), Preferences(servers=SERVERS, people=People.ARCADIANS)),
+        ("Bots", ("left",), Preferences(servers=SERVERS, brain="slave")),
+        ("Bots move", ("right",), Preferences(servers=SERVERS, human_pace=True)),
+        ("Bell", ("right",), Preferences(servers=SERVERS, bell=False)),
+        ("Window title", ("right",), Preferences(servers=SERVERS, title=False)),
+        ("Desktop notifications", ("right",), Preferences(servers=SERVERS, notices=DesktopNotices.OSC9)),
     ):
-        assert preferences_after(*keys) == game
-        assert seen.request_after(UI, NOWHERE, *keys, "enter") is requests.Errand.PLAY
+        changed = seen.after(at_row(SETTINGS, name), NOWHERE, *keys, "escape")
+        assert preferences_in(changed) == expected
+        assert seen.request_after(changed, NOWHERE, "down", "enter") is requests.Errand.PLAY
+    more = seen.after(at_row(SETTINGS, "Players"), NOWHERE, "right", "o")
+    assert "4 players; bots: Plebeian" in screen(more)
 
 
-def test_bots_take_their_time_if_they_are_to() -> None:
-    """A key says so, the screen shows it, and a start screen with much on it still shows all of it."""
-    slow = seen.after(UI, NOWHERE, "a")
-    assert isinstance(slow.page, Start)
-    assert "Plebeian, moves with some delay." in seen.screen_of(slow, NOWHERE)
-    assert "Plebeian, moves at once." in seen.screen_of(seen.after(slow, NOWHERE, "a"), NOWHERE)
-    many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
-    crowded = replace(slow.page, preferences=many, left=(LeftGame("a", 3, "2026-01-01 10:00"),))
-    assert "your turn: bell" in seen.screen_of(slow.with_page(crowded), NOWHERE)
-
-
-def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
-    """With a name, which is removed again, and rounds; nobody else has to know of options."""
-    assert preferences_after("r") == Preferences(servers=SERVERS)
-    named = ("e", *"Friday night", "enter")
-    assert preferences_after(*named).evening == EveningPlan("Friday night", 4)
-    told = seen.screen_of(seen.after(UI, NOWHERE, *named, "r"), NOWHERE)
-    assert re.search("Host a game +the evening Friday night, 5 rounds", told)
-    assert preferences_after(*named, *"rrrrr").evening == EveningPlan("Friday night")
-    assert preferences_after(*named, "e", "c-u", *"x" * 41, "enter").evening == EveningPlan("Friday night", 4)
-    assert preferences_after(*named, "e", "c-u", "enter") == Preferences(servers=SERVERS)
-
-
-def test_how_the_player_is_called_is_set() -> None:
-    def words(*keys: str) -> str:
-        return seen.screen_of(seen.after(UI, NOWHERE, *keys), NOWHERE)
-
-    assert "b,t,d your turn: bell, title, desktop notifications " in words()
-    assert "your turn: no bell, no title, desktop notifications (OSC 9) " in words("b", "t", "d")
-    assert "your turn: bell, title, no notifications " in words("b", "b", "d", "d", "d")
-    assert words(*"dddd") == words()
+def test_a_name_and_an_evening_are_typed_into_their_forms() -> None:
+    """The evening is that of the games that are hosted, and has rounds; an empty name ends it."""
+    called = seen.after(UI, NOWHERE, "o", "enter", "c-u", *"Zoë", "enter")
+    assert re.search("► Your name +Zoë", screen(called))
+    assert called.name == "Zoë"
+    assert "Rounds" not in screen(at_row(HOSTING, "Evening"))
+    named = seen.after(at_row(HOSTING, "Evening"), NOWHERE, "enter", *NAMED_EVENING)
+    assert preferences_in(named).evening == EveningPlan("Friday night", 4)
+    more = seen.after(named, NOWHERE, "down", "right")
+    assert re.search("Host a game +the evening Friday night, 5 rounds", screen(more.closed()))
+    assert preferences_in(seen.after(more, NOWHERE, *["right"] * 4)).evening == EveningPlan("Friday night")
+    long = seen.after(more, NOWHERE, "up", "enter", "c-u", *"x" * 41, "enter")
+    assert (seen.is_refused(long), preferences_in(long)) == (True, preferences_in(more))
+    none = seen.after(more, NOWHERE, "up", "enter", "c-u", "enter")
+    assert preferences_in(none).evening is None
+    assert seen.request_after(none, NOWHERE, "up", "up", "enter") is requests.Errand.HOST
 
 
 def test_an_address_is_typed_and_completed() -> None:
@@ -220,7 +253,7 @@ def test_a_table_that_has_stopped_is_hosted_on() -> None:
     assert seen.request_after(moved, NOWHERE, "enter") is requests.Errand.PLAY
     hosted = with_stopped(seen.after(UI, NOWHERE, *to_line(StartLine.HOST)), [STOPPED])
     assert seen.request_after(hosted, NOWHERE, "enter") == there
-    assert seen.request_after(with_stopped(hosted, []), NOWHERE, "enter") is requests.Errand.HOST
+    assert seen.after(with_stopped(hosted, []), NOWHERE, "enter").overlay == Form(HOSTING)
     elsewhere = seat_stands(ui, STOPPED.seat, STOPPED.turn)
     assert "Host on" not in seen.screen_of(elsewhere, NOWHERE)
     mine = structs.replace(STOPPED, turn=structs.replace(STOPPED.turn, turn=0, name="Ann"), others=())
@@ -232,7 +265,8 @@ def test_a_table_that_has_stopped_is_hosted_on() -> None:
 async def test_everybody_comes_back_when_a_killed_program_hosts_on(environment: dict[str, str]) -> None:
     """At the same address, with the seats that they had; after an orderly end, too."""
     with Terminal(environment=environment) as terminal:
-        terminal.press("w", "enter", shows=r"palatinus join ws://\S+:\d+ \w{4}")
+        terminal.press(*to_line(StartLine.HOST), "enter", "down", "right", shows="with Palatinus alone")
+        terminal.press("up", "enter", shows=r"palatinus join ws://\S+:\d+ \w{4}")
         (address,) = terminal.found(r"palatinus join ws://\S+:(\d+ \w{4})")
         port, code = address.split()
         async with connected(int(port)) as bob:
@@ -269,8 +303,17 @@ async def test_whose_turn_it_is_is_asked_of_the_servers(environment: dict[str, s
             terminal.quit("y")
 
 
-def test_the_start_screen() -> None:
-    seen.assert_screen("start-80x24", seen.screen_of(seen.after(UI, NOWHERE, "down"), NOWHERE))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_settings_are_shown_in_every_language(language: str, in_language: Callable[[str], None]) -> None:
+    in_language(language)
+    seen.assert_screen(f"settings-{language}-80x24", screen(UI.opened(Form(SETTINGS, 4))))
+
+
+def test_the_start_screen_and_the_form_of_a_host() -> None:
+    seen.assert_screen("start-80x24", screen(seen.after(UI, NOWHERE, "down")))
+    hosting = seen.after(at_row(HOSTING, "Evening"), NOWHERE, "enter", *NAMED_EVENING)
+    for columns, lines in ((80, 24), (40, 12)):
+        seen.assert_screen(f"hosting-{columns}x{lines}", screen(hosting, columns, lines))
 
 
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
@@ -296,11 +339,13 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Learn the game")
         terminal.press("n", "\x15", "Zoë", "enter", shows="Welcome, Zoë")
-        terminal.press("2", "enter", shows="Your turn: place|'s turn to place")
-        terminal.press(":", "leave", "enter", shows=(r"► Continue .*against 1 bot", "2 players", "at random"))
-        terminal.press("e", "Friday", "enter", "r")
-        terminal.shows("► Host a game +the evening Friday, 5 rounds", "over ssh and in browsers too")
-        terminal.press("enter", shows=("the lobby", "Evening: Friday"))
+        terminal.press("o", "down", "left", shows="► Players +2")
+        terminal.press("escape", "down", "enter", shows="Your turn: place|'s turn to place")
+        terminal.press(":", "leave", "enter", shows=(r"► Continue .*against 1 bot", "2 players"))
+        terminal.press(*["down"] * 3, "enter", shows=("► Start hosting", "over ssh and in browsers too"))
+        terminal.press("down", "down", "enter", "Friday", "enter", "down", "right")
+        terminal.shows("Evening +Friday", "► Rounds +5")
+        terminal.press("up", "up", "up", "enter", shows=("the lobby", "Evening: Friday"))
         terminal.press("o")
         terminal.shows(r"palatinus join ws://\S+ \w{4}", r"ssh -p \d+ \S+", r"in a browser: http://\S+/")
         terminal.press("b", shows=("► Plebeian", "Consul", "plays openly"))
@@ -319,11 +364,14 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         left = terminal.quit()
         assert not re.search("INFO|Traceback", left)
     with Terminal(environment=environment) as terminal:
-        terminal.shows("Welcome, Zoë", "► Continue", "2 players", "your turn: bell, title")
-        terminal.press("b", "t", shows="no bell, no title")
+        terminal.shows("Welcome, Zoë", "► Continue", "2 players")
+        terminal.press("o", shows=("Bell +on", "Window title +on"))
+        terminal.press(*["down"] * 6, "left", "down", "right", shows=("Bell +off", "Window title +off"))
+        terminal.press("o", shows="Welcome, Zoë")
         terminal.quit()
     with Terminal(environment=environment) as terminal:
-        terminal.shows("no bell, no title")
+        terminal.press("o", shows=("Bell +off", "Window title +off", "Players +2"))
+        terminal.press("escape", shows="Welcome, Zoë")
         terminal.quit()
 
 
@@ -335,11 +383,11 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Learn the game")
-        terminal.press(*to_line(StartLine.HOST), "enter")
+        terminal.press(*to_line(StartLine.HOST), "enter", "enter")
         terminal.shows("► Host a game", "cannot be hosted", "palatinus tables check says more")
         assert "--data" not in terminal.text
         with lock_folder(data):
-            terminal.press("enter")
+            terminal.press("enter", "enter")
             terminal.shows("Another server on this computer is using the games", "Join it, or stop it first")
         terminal.quit()
 

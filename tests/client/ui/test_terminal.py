@@ -250,7 +250,7 @@ async def test_an_error_while_handling_a_key_ends_the_program() -> None:
 
 async def test_a_click_turns_the_page() -> None:
     """As the key does: to the next page of as many as there are in this window."""
-    rules = Ui("Ann", screens=(Start((), Preferences()), Reading(Act.RULES)))
+    rules = Ui("Ann", screens=(Start(Preferences()), Reading(Act.RULES)))
     frame = drawn(rules, TableModel(), UNICODE, 60, 20)
     column, row = next(
         (column, row)
@@ -273,7 +273,7 @@ async def test_a_click_turns_the_page() -> None:
 
 async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
     """The page above the table would not show that it is their turn."""
-    table, looking_back = (Service(Ui("Ann", screens=(Start((), Preferences()),))) for _each in range(2))
+    table, looking_back = (Service(Ui("Ann", screens=(Start(Preferences()),))) for _each in range(2))
     table.call("Palatinus", "Your turn")
     assert table.ui.notice is None
     table.open(looking_back)

@@ -11,7 +11,7 @@ from client.tables.table import HeardRemark, TableModel
 from client.ui.screens.actions import BOT
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import TableMenu
+from client.ui.screens.menu import Menu
 from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.rivals import Rivals
 from client.ui.screens.scoring import last_step
@@ -225,7 +225,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering-growing": waiting_for_more,
     "gathering-lobby": hearing_the_lobby,
     "menu": menu,
-    "menu-bots": lambda: (waiting()[0].opened(TableMenu(BOT, 1)), waiting()[1]),
+    "menu-bots": lambda: (waiting()[0].opened(Menu(BOT, 1)), waiting()[1]),
     "menu-peoples": lambda: then(waiting, "p", "down"),
     "quitting": lambda: then(placing, "q"),
     "ended": ended,

@@ -28,14 +28,14 @@ from client.ui.screens.actions import MENU, SEAT_BOT, START
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import At, TableMenu
+from client.ui.screens.menu import At, Form, Menu
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, hands_table
 from client.ui.screens.scoring import Result, Scoring, last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
 from client.ui.screens.search import Search
-from client.ui.screens.start import LeftGame, Start
+from client.ui.screens.start import HOSTING, SETTINGS, LeftGame, Start
 from client.ui.spots import UNMARKED, just_placed
 from client.ui.state import (
     Can,
@@ -67,6 +67,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
 from protocol.absence import ByVote, LongClock, MoveClock
+from protocol.admin import EveningPlan
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import (
     NEW,
@@ -503,7 +504,7 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
         Quitting(),
         TalkPage(),
         Announcements(("Cosima.",)),
-        *(TableMenu(page) for page in seen.MENU_PAGES),
+        *(Menu(page) for page in seen.MENU_PAGES),
         *map(Reading, TOPICS),
     )
     for page in PAGES.values():
@@ -597,7 +598,7 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
     ui, model = menu()
     lines = [choice.text for choice in MENU.lines(At(ui, model))]
     for at, words in enumerate(lines):
-        frame = drawn(ui.opened(TableMenu(MENU, at)), model, UNICODE, *size)
+        frame = drawn(ui.opened(Menu(MENU, at)), model, UNICODE, *size)
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
         shown = (re.sub(" [\u2191\u2193]\\d+", "", plain(frame.lines[row])) for row in rows)  # without marks
         assert " ".join(row.strip("\u25ba ") for row in shown) == words
@@ -617,7 +618,7 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
             many = len([*page.lines(At(ui, model))])
             yield (
                 f"{stage} {page}",
-                [(ui.opened(TableMenu(page, at)), model) for at in range(many)],
+                [(ui.opened(Menu(page, at)), model) for at in range(many)],
             )
     listed = tuple(structs.replace(TABLES[0], table=f"AB{number:02}") for number in range(30))
     hosting = Ways(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"), pages="http://192.0.2.7:7733/")
@@ -626,12 +627,16 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         pages = [LobbyPage(listed, chosen=at) for at in range(len(listed) + 1)]
         yield "lobby", [(ui.with_page(page), TableModel()) for page in pages]
     servers = tuple(f"ws://192.0.2.{number}:7733" for number in range(5))
-    start = Start(LEVELS, Preferences(servers=servers), left=(LeftGame("a", 3, "2026-01-01 10:00"),))
+    start = Start(Preferences(servers=servers), left=(LeftGame("a", 3, "2026-01-01 10:00"),))
     games = {KeptSeat(url, "AB01", "Ann"): Turn(0, "playing", seat=0, turn=1, name="Bob") for url in servers}
     start = replace(start, waiting=games)
+    ui = Ui("Ann", screens=(Start(Preferences(evening=EveningPlan("Friday"))),))
     found = Found(tuple(FoundServer("attic", url, Listed(listed[:4], 3)) for url in servers))
     search = Search(found, seats=(KeptSeat(servers[1], "AB01", "Ann"),))
     past, rivals = (PAGES[name]()[0].page for name in ("history", "rivals"))
+    for page in (SETTINGS, HOSTING):
+        forms = [ui.opened(Form(page, at)) for at in range(9 if page is SETTINGS else 5)]
+        yield page.heading, [(form, TableModel()) for form in forms]
     for name, screen in (("start", start), ("search", search), ("history", past), ("rivals", rivals)):
         many = len(screen.options(Ui("Ann"), TableModel()) or ())
         yield name, [(Ui("Ann", screens=(screen.at_option(at),)), TableModel()) for at in range(many)]

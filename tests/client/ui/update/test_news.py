@@ -522,7 +522,7 @@ def test_the_page_follows_the_table() -> None:
         assert at_table_page(Ui("Ann", screens=(chosen,)), model) == Ui(
             "Ann", screens=(chosen,), talk=TalkLog(model.table)
         )
-    start = Start(("plebeian",), Preferences())  # without a server
+    start = Start(Preferences())  # without a server
     assert at_table_page(Ui("Ann", screens=(start,)), RUNNING).page == start
 
 

@@ -23,7 +23,7 @@ from client.ui.screens.action import Action, May
 from client.ui.screens.actions import ACTIONS, MENU, PAUSE_UNTIL
 from client.ui.screens.dispatch import after_key, counting
 from client.ui.screens.lobby import LobbyPage
-from client.ui.screens.menu import At, Page, TableMenu
+from client.ui.screens.menu import At, Menu, Page
 from client.ui.screens.news import (
     after_update,
     at_other_table,
@@ -97,7 +97,7 @@ def effects(page: Page, model: TableModel) -> list[object]:
 
 def effect_chosen(ui: Ui, model: TableModel) -> object:
     """Return the effect of the line that the player is on in the menu."""
-    assert isinstance(ui.overlay, TableMenu)
+    assert isinstance(ui.overlay, Menu)
     return [choice.effect for choice in ui.overlay.page.lines(At(ui, model))][ui.overlay.chosen]
 
 
@@ -297,7 +297,7 @@ def test_the_prompt_knows_the_words_for_keys_and_names_the_nearest() -> None:
     seen.change(model, switches=Switches(hints=True))
     ui = replace(ui, can=Can(hints=True))
     assert seen.request_after(ui, model, *typed("hint")) is requests.Errand.HINT
-    assert isinstance(seen.after(ui, model, *typed("menu")).overlay, TableMenu)
+    assert isinstance(seen.after(ui, model, *typed("menu")).overlay, Menu)
     assert "IF COUNTED NOW" in seen.screen_of(seen.after(ui, model, *typed("count")), model)
     assert "No game" in seen.notice_of(seen.after(Ui("Ann"), TableModel(), *typed("count")))
     for wrong, meant in (("hitn", "hint"), ("plase m C4", "place"), ("leav", "leave")):
@@ -439,7 +439,7 @@ def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
     at = len(effects(MENU, model))
 
     def chosen() -> Ui:
-        return ui.opened(TableMenu(MENU, at))
+        return ui.opened(Menu(MENU, at))
 
     def told(state: Literal["unconfirmed", "unreachable", "confirmed"]) -> Ui:
         (update,) = model.take(messages.Notices(state, "url"))
@@ -478,7 +478,7 @@ def test_the_menu_is_walked_and_closed() -> None:
             if not isinstance(effect, Page | TypedLine | None):
                 assert seen.request_after(seen.on_line(effect, ui, model, page), model, "enter") == effect
     on_page = seen.after(seen.on_line(actions.STARTING, ui, model), model, "enter")
-    assert on_page.overlay == TableMenu(actions.STARTING)
+    assert on_page.overlay == Menu(actions.STARTING)
     assert effect_chosen(seen.after(on_page, model, "escape"), model) is actions.STARTING
     assert seen.after(on_page, model, "escape", "escape").overlay is None
     assert seen.after(ui, model, "o", "o").overlay is None
@@ -487,7 +487,7 @@ def test_the_menu_is_walked_and_closed() -> None:
     assert seen.request_after(seen.after(ui, model, "o", "enter"), model, "enter") == messages.ChangeSetting(
         NEW, Title("")
     )
-    far = ui.opened(TableMenu(actions.SPECTATORS, 1))
+    far = ui.opened(Menu(actions.SPECTATORS, 1))
     seen.change(model, watching=[])  # a line that is gone asks for nothing
     assert seen.after(far, model, "enter").overlay == far.overlay
 
@@ -675,7 +675,7 @@ def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
     """As in the menu; others are told by the server that only the host may."""
     ui, model = running()
     asked = seen.after(ui, model, *typed("end game"))
-    assert asked.overlay == TableMenu(actions.END)
+    assert asked.overlay == Menu(actions.END)
     assert seen.request_after(ui, model, *typed("end game"), "enter") is None
     ends = seen.on_line(messages.EndGame(NEW), ui, model, actions.END)
     assert seen.request_after(ends, model, "enter") == messages.EndGame(NEW)
