@@ -135,6 +135,7 @@ LINES: Final = (
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
 )
 COUNTS: Final = Key(("c",), Act.COUNTS, N_("what others may hold, and influence on the hills"), N_("count"))
+READ_WHOLE: Final = Key(("m",), Act.WHOLE, N_("read in full what ends in dots"))
 EVENING: Final = Key(
     ("E",),
     Act.EVENING,

@@ -906,7 +906,7 @@ SIT: Final = Action(
     possible=lambda at: at.model.seat is None and at.state.has_seat,
     keys=(
         Key(
-            ("m",),
+            ("g",),
             pressing(_press_sit),
             "",
             N_("take a seat"),
@@ -939,7 +939,7 @@ AGAIN: Final = Action(
     possible=_can_play_again,
     keys=(
         Key(
-            ("m",),
+            ("g",),
             pressing(_play_again),
             "",
             N_("play again"),

@@ -77,7 +77,7 @@ from protocol.messages import (
     TableSummary,
 )
 
-SEAT_FREE: Final = N_("A seat is free. m: take it")
+SEAT_FREE: Final = N_("A seat is free. g: take it")
 _PARTY: Final = 10  # people in the lobby
 
 _MISTYPED: Final = frozenset(

@@ -31,6 +31,7 @@ from client.ui.keys import (
     COMMAND,
     COUNTS,
     ON_EVERY_PAGE,
+    READ_WHOLE,
     TALK,
     TOGETHER,
     Act,
@@ -160,7 +161,7 @@ _EYES: Final = tuple(
 _READING: Final = (
     COMMAND,
     COUNTS,
-    Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
+    READ_WHOLE,
     *ON_EVERY_PAGE,
 )
 _PLAY_ON: Final = Key(

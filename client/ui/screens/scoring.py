@@ -36,7 +36,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
+from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, READ_WHOLE, Act, Action, Key, PointAt
 from client.ui.leads import new_leaders
 from client.ui.screens.action import May
 from client.ui.screens.actions import AGAIN, ANALYSE, LEAVE, PICTURE, REVIEW, SAVE, STUDY, TOGETHER, keys_at
@@ -67,9 +67,7 @@ _BACK: Final = Key(
     typed=("back",),
 )
 _FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
-_SKIP: Final = Key(
-    ("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result"), typed=("result",)
-)
+_SKIP: Final = Key(("escape", "end"), Act.SKIP, N_("skip to the result"), N_("result"), typed=("result",))
 SCORING_KEYS: Final = (
     Key(
         ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
@@ -83,18 +81,19 @@ SCORING_KEYS: Final = (
     _SKIP,
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
+    READ_WHOLE,
     *TOGETHER.keys_offered(),
     *STUDY.keys_offered(),
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )
-# As long as nothing has been seen of it; `s` was the hint a moment ago.
+# As long as nothing has been seen of it: whoever presses a key for the move before must not miss it.
 _BEGUN_KEYS: Final = tuple(
     part
     for key in SCORING_KEYS
     for part in (
         (
-            Key(("s", "escape"), Act.SKIP_UNSEEN, key.help, key.short),
+            Key(("escape",), Act.SKIP_UNSEEN, key.help, key.short),
             Key(("end",), Act.SKIP, key.help, typed=key.typed),
         )
         if key is _SKIP
@@ -106,6 +105,7 @@ RESULT_KEYS: Final = (
     _BACK,
     _FIRST,
     *keys_at("over"),
+    READ_WHOLE,
     *LEAVE.keys,
     *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,
@@ -198,7 +198,8 @@ class _Walk(ServerScreen):
 def _explained() -> str:
     """Return what the scoring of a first game is."""
     return _(
-        "On each hill soldiers act first, then influence is counted. Enter: next, Tab: next hill, s: result."
+        "On each hill soldiers act first, then influence is counted. "
+        "Enter: next, Tab: next hill, Esc: result."
     )
 
 
@@ -213,6 +214,7 @@ class Scoring(_Walk):
     begun: bool = False
 
     own_keys = SCORING_KEYS
+    reads_on = True
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
         keys = _BEGUN_KEYS if self.begun else self.own_keys
@@ -222,7 +224,7 @@ class Scoring(_Walk):
         if action is Act.NEXT and model.view is not None:
             return ui.with_page(at_step(model.view, step_shown_after(model.view, self.step))), None
         if action is Act.SKIP_UNSEEN:
-            text = _("The game is over, and the wolves turn up. Press s again to skip the scoring.")
+            text = _("The game is over, and the wolves turn up. Press Esc again to skip the scoring.")
             return ui.with_page(replace(self, begun=False)).with_notice(text), None
         return _Walk.act(self, ui, action, model)
 

@@ -178,7 +178,7 @@ def describe_rematch(state: TableState, seat: Seat | None) -> str:
     if not names:
         return ""
     form = counted("{names} plays again.", "{names} play again.", len(names))
-    how = _("Press m to play if a seat is free, or to watch.") if seat is None else _("Press m to play too.")
+    how = _("Press g to play if a seat is free, or to watch.") if seat is None else _("Press g to play too.")
     return f"{form.format(names=listed(names))} {how}"
 
 

@@ -220,7 +220,7 @@ def test_the_lobby_says_that_there_is_an_evening() -> None:
 def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
     ui, model = over()
     ui = after_update(ui, FRIDAY, model).with_page(Result())
-    assert "m play again" in plain(drawn(ui, model, ASCII, 80, 24).lines[-1])
+    assert "g play again" in plain(drawn(ui, model, ASCII, 80, 24).lines[-1])
     of_evening = structs.replace(FRIDAY, tables=[EveningTable("KXQT", 1, "over", [1, 2])])
     for size in ((80, 24), (40, 12)):
         keys = plain(drawn(after_update(ui, of_evening, model), model, ASCII, *size).lines[-1])

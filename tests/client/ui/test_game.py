@@ -92,8 +92,8 @@ async def test_who_comes_too_late_watches_and_has_a_seat_as_soon_as_one_is_free(
         await peer.answer(messages.Watch, messages.Watching(NEW, "KXQT"), full)
         await keys.until(lambda ui, _: any("All seats are taken" in each for each in ui.log))
         await peer.send(keyboard.gathering("Bob", None))
-        await keys.until(lambda ui, _: ui.log[-1] == "A seat is free. m: take it")
-        keys.press("m")
+        await keys.until(lambda ui, _: ui.log[-1] == "A seat is free. g: take it")
+        keys.press("g")
         await peer.answer(messages.Leave, messages.Done(NEW))
         seated = messages.Seated(NEW, "KXQT", 1, "token")
         await peer.answer(messages.JoinTable, seated, keyboard.gathering("Bob", "Ann"))
@@ -581,7 +581,7 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(
                 isinstance(ui.page, Result) and says(ui, "again?") and not keyboard.kept_seat_files(tmp_path)
             )
         )
-        keys.press("m")
+        keys.press("g")
         rematch = await peer.receive(messages.Rematch)
         seats = [messages.SeatSummary("Cosima", kept=True), messages.SeatSummary("Ann", here=True)]
         await peer.send(

@@ -141,7 +141,7 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str], tmp_path: Path) -
         assert replayed(records[0]).over
         (picture,) = tmp_path.glob("*.svg")
         assert picture.read_text(encoding="utf-8").startswith("<svg")
-        terminal.press("m")
+        terminal.press("g")
         terminal.shows(r"Your turn: lay tile|'s turn to lay tile")  # the bots play again too
         terminal.quit("y")
 

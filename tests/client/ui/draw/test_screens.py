@@ -319,7 +319,7 @@ def test_spectators_see_that_they_are_watching() -> None:
     assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(seen.actions_of(frame))
     state = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
     room = drawn(Ui("Bob", seen.ADDRESS), TableModel("KXQT", state=state), UNICODE, 80, 24)
-    assert "m take a seat" in seen.text_of(room)
+    assert "g take a seat" in seen.text_of(room)
     assert {Act.LEAVE} <= {*seen.actions_of(room)}
 
 
@@ -533,14 +533,14 @@ def test_who_plays_again_is_told_to_players_who_are_still_in_the_scoring() -> No
     model = seen.model_of(game, 0)
     assert model.state is not None
     ui = seen.at_scoring_step(seen.ui_of(game, model), model, 3)
-    assert seen.request_after(ui, model, "m") is None
+    assert seen.request_after(ui, model, "g") is None
     seats = list(model.state.seats)
     seats[1] = structs.replace(seats[1], again=True)
     ui = seen.after_change(ui, model, seats=seats)
-    assert seen.request_after(ui, model, "m") == Rematch(NEW)
+    assert seen.request_after(ui, model, "g") == Rematch(NEW)
     for size in ((80, 24), (120, 40), (40, 12)):
         shown = seen.screen_of(ui, model, *size)
-        assert "m play again" in shown
+        assert "g play again" in shown
         assert size == (40, 12) or "plays again" in shown
 
 
@@ -555,7 +555,7 @@ def test_every_choice_after_a_game_is_seen_with_who_has_chosen_it(players: int) 
     ui = seen.at_scoring_step(seen.ui_of(game, model), model, last_step(seen.view_of(model)))
     ui = replace(ui, can=Can(looks_back=True, analyses=True, saves=True))
     shown = seen.screen_of(ui, model, 80, 24)
-    chosen = (("m", "play again: Bob"), ("f", "look together: Bob"), ("v", "replay the game"))
+    chosen = (("g", "play again: Bob"), ("f", "look together: Bob"), ("v", "replay the game"))
     for key, words in (*chosen, ("y", "what decided it"), ("w", "keep the record"), ("e", "a picture")):
         assert f" {key}  {words}" in shown
     told = ui.page.words(ui, model)[-1]

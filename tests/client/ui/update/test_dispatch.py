@@ -119,8 +119,8 @@ ASKED_BY_KEYS: dict[str, dict[str, object]] = {
         "s-tab enter": Place(Seat(0), Piece("Es"), Field("A1")),
     },
     "scoring": {
-        "s escape": messages.Leave(NEW),
-        "s m": messages.Rematch(NEW),
+        "end escape": messages.Leave(NEW),
+        "end g": messages.Rematch(NEW),
         "q": requests.Errand.QUIT,
     },
 }
@@ -288,9 +288,9 @@ def test_the_only_kind_left_is_chosen() -> None:
 def test_a_spectator_goes_to_the_next_game_too() -> None:
     ui, _ = seen.over()
     model = seen.model_of(played(GameOptions(3, random_layout=True), 1), None)
-    assert "Only players" in seen.notice_of(seen.after(ui, model, "s", "m"))
+    assert "Only players" in seen.notice_of(seen.after(ui, model, "end", "g"))
     seen.change(model, stage="over", next="ABCD")
-    assert seen.request_after(ui, model, "s", "m") == requests.SitOrWatch("ABCD")
+    assert seen.request_after(ui, model, "end", "g") == requests.SitOrWatch("ABCD")
 
 
 def test_spectators_are_not_offered_what_players_do() -> None:
@@ -457,17 +457,25 @@ def test_quitting_asks_once_while_a_game_runs() -> None:
     assert seen.request_after(ui, model, *seen.typed("quit"), "y") == requests.Errand.QUIT
 
 
+@pytest.mark.parametrize(
+    ("letter", "does"), [("m", {Act.WHOLE}), ("t", {Act.CHAT}), ("T", {Act.TALK, Act.CANCEL})]
+)
+def test_a_letter_means_the_same_on_all_screens(letter: str, does: set[Act]) -> None:
+    """To read in full, to say something, to read what was said, and to close that again."""
+    assert {key.action for keys in seen.KEYS.values() for key in keys if letter in key.names} == does
+
+
 def test_scoring_goes_on_back_and_to_the_end() -> None:
     ui, model = seen.over()
     last = last_step(seen.view_of(model))
     assert isinstance(ui.page, Scoring)
     assert seen.shown_step(seen.after(ui, model, "enter", " ", "right"), model) == 3
     assert seen.shown_step(seen.after(ui, model, "enter", "left", "left"), model) == 0
-    assert seen.shown_step(seen.after(ui, model, "s"), model) == last
+    assert seen.shown_step(seen.after(ui, model, "end"), model) == last
     assert isinstance(seen.after(ui, model, *["enter"] * last).page, Result)
-    assert seen.shown_step(seen.after(ui, model, "s", "left"), model) == last - 1
-    assert seen.shown_step(seen.after(ui, model, "s", "home"), model) == 0
-    assert seen.after(ui, model, "s", "enter", "enter", " ") == seen.after(ui, model, "s")
+    assert seen.shown_step(seen.after(ui, model, "end", "left"), model) == last - 1
+    assert seen.shown_step(seen.after(ui, model, "end", "home"), model) == 0
+    assert seen.after(ui, model, "end", "enter", "enter", " ") == seen.after(ui, model, "end")
 
 
 def test_scoring_skips_hill_by_hill() -> None:

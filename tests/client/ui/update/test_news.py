@@ -244,8 +244,8 @@ def test_a_player_who_is_sent_away_is_told_why() -> None:
 def test_the_result_names_players_at_the_next_table() -> None:
     ann, bob = SeatSummary("Ann", again=True), SeatSummary("Bob", here=True)
     over = TableState("KXQT", "over", [ann, bob], 0, next="ABCD")
-    assert describe_rematch(over, Seat(1)) == "Ann plays again. Press m to play too."
-    assert describe_rematch(over, None) == "Ann plays again. Press m to play if a seat is free, or to watch."
+    assert describe_rematch(over, Seat(1)) == "Ann plays again. Press g to play too."
+    assert describe_rematch(over, None) == "Ann plays again. Press g to play if a seat is free, or to watch."
     assert describe_rematch(TableState("KXQT", "over", [bob, bob], 0), Seat(1)) == ""
 
 
@@ -340,7 +340,7 @@ def test_what_the_player_says_is_seen_at_the_table() -> None:
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     ui, model = seen.client_of(played(GameOptions(2, random_layout=True), 1), 0)
     ui = after_update(ui, HeardRemark(Seat(1), "hi"), model)
-    for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
+    for keys in (["enter"], ["?"], ["end"], ["end", "T"]):
         assert seen.after(ui, model, *keys).talk.remarks == ui.talk.remarks
     again = TableModel("ABCD", Seat(0), state=seen.state_of(2))
     for there in (ui, at_table_page(ui, again), at_table_page(at_table_page(ui, TableModel()), again)):
@@ -436,18 +436,18 @@ def test_what_is_told_and_logged_stands_there_once() -> None:
     assert seen.screen_of(ui.with_notice("Another."), model).count(told) == 1
 
 
-def test_the_key_for_a_hint_does_not_skip_the_scoring_that_has_just_begun() -> None:
-    """It does when it is pressed again; another key leads there at once."""
+def test_the_scoring_that_has_just_begun_is_not_skipped_by_mistake() -> None:
+    """The key that put a piece back has to be pressed twice, and that for a hint does nothing there."""
     game = played(GameOptions(2, random_layout=True), 11)
     model = seen.model_of(game, 0)
     told = tuple(redacted(event, frozenset({Seat(0)})) for event in game.events)
     ui = after_update(Ui("Ann"), Happened(told, len(told)), model)
-    for key in ("s", "escape"):
-        asked = seen.after(ui, model, key)
-        assert "Press s again" in seen.notice_of(asked)
-        assert seen.shown_step(asked, model) == 0
-        assert isinstance(seen.after(asked, model, key).page, Result)
-        assert isinstance(seen.after(ui, model, "enter", key).page, Result)
+    assert seen.after(ui, model, "s") == ui
+    asked = seen.after(ui, model, "escape")
+    assert "Press Esc again" in seen.notice_of(asked)
+    assert seen.shown_step(asked, model) == 0
+    assert isinstance(seen.after(asked, model, "escape").page, Result)
+    assert isinstance(seen.after(ui, model, "enter", "escape").page, Result)
     assert isinstance(seen.after(ui, model, "end").page, Result)
 
 
@@ -581,7 +581,7 @@ def test_votes_and_another_game() -> None:
     assert asked not in called_for(with_seat(seen.model_of(game, 0), 2, structs.replace(away, votes=[0])))
     over = seen.model_of(played(GameOptions(3, random_layout=True), 1), 0)
     over = with_seat(over, 1, SeatSummary("Bob", here=True, again=True))
-    assert called_for(over)[0] == "Bob plays again. Press m to play too."
+    assert called_for(over)[0] == "Bob plays again. Press g to play too."
     over = with_seat(over, 0, SeatSummary("Ann", here=True, again=True))
     assert called_for(over)[0] == "All pieces are placed: the scoring begins."
 

@@ -702,7 +702,7 @@ def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
     assert isinstance(at_table_page(ui, model).page, Ended)
     assert "nobody wins" in ui.log[-1]
     assert seen.screen_of(ui, model).count("nobody wins") == 1
-    assert seen.request_after(ui, model, "m") == messages.Rematch(NEW)
+    assert seen.request_after(ui, model, "g") == messages.Rematch(NEW)
     assert seen.request_after(ui, model, "escape") == messages.Leave(NEW)
 
 
