@@ -256,6 +256,7 @@ _WITH_KEYS: Final[Mapping[str, tuple[Sequence[Key], str]]] = {
     "The settings, and hosting": (Form.own_keys, "settings-en"),
     "Servers on your network": (Search.own_keys, ""),
     "The lobby": (LobbyPage.own_keys, "lobby-talk"),
+    "A new table": (Form.own_keys, "new-table"),
     "A table before the game": (Gathering.own_keys, ""),
     "The table's menu": (Menu.own_keys, ""),
     "Laying tiles": (LAYING_KEYS, ""),

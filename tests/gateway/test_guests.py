@@ -51,7 +51,7 @@ async def begin_game(guest: Visitor, words: tuple[str, str, str, str] = ENGLISH)
     """Open a table for two, and begin a game against a bot."""
     lobby, waiting, *playing = words
     await guest.until(lobby)
-    guest.type("2o")
+    guest.type("2o\r")
     await guest.until(waiting)
     guest.type("b")
     await guest.until("(greedy)")
@@ -142,7 +142,7 @@ async def test_a_word_is_nobodys_name(tmp_path: Path) -> None:
     async with house(tmp_path) as here, visiting(here.port, "onlooker", new_key()) as onlooker:
         async with visiting(here.port, "bruno") as guest:
             await guest.until("A new table")
-            guest.type("o")
+            guest.type("o\r")
             await guest.until("waiting for players")
             word = WORD.search(guest.raw.decode())
             assert word is not None
@@ -260,7 +260,7 @@ async def test_guests_are_told_when_the_door_closes(tmp_path: Path) -> None:
 async def test_what_a_guest_quits_before_the_game_is_free_again(tmp_path: Path) -> None:
     async with house(tmp_path) as here, visiting(here.port, key=new_key()) as guest:
         await guest.until("A new table")
-        guest.type("o")
+        guest.type("o\r")
         await guest.until("waiting for players")
         guest.type("qy")
         assert await guest.ended() == 0
@@ -498,7 +498,7 @@ async def test_a_flood_of_keys_delays_nobody_else(tmp_path: Path) -> None:
         await loud.until("A new table")
         await quiet.until("A new table")
         loud.type("\x1b[B\x1b[A" * 40_000 + "\x1b[200~" + "x" * 100_000)
-        quiet.type("o")
+        quiet.type("o\r")
         await quiet.until("waiting for players")
         assert "waiting" not in loud.shown
 
@@ -537,7 +537,7 @@ async def test_keys_may_be_exchanged_again_at_any_time(tmp_path: Path) -> None:
         await guest.until("A new table")
         for _ in range(40):
             guest.type("\x1b[B")
-        guest.type("o")
+        guest.type("o\r")
         await guest.until("waiting for players")
 
 
@@ -558,7 +558,7 @@ async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pyte
         async with visiting(here.port) as guest:
             await guest.until("The client crashed")
             assert await guest.ended() == 1
-        other.type("o")
+        other.type("o\r")
         await other.until("waiting for players")
     assert "a guest's screen failed" in caplog.text
 

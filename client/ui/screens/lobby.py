@@ -1,8 +1,9 @@
 """The lobby: the list of tables, the settings of a new one, who is online, and the chat."""
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import structs
 
@@ -37,8 +38,10 @@ from client.ui.keys import (
     Way,
 )
 from client.ui.requests import Open, Request
+from client.ui.screens.menu import At, Form, MenuLine, Page
 from client.ui.state import LinePrompt, OnlineList, Outcome, Overlay, Pane, TalkLog, TypedLine, Ui
 from client.ui.texts import tables
+from engine.components import DEALS
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
 from protocol.messages import NEW, ListTables, TableSummary
@@ -70,8 +73,8 @@ def _watch(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
     return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
 
 
-def _open(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
-    return _at_line(ui, lobby, len(lobby.tables)), ui.new_table
+def _open_form(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
+    return _at_line(ui, lobby, len(lobby.tables)).opened(Form(NEW_TABLE)), None
 
 
 def _refresh(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
@@ -82,11 +85,11 @@ def ask_name(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
     return replace(ui, entry=TypedLine(LinePrompt.NAME).filled(ui.name)), None
 
 
-def _set_up(change: Callable[[Open], Open]) -> Handler:
+def _set_up(change: Callable[[Open, int], Open], by: int = 1) -> Handler:
     """Return what changes the table to be opened, and leads to the line that opens it."""
 
     def changed(lobby: "LobbyPage", ui: Ui, _model: TableModel) -> Outcome:
-        return replace(_at_line(ui, lobby, len(lobby.tables)), new_table=change(ui.new_table)), None
+        return replace(_at_line(ui, lobby, len(lobby.tables)), new_table=change(ui.new_table, by)), None
 
     return changed
 
@@ -99,46 +102,49 @@ def _for_players(table: Open, number: int) -> Open:
     return structs.replace(table, players=players, starting=starting, grows=grows)
 
 
-def _turning(switch: str) -> Handler:
+def _with_next_number(table: Open, by: int) -> Open:
+    numbers = (0, *DEALS)  # 0 for whoever comes
+    at = numbers.index(0 if table.grows else table.players)
+    return _for_players(table, numbers[(at + by) % len(numbers)] or table.players)
+
+
+def _with_other_layout(table: Open, _by: int) -> Open:
+    return structs.replace(table, random_layout=not table.random_layout)
+
+
+def _switched(switch: str) -> Callable[[Open, int], Open]:
     """Return what turns a setting of the table to be opened on or off."""
 
-    def turned(table: Open) -> Open:
+    def turned(table: Open, _by: int) -> Open:
         on = getattr(table.switches, switch)
         return structs.replace(table, switches=structs.replace(table.switches, **{switch: not on}))
 
-    return _set_up(turned)
+    return turned
 
 
-def _with_next_to_start(table: Open) -> Open:
-    following = 0 if table.starting is None else table.starting + 1  # a draw comes after the last
-    return structs.replace(table, starting=Seat(following) if following < table.players else None)
+def _with_next_to_start(table: Open, by: int) -> Open:
+    seats = (None, *map(Seat, range(table.players)))  # None for a draw
+    return structs.replace(table, starting=seats[(seats.index(table.starting) + by) % len(seats)])
 
 
-def _with_next_policy(table: Open) -> Open:
+def _with_next_policy(table: Open, by: int) -> Open:
     at = next((at for at, each in enumerate(_KINDS, 1) if isinstance(table.absence, each)), 0)
-    after = _KINDS[at](_SECONDS[_KINDS[at]][0]) if at < len(_KINDS) else WAIT
-    return structs.replace(table, absence=after)
+    if not (following := (at + by) % (len(_KINDS) + 1)):
+        return structs.replace(table, absence=WAIT)
+    kind = _KINDS[following - 1]
+    return structs.replace(table, absence=kind(_SECONDS[kind][0]))
 
 
-def _with_more_time(table: Open) -> Open:
-    return _with_time(table, lambda seconds, now: seconds > now)
-
-
-def _with_less_time(table: Open) -> Open:
-    return _with_time(table, lambda seconds, now: seconds < now)
-
-
-def _with_time(table: Open, fits: Callable[[int, int], bool]) -> Open:
-    """Return the table with the nearest time of its policy that can be picked and fits, if there is one."""
+def _with_more_time(table: Open, by: int) -> Open:
+    """Return the table with the nearest time of its policy that is longer, or shorter, if there is one."""
     if isinstance(policy := table.absence, Wait):
         return table
     kind = next(each for each in _KINDS if isinstance(policy, each))
-    further = [each for each in _SECONDS[kind] if fits(each, policy.seconds)]
+    further = [each for each in _SECONDS[kind] if (each - policy.seconds) * by > 0]
     seconds = min(further, key=lambda each: abs(each - policy.seconds), default=policy.seconds)
     return structs.replace(table, absence=move_clock(seconds) if kind is MoveClock else kind(seconds))
 
 
-# With no table chosen, Enter does the same as `o`, and has another name.
 def _look_back(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
     return ui, requests.Errand.LOOK_BACK if ui.can.lists_games else None
 
@@ -155,7 +161,7 @@ _KEYS: Final = (
     ),
     EVENING,
     Key(("w",), _watch, N_("watch the table"), N_("watch"), when=_at_a_table),
-    Key(("o",), _open, N_("open a new table"), N_("new table")),
+    Key(("o",), _open_form, N_("a new table: how it is set up; open it"), N_("new table")),
     Key(
         ("t",),
         Act.CHAT,
@@ -189,7 +195,7 @@ _KEYS: Final = (
     ),
     Key(
         ("x",),
-        _set_up(lambda table: structs.replace(table, random_layout=not table.random_layout)),
+        _set_up(_with_other_layout),
         N_("new table: lay the tiles, or have them laid at random"),
         N_("layout"),
     ),
@@ -201,9 +207,18 @@ _KEYS: Final = (
         N_("absence"),
     ),
     Key(("+", "="), _set_up(_with_more_time), N_("new table: more or less time before it happens")),
-    Key(("-",), _set_up(_with_less_time), N_("new table: more or less time before it happens")),
+    Key(
+        ("-",),
+        _set_up(_with_more_time, -1),
+        N_("new table: more or less time before it happens"),
+    ),
     *(
-        Key((row.key,), _turning(row.name), row.help, form=N_("new table: {text}"))
+        Key(
+            (row.key,),
+            _set_up(_switched(row.name)),
+            row.help,
+            form=N_("new table: {text}"),
+        )
         for row in tables.WHEN_OPENED
     ),
     Key(("r",), _refresh, N_("refresh the list"), N_("refresh")),
@@ -466,20 +481,66 @@ def _describe_table(table: TableSummary) -> list[str]:
     return [layout, *tables.describe_unusual(table.switches), tables.describe_absence(table)]
 
 
-def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
-    """Return how a new table would be: the keys, and the setting that they change."""
+class _Row(NamedTuple):
+    """A setting of a table to be opened: its words, empty while there is none, and what changes it."""
+
+    keys: str
+    words: Callable[[Open], str]
+    turned: Callable[[Open, int], Open]
+    help: str = ""
+
+
+def _describe_number(table: Open) -> str:
+    number = counted("{n} player", "{n} players", table.players).format(n=table.players)
+    return _("a seat for whoever comes") if table.grows else number
+
+
+def _describe_start(table: Open) -> str:
     starts = _("you start") if table.starting == 0 else _("seat {number} starts")
     if table.starting is None:
         starts = _("a draw decides who starts")
-    number = counted("{n} player", "{n} players", table.players).format(n=table.players)
-    return (
-        ("2-5", _("a seat for whoever comes") if table.grows else number),
-        ("x", tables.describe_layout(at_random=table.random_layout)),
-        *((row.key, row.describe(on=row.is_on(table.switches))) for row in tables.WHEN_OPENED),
-        ("s", starts.format(number=(table.starting or 0) + 1)),
-        ("a", tables.describe_policy(table.absence)),
-        *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
-    )
+    return starts.format(number=(table.starting or 0) + 1)
+
+
+def _row_of(row: tables.Row) -> _Row:
+    def words(table: Open) -> str:
+        return row.describe(on=row.is_on(table.switches))
+
+    return _Row(row.key, words, _switched(row.name), row.help)
+
+
+_ROWS: Final = (
+    _Row("2-5", _describe_number, _with_next_number),
+    _Row("x", lambda table: tables.describe_layout(at_random=table.random_layout), _with_other_layout),
+    *map(_row_of, tables.ROWS),
+    _Row("s", _describe_start, _with_next_to_start),
+    _Row("a", lambda table: tables.describe_policy(table.absence), _with_next_policy),
+    _Row(
+        "+, -",
+        lambda table: "" if isinstance(table.absence, Wait) else _("more or less time"),
+        _with_more_time,
+    ),
+)
+
+
+def _describe_set_up(table: Open) -> list[tuple[str, str]]:
+    """Return how a new table would be: the keys, and the setting that they change, where there are any."""
+    return [(row.keys, words) for row in _ROWS if row.keys and (words := row.words(table))]
+
+
+def _lines_of_new_table(at: At) -> Iterator[MenuLine]:
+    yield MenuLine(_("Open the table"), at.ui.new_table)
+    for row in _ROWS:
+        if words := row.words(at.ui.new_table):
+            about = _(row.help) if row.help else ""
+            yield MenuLine(words, about=about, turned=functools.partial(_turned, row))
+
+
+def _turned(row: _Row, ui: Ui, by: int) -> Ui:
+    return replace(ui, new_table=row.turned(ui.new_table, by))
+
+
+NEW_TABLE: Final = Page(N_("A new table"), _lines_of_new_table, elsewhere=True)
 
 
 def table_cells(table: TableSummary) -> str:

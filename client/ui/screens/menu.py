@@ -58,16 +58,16 @@ class MenuLine(Struct, frozen=True):
 class Page(Struct, frozen=True):
     """A page of the menu: what it lists, and what it says below while no line says more.
 
-    It is that of a table unless it is for `home`.
+    It is that of a table unless it is `elsewhere`.
     """
 
     heading: str
     lists: Callable[[At], Iterable[MenuLine]]
     says: Callable[[At], str] = lambda _at: ""
-    home: bool = False
+    elsewhere: bool = False
 
     def lines(self, at: At) -> list[MenuLine]:
-        return [*self.lists(at)] if self.home or at.model.state is not None else []
+        return [*self.lists(at)] if self.elsewhere or at.model.state is not None else []
 
     def about(self, at: At) -> str:
         return "" if at.model.state is None else self.says(at)

@@ -91,8 +91,8 @@ def _lines_of_host(at: At) -> Iterator[MenuLine]:
     yield from _lines_of(OF_HOST, at)
 
 
-SETTINGS: Final = Page(N_("Settings"), functools.partial(_lines_of, OWN), home=True)
-HOSTING: Final = Page(N_("Host a game"), _lines_of_host, home=True)
+SETTINGS: Final = Page(N_("Settings"), functools.partial(_lines_of, OWN), elsewhere=True)
+HOSTING: Final = Page(N_("Host a game"), _lines_of_host, elsewhere=True)
 LEADS_TO: Final[Mapping[StartLine, requests.Errand | Page]] = {
     StartLine.LEARN: requests.Errand.LEARN,
     StartLine.PLAY: requests.Errand.PLAY,

@@ -346,7 +346,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("down", "down", "enter", "Friday", "enter", "down", "right")
         terminal.shows("Evening +Friday", "► Rounds +5")
         terminal.press("up", "up", "up", "enter", shows=("the lobby", "Evening: Friday"))
-        terminal.press("o")
+        terminal.press("o", "enter")
         terminal.shows(r"palatinus join ws://\S+ \w{4}", r"ssh -p \d+ \S+", r"in a browser: http://\S+/")
         terminal.press("b", shows=("► Plebeian", "Consul", "plays openly"))
         terminal.press("enter", shows=(r"\(plebeian\) +\(bot\)", "Whoever comes sits down"))

@@ -27,7 +27,7 @@ from client.ui.keys import Act, ChooseLine, ChooseUnseen, Hover, Key, PointAt, k
 from client.ui.screens.actions import MENU, SEAT_BOT, START
 from client.ui.screens.dispatch import after_key, updated
 from client.ui.screens.history import HistoryPage
-from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.lobby import NEW_TABLE, LobbyPage
 from client.ui.screens.menu import At, Form, Menu
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
@@ -634,8 +634,9 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
     found = Found(tuple(FoundServer("attic", url, Listed(listed[:4], 3)) for url in servers))
     search = Search(found, seats=(KeptSeat(servers[1], "AB01", "Ann"),))
     past, rivals = (PAGES[name]()[0].page for name in ("history", "rivals"))
-    for page in (SETTINGS, HOSTING):
-        forms = [ui.opened(Form(page, at)) for at in range(9 if page is SETTINGS else 5)]
+    for page in (SETTINGS, HOSTING, NEW_TABLE):
+        many = len(page.lines(At(ui, TableModel())))
+        forms = [ui.opened(Form(page, at)) for at in range(many)]
         yield page.heading, [(form, TableModel()) for form in forms]
     for name, screen in (("start", start), ("search", search), ("history", past), ("rivals", rivals)):
         many = len(screen.options(Ui("Ann"), TableModel()) or ())

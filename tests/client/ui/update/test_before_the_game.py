@@ -13,7 +13,8 @@ from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
 from client.ui.requests import Request
 from client.ui.screens.dispatch import after_key, updated
-from client.ui.screens.lobby import LobbyPage
+from client.ui.screens.lobby import NEW_TABLE, LobbyPage
+from client.ui.screens.menu import At, Form
 from client.ui.screens.news import after_update, at_other_table, at_table_page, heard_from_lobby
 from client.ui.screens.overlays import Consenting, TalkPage
 from client.ui.screens.screen import drawn, keys_offered
@@ -73,9 +74,9 @@ def test_a_table_is_opened_with_any_of_its_settings(row: Row) -> None:
         assert seen.request_after(ui, seen.LOBBY, *seen.typed(f"open {line}")) == asked
     if row.key:
         keyed = seen.after(ui, seen.LOBBY, row.key)
-        assert seen.request_after(keyed, seen.LOBBY, "o") == turned
+        assert seen.request_after(keyed, seen.LOBBY, "o", "enter") == turned
         assert row.describe(on=on) in seen.screen_of(keyed, seen.LOBBY)
-        assert seen.request_after(keyed, seen.LOBBY, row.key, "o") == usual
+        assert seen.request_after(keyed, seen.LOBBY, row.key, "o", "enter") == usual
 
 
 def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
@@ -100,10 +101,10 @@ def test_a_seat_that_was_somebodys_is_not_taken_unasked() -> None:
 def test_the_lobby_chooses_who_starts() -> None:
     """R3.1: a key goes through the seats and back to random; a seat beyond the players is dropped."""
     ui = Ui("Ann")
-    opened = [seen.request_after(ui, seen.LOBBY, "3", *"s" * presses, "o") for presses in range(5)]
+    opened = [seen.request_after(ui, seen.LOBBY, "3", *"s" * presses, "o", "enter") for presses in range(5)]
     assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
-    assert seen.request_after(ui, seen.LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
-    assert seen.request_after(ui, seen.LOBBY, *"3sss2", "o") == requests.Open(2)
+    assert seen.request_after(ui, seen.LOBBY, *"ss2", "o", "enter") == requests.Open(2, starting=Seat(1))
+    assert seen.request_after(ui, seen.LOBBY, *"3sss2", "o", "enter") == requests.Open(2)
 
 
 def test_the_number_of_seats_can_be_chosen_and_left_open_again() -> None:
@@ -112,8 +113,29 @@ def test_the_number_of_seats_can_be_chosen_and_left_open_again() -> None:
         ("35", requests.Open(5)),
         ("33", requests.FOR_WHOEVER_COMES),
     ):
-        assert seen.request_after(Ui("Ann"), seen.LOBBY, *keys, "o") == asked
+        assert seen.request_after(Ui("Ann"), seen.LOBBY, *keys, "o", "enter") == asked
     assert seen.request_after(Ui("Ann"), seen.LOBBY, *seen.typed("open 4")) == requests.Open(4)
+
+
+def test_a_new_table_is_set_up_in_a_form() -> None:
+    """Every setting of it, those without a key among them; each leads through its values, and back."""
+    ui = Ui("Ann", screens=(LobbyPage(TABLES),))
+    form = seen.after(ui, seen.LOBBY, "o")
+    seen.assert_screen("new-table-80x24", seen.screen_of(seen.after(form, seen.LOBBY, "down"), seen.LOBBY))
+    assert seen.request_after(form, seen.LOBBY, "enter") == requests.FOR_WHOEVER_COMES
+    assert seen.after(form, seen.LOBBY, "o").overlay is None
+    clocked = seen.after(ui, seen.LOBBY, "a", "o")
+    for at in range(1, len(NEW_TABLE.lines(At(clocked, seen.LOBBY)))):
+        there = clocked.changed(Form(NEW_TABLE, at))
+        right = seen.after(there, seen.LOBBY, "right")
+        assert right.new_table != there.new_table
+        assert seen.after(right, seen.LOBBY, "left") == there
+    fewer = seen.after(form, seen.LOBBY, "down", "left")
+    assert seen.request_after(fewer, seen.LOBBY, "up", "enter") == requests.Open(5)
+    unseen = seen.after(form, seen.LOBBY, *["down"] * 4, "enter")
+    assert seen.request_after(unseen, seen.LOBBY, *["up"] * 4, "enter") == structs.replace(
+        requests.FOR_WHOEVER_COMES, switches=ChosenSwitches(spectators=False)
+    )
 
 
 def test_the_time_of_an_absence_policy_has_bounds() -> None:
