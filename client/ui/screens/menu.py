@@ -155,7 +155,7 @@ def _turn(by: int) -> Handler:
 _OF_FORM: Final[tuple[Key, ...]] = (
     HELP,
     *LINES,
-    Key(("enter", " "), Act.CONFIRM, N_("the next value, or do what the line says"), N_("change")),
+    Key(("enter", " "), Act.CONFIRM, N_("the next value, or do what the line says"), N_("choose")),
     Key(("right", "+"), _turn(1), N_("the next value"), N_("next")),
     Key(("left", "-"), _turn(-1), N_("the value before"), N_("before")),
     Key(("escape", "backspace", "q"), Act.CANCEL, N_("back"), N_("back")),
