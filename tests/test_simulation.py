@@ -69,7 +69,7 @@ def test_an_evening_goes_on_after_a_kill() -> None:
 @unhurried
 def test_games_over_days_keep_their_clocks_through_restarts() -> None:
     """No move is made for a player too early, nor later than restarts can delay it; all are called once."""
-    done = simulate("--first", "10", "--seeds", "2", "--letters")
+    done = simulate("--first", "1", "--seeds", "2", "--letters")
     assert done.returncode == 0, done.stdout
     for count in ("turns timed", "turns with a notice", "planned moves made"):
         assert re.search(rf"^{count} +[1-9]", done.stdout, re.MULTILINE), count
