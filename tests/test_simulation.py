@@ -82,7 +82,7 @@ def test_games_over_days_keep_their_clocks_through_restarts() -> None:
     [
         ("told-before-stored", 1),
         ("synchronous-off", 1),
-        ("commits-not-fenced", 3200),  # needs a silence at an odd moment, as few seeds have
+        ("commits-not-fenced", 4),  # needs a silence at an odd moment, as few seeds have
         ("own-tables-given-up", 1),
     ],
 )
