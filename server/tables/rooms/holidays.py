@@ -79,7 +79,7 @@ class Holidays(Feature):
         return () if since is None else [OnHoliday(seat, since, on=True)]
 
     def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
-        if not self.since:
+        if not self.since or self.facts.stage != "playing":  # nothing ends a holiday after the game
             return {}
         now = moment().now
         return {seat: self._until(seat) - now for seat in self.since}

@@ -11,9 +11,10 @@ from protocol.messages import BesideMoves, Events, Leave, Resume, Seated, TableS
 from protocol.settings import Holidays
 from server.app import running
 from server.config import Config
+from server.storage.entries import EndedByHost
 from tests.server.manual_clock import BEGUN, DAY, clock_of_day
 from tests.server.peer import Peer, connected, eventually, state_where
-from tests.server.playing import changed, game, play_on, table_of
+from tests.server.playing import changed, game, happen, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import served
 from tests.server.tables.test_answers import repeated
@@ -98,6 +99,16 @@ async def test_a_holiday_stays_when_a_player_gets_a_new_token() -> None:
         async with connected(server.port) as again:
             await again.answer(Seated, Resume, peers[0].code, peers[1].token, new_token="N" * 43)
             assert table_of(server, peers).state.stopped == (1,)
+
+
+async def test_after_the_game_no_holiday_is_waited_for() -> None:
+    """Nothing ends it then: it would fall due again at once, for ever."""
+    async with served() as server, game(server.port, 2, absence=LETTERS) as peers:
+        await holiday(peers[1])
+        context = table_of(server, peers)._context
+        assert context.room_due
+        await happen(server, peers[0], EndedByHost())
+        assert not context.room_due
 
 
 async def test_no_holiday_is_taken_twice(tmp_path: Path) -> None:
