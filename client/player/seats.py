@@ -99,6 +99,11 @@ class HeldSeat:
             self._file = None
 
 
+def proof_of(token: str) -> str:
+    """Return what shows a server that its asker has the seat, and gives nobody the seat."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 def seats_folder() -> Path:
     return user_state_path("palatinus", appauthor=False) / "seats"
 
@@ -111,9 +116,8 @@ def kept_seats(folder: Path) -> tuple[KeptSeat, ...]:
             with contextlib.suppress(OSError, DecodeError, ValueError):
                 kept = json.decode(path.read_bytes()[:_LARGEST_FILE], type=_Kept)
                 if (age := _age(path)) <= _KEPT_SECONDS and kept.table != EVENING:
-                    proof = hashlib.sha256(kept.token.encode()).hexdigest()
-                    name = printable(kept.name)
-                    found.append((age, KeptSeat(server_url(kept.server), kept.table, name, proof)))
+                    seat = server_url(kept.server), kept.table, printable(kept.name)
+                    found.append((age, KeptSeat(*seat, proof_of(kept.token))))
     return tuple(seat for _age_of, seat in sorted(found))
 
 

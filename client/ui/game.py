@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import math
 import secrets
 import shlex
@@ -20,7 +19,7 @@ from client.levels import usual_level
 from client.network.connection import Connection, new_token, open_connection
 from client.network.refusals import describe_refusal
 from client.network.transport import ConnectFailed, PasswordWanted, RequestRefused, Timeouts
-from client.player.seats import EVENING
+from client.player.seats import EVENING, proof_of
 from client.records import Recording
 from client.tables.table import PAST_FROM, TableChanged, TableClosed, TableModel
 from client.typed_text import fault_of, login_name
@@ -420,9 +419,9 @@ class Client(StandaloneService):
         if self._left is None or busy or not connection.tells_turns:
             return
         seated, name, told = self._left
-        proof = hashlib.sha256((seated.token or "").encode()).hexdigest()
+        asking = messages.AskTurn(NEW, seated.table, proof_of(seated.token or ""))
         try:
-            turn = await connection.ask(messages.AskTurn(NEW, seated.table, proof))
+            turn = await connection.ask(asking)
         except RequestRefused:  # the table has gone
             self._left = None
         except ConnectFailed:

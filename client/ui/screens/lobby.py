@@ -293,6 +293,12 @@ class LobbyPage(ServerScreen):
         return [*spoken(_above(ui)), here, new]
 
 
+def _after_answer(ui: Ui, action: Action, wanted: Request) -> Outcome:
+    if action is Act.QUIT:
+        return ui, requests.Errand.QUIT
+    return ui.closed(), wanted if action is Act.CONFIRM else None
+
+
 _TAKING_OVER: Final = (
     Key((YES,), Act.CONFIRM, N_("take the seat"), N_("yes")),
     Key(("n", "escape"), Act.CANCEL, N_("choose something else"), N_("no")),
@@ -310,9 +316,7 @@ class TakingOver(Overlay):
     own_keys = _TAKING_OVER
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        if action is Act.QUIT:
-            return ui, requests.Errand.QUIT
-        return ui.closed(), self.request if action is Act.CONFIRM else None
+        return _after_answer(ui, action, self.request)
 
     def question(self, ui: Ui) -> str:
         if self.table.study:
@@ -339,9 +343,7 @@ class Invited(Overlay):
     own_keys = _INVITED
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        if action is Act.QUIT:
-            return ui, requests.Errand.QUIT
-        return ui.closed(), requests.Join(self.table) if action is Act.CONFIRM else None
+        return _after_answer(ui, action, requests.Join(self.table))
 
     @property
     def sentence(self) -> str:
