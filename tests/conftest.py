@@ -6,6 +6,7 @@ import gc
 import importlib
 import logging
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -35,6 +36,11 @@ if hasattr(time, "tzset"):  # Windows has none
 from build_catalogues import compile_catalogues  # noqa: E402
 from client.language import speak  # noqa: E402 - what it finds is said above
 from tests.games import USUAL  # noqa: E402
+
+# A disk is slow to sync, and no test cuts the power.
+_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
+if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 if TYPE_CHECKING:
     from tests.postgresql import SharedServer
