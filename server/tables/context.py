@@ -270,6 +270,11 @@ class TableContext:
             self._untold = "state"
         self._changed_by, self.is_settled = by or self._changed_by, False
 
+    def is_at_rest(self) -> bool:
+        """Return whether nothing follows from what has happened, and everybody was told all of it."""
+        told = self._untold == "nothing" and not (self.news or self.turn_differs)
+        return told and self.is_settled and self.draw is None
+
     def turn_told(self) -> None:
         """Record that everybody has been sent all events, the turn and its clock."""
         self.news, self.turn_differs = 0, False

@@ -14,10 +14,16 @@ class PriorityLock:
         # Urgent work, with False, comes first.
         self._waiting: list[tuple[bool, asyncio.Future[None]]] = []
 
+    def take(self) -> bool:
+        """Take the lock unless somebody has it; return whether it was taken."""
+        if self._locked:
+            return False
+        self._locked = True
+        return True
+
     async def acquire(self, *, urgent: bool = False) -> None:
         """Wait for the lock and take it."""
-        if not self._locked:
-            self._locked = True
+        if self.take():
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         bisect.insort(self._waiting, (not urgent, waiter), key=lambda each: each[0])

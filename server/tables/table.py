@@ -308,7 +308,8 @@ class Table:
         from it, only this table is closed. Raises Refusal or TableLost if the table has ended, and what
         `work` refuses.
         """
-        await self._lock.acquire(urgent=urgent)
+        if not self._lock.take():
+            await self._lock.acquire(urgent=urgent)
         try:
             self._check_open()
             context = self._context
@@ -319,7 +320,8 @@ class Table:
             except (Refusal, JournalError):
                 await self._settle()  # something may have been stored before
                 raise
-            await self._settle()
+            if not context.is_at_rest():
+                await self._settle()
         except (Refusal, JournalError):
             raise
         except Exception as error:  # an error at one table must not stop the others
@@ -383,7 +385,8 @@ class Table:
 
     def _look_who_is_here(self) -> None:
         if self.audience.seated or self.audience.spectators:
-            self._await_return(None)
+            if self._left_at[0] is not None:
+                self._await_return(None)
             return
         self.state.pack()
         self._context.record = None  # nobody is here who could ask for it
