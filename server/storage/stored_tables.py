@@ -34,7 +34,7 @@ class TablePlace(enum.StrEnum):
 IN_USE: Final = TablePlace.IN_USE  # at hand: to Python 3.11 each use of an enum's name is a call
 
 
-class StoredState(NamedTuple):
+class StoredState(msgspec.Struct, frozen=True):  # a struct, because one is made at each move
     """A table's place, the number of its entries, and the last link of their chain."""
 
     place: TablePlace

@@ -133,8 +133,7 @@ def _commit_line(first: int, last: int, changes: Changes) -> bytes:
         if standing is None:
             words.append(code + _GONE)
         else:
-            place, length, link = standing
-            words.append(f"{code}{place}{length}:{link.hex()}")
+            words.append(f"{code}{standing.place}{standing.length}:{standing.link.hex()}")
     return _line(" ".join(words))
 
 

@@ -250,8 +250,9 @@ def _as_listed(view: ShownJournal, code: str, standing: StoredState) -> bool:
         return code in view.set_aside
     if (table := view.in_use.get(code)) is not None:
         return leads_to(table.rows, standing)
-    archived = view.archived.get(code)
-    return archived is not None and archived.standing[1:] == standing[1:]
+    if (archived := view.archived.get(code)) is None:
+        return False
+    return (archived.standing.length, archived.standing.link) == (standing.length, standing.link)
 
 
 def is_only_behind(known: KnownCommits, view: ShownJournal) -> bool:

@@ -168,7 +168,10 @@ class Ledger:
                 self._database.executemany(
                     "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
                     # Python asks bytes, but no bytearray, how to adapt them, which takes long.
-                    [(*row, bytearray(link), commit) for *row, link in batch.rows],
+                    [
+                        (code, number, body, time, bytearray(link), commit)
+                        for code, number, body, time, link in batch.rows
+                    ],
                 )
                 if batch.ended:
                     self._database.executemany(
