@@ -303,11 +303,11 @@ def _check_place(view: View, command: Place) -> None:
 
 def _soldiers_due(view: View, seat: Seat) -> bool:
     """Return whether the seat must place a soldier now, to have none left at R4.3's limit."""
-    hand = view.hands[seat]
-    start, soldiers = view.start, 0
-    for people in start.peoples[seat]:
+    hand, started, soldiers = view.hands[seat], view.started, 0
+    assert started is not None  # and asked as it is: this is on the way of every move
+    for people in started.peoples[seat]:
         soldiers += hand.get(_SOLDIER[people], 0)
-    return soldiers > 0 and view.remaining[seat] - soldiers <= start.soldierless_at
+    return soldiers > 0 and view.remaining[seat] - soldiers <= started.soldierless_at
 
 
 def _lay_events(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:

@@ -78,9 +78,8 @@ class Audience:
         ]
         secret = public != whole
         shared: bytes | None = None  # the frame of most readers
-        readers = [(session, eyes_of(seat)) for seat, session in self.seated.items()]
-        readers += [(session, SPECTATOR) for session in self.spectators]
-        for session, eyes in readers:
+        for session in self:
+            eyes = _eyes(session)
             maps = whole if secret and sees_all(happened, eyes) else public
             may = redacted_legal(legal, eyes)
             answers = move if session is mover else None

@@ -114,6 +114,7 @@ class PersistentState:
     bot_seats: set[Seat] = field(default_factory=set)  # for which the stand-in plays
     players: list[Player | None] = field(default_factory=list)
     stood_in: list[int] = field(default_factory=list)  # events: the stand-in's moves for players
+    stage: Stage = "gathering"
     _game: Game | None = None
     _packed: bytes | None = None  # the events of a finished game in place of `_game`
     paused: Seat | None = None  # the seat for whose player the game is paused
@@ -141,14 +142,6 @@ class PersistentState:
             self._game = Game(stored.whole_events(events), self.chance)
             self._packed = None
         return self._game
-
-    @property
-    def stage(self) -> Stage:
-        if self._packed is not None:
-            return "over"
-        if (game := self._game) is None:
-            return "gathering"
-        return "over" if self.ended or game.view.result is not None else "playing"
 
     @property
     def grows(self) -> bool:
@@ -526,6 +519,7 @@ class PersistentState:
                 self.paused = self.paused_until = None
             case stored.EndedByHost():
                 self.ended = True
+                self.stage = "gathering" if self._game is None else "over"
                 self.paused = self.paused_until = None
             case stored.GivenToBot(seat):
                 self.bot_seats.add(Seat(seat))
@@ -581,6 +575,7 @@ class PersistentState:
                 self.stood_in.append(len(game.events) + 1)
             for event in happened:
                 game.fold(event)
+        self.stage = "over" if self.ended or game.view.result is not None else "playing"
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
