@@ -188,7 +188,7 @@ def happen(context: TableContext, what: Fleeting) -> None:
     if type(what) in FOLDING:
         rooms = [room for room in FOLDING[type(what)] if room in TELLING]
         before = _told_alone(context, rooms)
-        if context.state.fold_in_rooms(what):
+        if context.state.fold_fleeting(what):
             context.changed()
         _tell_what_differs(context, before, _told_alone(context, rooms))
         context.is_settled = False

@@ -43,7 +43,7 @@ from server.tables.feature import (
 )
 from server.tables.owner import TableOwner
 from server.tables.post import Post
-from server.tables.rooms import AWAITING, TELLING
+from server.tables.rooms import TELLING
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 
@@ -200,18 +200,14 @@ class TableContext:
 
     def await_rooms(self) -> None:
         """Set the deadlines of the rooms; one that comes earlier than needed is set once more then."""
-        set_for, rooms, moment = self.room_due, self.state.rooms, self.moment
-        by_rooms = []
-        for kind in AWAITING:  # after every move
-            if by_seats := rooms[kind].due(moment):
-                by_rooms.append((kind, by_seats))  # noqa: PERF401 - a comprehension costs a call
-        if not (by_rooms or set_for):
+        set_for, awaiting = self.room_due, self.state.awaiting
+        if not (awaiting or set_for):  # after most moves
             return
-        now = self.deadlines.time()
+        rooms, moment, now = self.state.rooms, self.moment(), self.deadlines.time()
         due = {
             (kind, seat): now + max(0.0, min(seconds, LOOK_SECONDS))
-            for kind, by_seats in by_rooms
-            for seat, seconds in by_seats.items()
+            for kind in awaiting
+            for seat, seconds in rooms[kind].due(moment).items()
         }
         for each in set_for.keys() - due.keys():
             self.deadlines.cancel(Due.ROOM, each)

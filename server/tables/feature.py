@@ -357,11 +357,16 @@ class Feature:
 
     # -- derive: pure, asked after every change and after a restart ---------------------------------
 
-    def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
-        """Return in how many seconds something may fall due, by the seats that it concerns or that asked.
+    @property
+    def awaits(self) -> bool:
+        """Return whether something may fall due, now or after moves: if not, `due` is not asked.
 
-        This is asked after every move, and the moment costs more than the answer that there is nothing.
+        No move changes this, nor which clocks are `stopped`.
         """
+        return True
+
+    def due(self, moment: Moment) -> Mapping[Seat, float]:
+        """Return in how many seconds something may fall due, by the seats that it concerns or that asked."""
         return {}
 
     def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Happening]:

@@ -8,7 +8,7 @@ pause, nobody may move, and all clocks stop.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -177,9 +177,13 @@ class Consent(Feature):
     def kept_of(self, _: Seat) -> Sequence[Entry]:
         return () if self.asked is None else [Wished(self.asked)]
 
-    def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
+    @property
+    def awaits(self) -> bool:
+        return self.facts.paused is not None
+
+    def due(self, moment: Moment) -> Mapping[Seat, float]:
         paused = self.facts.paused
-        return {} if paused is None else {paused: self._pause_left(moment())}
+        return {} if paused is None else {paused: self._pause_left(moment)}
 
     def fall_due(self, _: Seat, moment: Moment) -> Sequence[Entry]:
         if self.facts.paused is None:

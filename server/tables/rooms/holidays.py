@@ -5,7 +5,7 @@ A holiday ends when the player says so, moves, or has no days left; each day tha
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from engine.pieces import Seat
@@ -78,11 +78,14 @@ class Holidays(Feature):
         since = self.since.get(seat)
         return () if since is None else [OnHoliday(seat, since, on=True)]
 
-    def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
-        if not self.since or self.facts.stage != "playing":  # nothing ends a holiday after the game
+    @property
+    def awaits(self) -> bool:
+        return bool(self.since)
+
+    def due(self, moment: Moment) -> Mapping[Seat, float]:
+        if self.facts.stage != "playing":  # nothing ends a holiday after the game
             return {}
-        now = moment().now
-        return {seat: self._until(seat) - now for seat in self.since}
+        return {seat: self._until(seat) - moment.now for seat in self.since}
 
     def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Entry]:
         if seat not in self.since or self.facts.stage != "playing":

@@ -7,7 +7,7 @@ the commit that begins a turn also makes its notices due, and whichever server h
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -228,12 +228,14 @@ class OwedNotices(Feature):
             kept.append(Noticed(seat, *self.noticed[seat], self.resumed[seat]))
         return kept
 
-    def due(self, moment: Callable[[], Moment]) -> Mapping[Seat, float]:
+    @property
+    def awaits(self) -> bool:
+        return bool(self.to) and self._has_post
+
+    def due(self, moment: Moment) -> Mapping[Seat, float]:
         """Return in how many seconds notifications are due, from when they were first found owed."""
-        if not (self.to and self._has_post):
-            return {}
-        self._look(now := moment())
-        return {seat: self._wait(seat, now) for seat in self._owed if seat not in self._under_way}
+        self._look(moment)
+        return {seat: self._wait(seat, moment) for seat in self._owed if seat not in self._under_way}
 
     def fall_due(self, seat: Seat, moment: Moment) -> Sequence[Happening]:
         self._look(moment)

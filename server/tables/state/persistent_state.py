@@ -31,7 +31,7 @@ from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.clocks import Clocks
 from server.tables.feature import Feature, Fleeting, Happening, Moment
-from server.tables.rooms import FOLDING, OWN, PLANNING, ROOMS, SHOWING, SHOWING_OF, STOPPING
+from server.tables.rooms import AWAITING, FOLDING, OWN, PLANNING, ROOMS, SHOWING, SHOWING_OF, STOPPING
 from server.tables.state.answers import Answers, digest
 
 # What others are told in the game's own messages, or not at all; and what the rooms say that others see.
@@ -128,6 +128,9 @@ class PersistentState:
     _movers: set[int] = field(default_factory=set)  # seats whose players have made a move themselves
     earlier: list[tuple[list[str], View]] = field(default_factory=list)  # ends of games; in memory
     rooms: dict[type[Feature], Feature] = field(init=False)
+    # What the rooms said after the last change but moves, which are many and change none of it.
+    _stopped: tuple[Seat, ...] | None = None
+    _awaiting: tuple[type[Feature], ...] | None = None
 
     def __post_init__(self, entries: Iterable[Entry]) -> None:
         self.rooms = {room: room(self) for room in ROOMS}
@@ -253,11 +256,16 @@ class PersistentState:
     @property
     def stopped(self) -> tuple[Seat, ...]:
         """Return the seats whose clocks are stopped during the game."""
-        stopped: tuple[Seat, ...] = ()
-        for room in STOPPING:  # twice for each move
-            if seats := self.rooms[room].stopped:
-                stopped += tuple(seats)
-        return stopped
+        if self._stopped is None:
+            self._stopped = tuple(seat for room in STOPPING for seat in self.rooms[room].stopped)
+        return self._stopped
+
+    @property
+    def awaiting(self) -> tuple[type[Feature], ...]:
+        """Return the rooms in which something may fall due."""
+        if self._awaiting is None:
+            self._awaiting = tuple(room for room in AWAITING if self.rooms[room].awaits)
+        return self._awaiting
 
     def pack(self) -> None:
         """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""
@@ -470,8 +478,9 @@ class PersistentState:
         if isinstance(entry, stored.MADE):
             return self.fold_move(entry, stored.whole_events(entry.events))
         self.entry_count += 1
-        seen = self.fold_in_rooms(entry)
+        seen = self._fold_in_rooms(entry)
         self._fold(entry)
+        self._stopped = self._awaiting = None
         return seen or type(entry) not in _UNSEEN
 
     def _fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
@@ -535,7 +544,13 @@ class PersistentState:
             case stored.Forgotten():
                 self.forgotten = True
 
-    def fold_in_rooms(self, entry: Happening) -> bool:
+    def fold_fleeting(self, what: Fleeting) -> bool:
+        """Take in what is not stored; return whether the visible state changes."""
+        seen = self._fold_in_rooms(what)
+        self._stopped = self._awaiting = None
+        return seen
+
+    def _fold_in_rooms(self, entry: Happening) -> bool:
         """Fold an entry in the rooms that it concerns; return whether the visible state changes."""
         seen = False
         for room in FOLDING.get(type(entry), ()):
@@ -560,7 +575,7 @@ class PersistentState:
     def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> bool:
         """Take in a move, as `fold` does, whose events are at hand already."""
         self.entry_count += 1
-        seen = self.fold_in_rooms(entry)
+        seen = self._fold_in_rooms(entry)
         seat, game = Seat(entry.seat), self.game
         if game is None:
             happened = tuple(happened)
