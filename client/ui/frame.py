@@ -16,6 +16,7 @@ Fragment: TypeAlias = tuple[str, str, Action | None]  # a style, a text, and wha
 Line: TypeAlias = tuple[Fragment, ...]
 
 EMPTY: Final[Line] = ()
+NO_BREAK: Final = "\xa0"  # a space at which no line is broken
 WIDE: Final = 1000  # columns: a line that wide is not wrapped, and what stands at its ends is far apart
 _FAR_APART: Final = re.compile(" {100,}")
 READ_ON: Final = "... (m)"  # for the rest of a text, where that key shows it

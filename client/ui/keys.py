@@ -17,7 +17,7 @@ Act = enum.Enum(
     "Act",
     """
     CONFIRM CANCEL NEXT_PIECE LAST_PIECE ROTATE ROTATE_BACK NEXT BACK NEXT_HILL FIRST SKIP SKIP_UNSEEN RUN
-    PLAY_ON ANALYSE SAVE_RECORD SAVE_PICTURE LEAVE MENU COMMAND CHAT TALK HELP RULES COUNTS WHOLE QUIT
+    PLAY_ON ANALYSE SAVE_RECORD SAVE_PICTURE LEAVE MENU COMMAND CHAT TALK SIGN HELP RULES COUNTS WHOLE QUIT
     PAGE_UP PAGE_DOWN EVENING TOGETHER STUDY
     """,
 )
@@ -163,6 +163,7 @@ AT_TABLE: Final = (
     COMMAND,
     Key(("o",), Act.MENU, N_("the table: what its host can do"), N_("table"), with_others=True),
     *TALK,
+    Key(("!",), Act.SIGN, N_("give a sign to everybody"), with_others=True),
 )
 
 _NAMES: Final = {

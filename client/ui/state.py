@@ -47,11 +47,15 @@ class Remark(Struct, frozen=True):
 
 
 class Sign(Struct, frozen=True):
-    """A sign that a player has just given; it is shown at their seat `until` a time of a monotonic clock."""
+    """A sign just given by a player, or by the `spectator` of this name.
 
-    seat: Seat
+    It is shown at their seat, or for their name, `until` a time of a monotonic clock.
+    """
+
+    seat: Seat | None
     text: str
     until: float
+    spectator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +359,7 @@ class Ui:
 
     `talk` is that of the table, or of the lobby in the lobby; `lobby_talk` is what was said in the lobby
     before the player went to a table. `signs` are those given in the last seconds, the latest last, one of
-    each player. `company` is who is online, None as long as that is not known; so is `evening`, in which the
+    each person. `company` is who is online, None as long as that is not known; so is `evening`, in which the
     player is `person` once they have signed up.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
@@ -545,11 +549,12 @@ SIGN_SECONDS: Final = 5.0
 
 
 def with_sign(ui: Ui, said: HeardRemark) -> Ui:
-    """Return `ui` with a sign at a player's seat, if `said` is one."""
-    if said.seat is None or said.again or said.text not in SIGNS:
+    """Return `ui` with a sign at a player's seat, or for a spectator, if `said` is one."""
+    if said.again or said.text not in SIGNS:
         return ui
-    others = (each for each in ui.signs if each.seat != said.seat)
-    return replace(ui, signs=(*others, Sign(said.seat, said.text, ui.now + SIGN_SECONDS)))
+    spectator = "" if said.seat is not None else spectator_name(said.number, said.spectator)
+    others = (each for each in ui.signs if (each.seat, each.spectator) != (said.seat, spectator))
+    return replace(ui, signs=(*others, Sign(said.seat, said.text, ui.now + SIGN_SECONDS, spectator)))
 
 
 def closed_for_good(ui: Ui) -> bool:

@@ -14,6 +14,7 @@ from client.ui.at_table import next_vote
 from client.ui.draw.board import HUGE, LARGE, MEDIUM, SMALL, drawn_board
 from client.ui.frame import (
     EMPTY,
+    NO_BREAK,
     READ_ON,
     Line,
     chips,
@@ -111,7 +112,17 @@ def latest_sign(ui: Ui, model: TableModel) -> str:
     """Return the latest sign with its player, for a window without room for the seats; often empty."""
     if not ui.signs:
         return ""
-    return labelled(names_at(model)[ui.signs[-1].seat], in_words(ui.signs[-1].text))
+    seat = ui.signs[-1].seat
+    return _with_name(ui.signs[-1], None if seat is None else names_at(model)[seat])
+
+
+def spectators_sign(signs: Iterable[Sign]) -> str:
+    """Return the latest sign of a spectator, with the name; often empty."""
+    return next((_with_name(each) for each in reversed(tuple(signs)) if each.seat is None), "")
+
+
+def _with_name(sign: Sign, name: str | None = None) -> str:
+    return labelled(sign.spectator if name is None else name, in_words(sign.text))
 
 
 def asked_question(ui: Ui, model: TableModel) -> str:
@@ -162,7 +173,7 @@ def request_box(pane: Pane) -> list[Line]:
     told = wrapped(describe_asked(asked, names, model.view), width - 4)
     agreed = (_("{name}: yes").format(name=names[seat]) for seat in asked.seats[1:])
     answers = (*agreed, *(f"{names[seat]} ..." for seat in state.still_asked))
-    joined = ", ".join(each.replace(" ", _NO_BREAK) for each in answers)
+    joined = ", ".join(each.replace(" ", NO_BREAK) for each in answers)
     in_edge = len(told) == 1 and width_of(line(told[0])) <= width - 6
     rows = [] if in_edge else [line(row, "class:heading") for row in told]
     rows += [line(row, "class:talk") for row in wrapped(joined, width - 4)]
@@ -172,9 +183,6 @@ def request_box(pane: Pane) -> list[Line]:
         *(side + line(" ") + fitted(row, width - 4) + line(" ") + side for row in rows),
         _edge(frame.bottom, _keys_of_answers(asked, model.seat), width),
     ]
-
-
-_NO_BREAK: Final = "\xa0"
 
 
 def _edge(edge: tuple[str, str, str], words: str, width: int) -> Line:

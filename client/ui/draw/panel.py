@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from client.language import _, counted
 from client.ui import at_table
-from client.ui.draw.page import name_or_sign, seat_note
+from client.ui.draw.page import name_or_sign, seat_note, spectators_sign
 from client.ui.frame import (
     EMPTY,
     Line,
@@ -120,6 +120,8 @@ class Panel(Struct, frozen=True):
     def _spectators(self) -> Line:
         """Return a row with the spectators, empty without any."""
         state, room = self.pane.model.state, self.pane.width - 2
+        if sign := spectators_sign(self.pane.ui.signs):
+            return line(f"  {first_rows(wrapped(sign, room), 1, room)[0]}", "class:talk")
         told = "" if state is None else describe_spectators(state)
         return line(f"  {first_rows(wrapped(told, room), 1, room)[0]}", "class:faint") if told else EMPTY
 

@@ -14,7 +14,7 @@ from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering, loses_seat
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import Menu
-from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
+from client.ui.screens.overlays import Quitting, Signing, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.state import LinePrompt, Notice, Outcome, TypedLine, Ui
@@ -70,6 +70,10 @@ def _read_talk(ui: Ui, _model: TableModel) -> Outcome:
     return replace(ui.opened(TalkPage()), talk=replace(ui.talk, unread=0)), None
 
 
+def _give_sign(ui: Ui, model: TableModel) -> Outcome:
+    return (ui if model.state is None else ui.opened(Signing())), None
+
+
 def _without_lobby_chat(ui: Ui) -> Ui | None:
     """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
     if not ui.offers.lobby:
@@ -112,6 +116,7 @@ _ANYWHERE: Final[Mapping[Act, Callable[[Ui, TableModel], Outcome | None]]] = {
     Act.EVENING: _open_evening,
     Act.CHAT: _say,
     Act.TALK: _read_talk,
+    Act.SIGN: _give_sign,
     Act.LEAVE: _leave,
     Act.QUIT: _quit,
 }

@@ -227,7 +227,7 @@ def keys_now(ui: Ui, model: TableModel) -> tuple[Key, ...]:
 
 
 # What opens a page that only a screen can show; text mode has words for it.
-_SHOWN: Final = frozenset({Act.HELP, Act.RULES, Act.COUNTS, Act.TALK, Act.WHOLE, Act.COMMAND})
+_SHOWN: Final = frozenset({Act.HELP, Act.RULES, Act.COUNTS, Act.TALK, Act.SIGN, Act.WHOLE, Act.COMMAND})
 
 
 def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:

@@ -9,7 +9,15 @@ from msgspec import structs
 from client.language import _, counted, labelled, listed, parted
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
-from client.ui.draw.page import LOG_LINES, ServerScreen, name_or_sign, qr_code, short_list, with_news
+from client.ui.draw.page import (
+    LOG_LINES,
+    ServerScreen,
+    name_or_sign,
+    qr_code,
+    short_list,
+    spectators_sign,
+    with_news,
+)
 from client.ui.frame import (
     EMPTY,
     WIDE,
@@ -113,7 +121,9 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if state.spectators:
         named = listed(tables.spectator_name(each.number, each.name) for each in state.watching)
         watching = _("spectators: {names}").format(names=named or state.spectators)
-        lines += [line("    ") + text for text in paragraphs([watching], width - 6, "class:faint")]
+        sign = spectators_sign(ui.signs)
+        style = "class:talk" if sign else "class:faint"
+        lines += [line("    ") + text for text in paragraphs([sign or watching], width - 6, style)]
     if waiting := tables.describe_guests(ui.guests):
         lines += [line("    ") + text for text in paragraphs([waiting], width - 6, "class:faint")]
     if state.spectators or waiting:

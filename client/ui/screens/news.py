@@ -35,7 +35,7 @@ from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Invited, LobbyPage, TakingOver, has_free_seat
 from client.ui.screens.menu import At
-from client.ui.screens.overlays import Announcements, Quitting, TalkPage
+from client.ui.screens.overlays import Announcements, Quitting, Signing, TalkPage
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.scoring import Result, Scoring
 from client.ui.state import (
@@ -100,7 +100,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     if ui.talk.table != model.table:
         lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
         talk = lobby_talk if model.table is None else TalkLog(model.table)
-        ui = replace(ui.without(TalkPage), talk=talk, lobby_talk=lobby_talk, signs=())
+        ui = replace(ui.without(TalkPage, Signing), talk=talk, lobby_talk=lobby_talk, signs=())
     here: Screen
     if model.table is None:
         here = page if isinstance(page, LobbyPage) else LobbyPage()

@@ -6,12 +6,13 @@ from typing import Final
 from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.draw.page import remark_rows, scrolled, scrolled_to
-from client.ui.frame import EMPTY, Line, first_rows, fitted, line, stacked, wrapped
-from client.ui.keys import HELP, YES, Act, Action, Key
+from client.ui.frame import EMPTY, NO_BREAK, Line, first_rows, fitted, line, stacked, wrapped
+from client.ui.keys import HELP, YES, Act, Action, Key, Pick
 from client.ui.requests import Consent, Errand
 from client.ui.state import Outcome, Overlay, Pane, Ui
+from client.ui.texts.signs import SIGNS
 from client.ui.texts.tables import describe_online
-from protocol.messages import Leave
+from protocol.messages import NEW, Leave, Say
 
 _QUITTING: Final = (
     Key((YES, "q", "c-c"), Act.CONFIRM, N_("quit, or leave the table"), N_("yes")),
@@ -20,6 +21,10 @@ _QUITTING: Final = (
 _CONSENTING: Final = (
     Key((YES,), Act.CONFIRM, N_("let the server send you to others"), N_("yes")),
     Key(("n", "escape", "c-c"), Act.CANCEL, N_("choose something else"), N_("no")),
+)
+_SIGNING: Final = (
+    *(Key((str(n),), Pick(n), words) for n, words in enumerate(SIGNS.values(), start=1)),
+    Key(("escape", "backspace", "n", "q", "!", "c-c"), Act.CANCEL, N_("back"), N_("back")),
 )
 _ANNOUNCEMENT: Final = (
     Key(("escape", "enter"), Act.CANCEL, N_("close the announcement"), N_("close")),
@@ -93,6 +98,22 @@ class Consenting(Overlay):
 
     def question(self, ui: Ui) -> str:
         return self.asked
+
+
+@dataclass(frozen=True, slots=True)
+class Signing(Overlay):
+    """The choice of a sign, which leaves the board in sight."""
+
+    own_keys = _SIGNING
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if isinstance(action, Pick):
+            return ui.closed(), Say(NEW, tuple(SIGNS)[action.number - 1])
+        return ui.closed(), None
+
+    def question(self, ui: Ui) -> str:
+        signs = (f"{number} {_(words)}" for number, words in enumerate(SIGNS.values(), start=1))
+        return f"{NO_BREAK} ".join(each.replace(" ", NO_BREAK) for each in signs)
 
 
 @dataclass(frozen=True, slots=True)

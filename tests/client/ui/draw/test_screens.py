@@ -207,6 +207,15 @@ def test_a_sign_is_seen_at_its_seat_in_any_window(
                 assert all(_(words)[:5] in now for now, _before in rows)
 
 
+@pytest.mark.parametrize("page", ["gathering", "placing-two"])
+def test_a_spectators_sign_is_seen_where_spectators_are_listed(page: str) -> None:
+    ui, model = PAGES[page]()
+    seen.change(model, spectators=2, watching=[SpectatorSummary(1, "Otto"), SpectatorSummary(2, "Zoe")])
+    signed = replace(ui, talk=TalkLog(model.table), signs=(Sign(None, "👏", 1.0, "Zoe"),))
+    for size in ((120, 40), (80, 24), (40, 12)):
+        assert "Zoe: Well played!" in seen.screen_of(signed, model, *size)
+
+
 def test_points_of_past_games_are_seen_beside_long_names() -> None:
     """Names are cut where there is no room for them, points are not."""
     game = PastGame(

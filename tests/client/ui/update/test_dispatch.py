@@ -115,12 +115,15 @@ ASKED_BY_KEYS: dict[str, dict[str, object]] = {
     "piece": {
         "2 enter": Place(Seat(0), Piece("Em*"), Field("A1")),
         "tab space": Place(Seat(0), Piece("Em*"), Field("A1")),
+        "! 1": messages.Say(NEW, "👏"),
+        "! escape 2 enter": Place(Seat(0), Piece("Em*"), Field("A1")),
         "tab tab s-tab s-tab space": Place(Seat(0), Piece("Em"), Field("A1")),
         "s-tab enter": Place(Seat(0), Piece("Es"), Field("A1")),
     },
     "scoring": {
         "end escape": messages.Leave(NEW),
         "end g": messages.Rematch(NEW),
+        "! 6": messages.Say(NEW, "🙏"),
         "q": requests.Errand.QUIT,
     },
 }
@@ -491,7 +494,7 @@ def test_scoring_skips_hill_by_hill() -> None:
 @pytest.mark.parametrize("place", seen.KEYS)
 def test_keys_are_clear(place: str) -> None:
     """On each screen a key means one thing, and is bound; help is there, unless something is closed first."""
-    closed_first = {"dispatch keys", "overlays quitting", "overlays consenting"}
+    closed_first = {"dispatch keys", "overlays quitting", "overlays consenting", "overlays signing"}
     closed_first |= {"overlays announcement", "lobby taking_over", "lobby invited"}
     names = [name for key in seen.KEYS[place] for name in key.names]
     assert len(names) == len(set(names))

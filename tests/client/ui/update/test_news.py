@@ -618,15 +618,17 @@ def test_a_sign_is_at_the_seat_for_some_seconds() -> None:
         HeardRemark(Seat(1), "Well played!", remark=1),
         HeardRemark(Seat(1), well_played, remark=2, again=True),
         HeardRemark(Seat(2), well_played, remark=3),
-        HeardRemark(None, well_played, "Zoe", 1, 4),
+        HeardRemark(None, well_played, "Cosima", 1, 4),
     ):
         ui = after_update(ui, said, model)
         assert ui.signs == ()
     ui = after_update(ui, HeardRemark(Seat(0), well_played, remark=5), model)
     ui = after_update(replace(ui, now=12.0), HeardRemark(Seat(1), well_played, remark=6), model)
     ui = after_update(replace(ui, now=13.0), HeardRemark(Seat(1), sorry, remark=7), model)
-    assert [(each.seat, each.text) for each in ui.signs] == [(0, well_played), (1, sorry)]
+    ui = after_update(ui, HeardRemark(None, sorry, "Zoe", 1, 8), model)
+    signs = [(each.seat, each.spectator, each.text) for each in ui.signs]
+    assert signs == [(0, "", well_played), (1, "", sorry), (None, "Zoe", sorry)]
     assert counting(ui, model)
     left = [len(after_tick(replace(ui, now=now), model).signs) for now in (14.9, 15.0, 17.9, 18.0)]
-    assert left == [2, 1, 1, 0]
+    assert left == [3, 2, 2, 0]
     assert after_update(ui, Back(), TableModel()).signs == ()
