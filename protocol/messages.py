@@ -275,17 +275,23 @@ class Online(FromServer, frozen=True, tag="online"):
 class LobbyRemark(Struct, frozen=True, omit_defaults=True):
     """A chat message in the lobby; no two have the same number.
 
-    With a `table`, it is an invitation to take a seat there.
+    With a `table`, it is an invitation to take a seat there. If it was `said_at` a table, that one is in the
+    list and waits for players.
     """
 
     number: RemarkNumber
     name: str
     text: str
     table: TableCode | None = None
+    said_at: TableCode | None = None
 
 
 class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):
-    """Chat messages in the lobby, latest last."""
+    """Chat messages in the lobby, latest last.
+
+    It is sent to those in the lobby and, as far as it concerns no table, at tables in the list that wait for
+    players.
+    """
 
     remarks: list[LobbyRemark]
 
@@ -506,7 +512,10 @@ class Watching(ServerAnswer, frozen=True, tag="watching"):
 
 
 class Say(ClientRequest, frozen=True, tag="say"):
-    """Send a chat message to everybody at the table; answered by Done."""
+    """Send a chat message to everybody at the table; answered by Done.
+
+    While a table in the list waits for players, the lobby hears it, too, if you have entered the lobby.
+    """
 
     text: Annotated[str, Meta(min_length=1, max_length=limits.CHAT_LENGTH)]
 

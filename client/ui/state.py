@@ -107,14 +107,37 @@ def with_remark(talk: TalkLog, said: HeardRemark, model: TableModel, name: str, 
 
 def with_lobby_remarks(talk: TalkLog, said: Iterable[LobbyRemark], name: str, *, read: bool) -> TalkLog:
     """Return `talk` with remarks from the lobby; the player `name` need not read their own."""
-    known = {remark.number for remark in talk.remarks}
-    new = [each for each in said if each.number not in known and talk.hears(each.name)]
-    remarks = (*talk.remarks, *map(_lobby_remark, new))
-    unread = 0 if read else talk.unread + sum(each.name != name for each in new)
+    known, heard = (
+        {remark.number for remark in talk.remarks},
+        [each for each in said if talk.hears(each.name)],
+    )
+    again = {each.number for each in heard}  # in their order, which has what no table hears
+    remarks = (*(each for each in talk.remarks if each.number not in again), *map(_lobby_remark, heard))
+    unread = (
+        0 if read else talk.unread + sum(each.number not in known and each.name != name for each in heard)
+    )
     return replace(talk, remarks=remarks[-REMARKS_KEPT:], unread=min(unread, REMARKS_KEPT))
 
 
+def with_overheard(talk: TalkLog, said: Iterable[LobbyRemark], lobby: TalkLog, *, read: bool) -> TalkLog:
+    """Return a table's `talk` with what was said in the lobby, whose talk so far is `lobby`.
+
+    Whom the player has muted in either place is not heard.
+    """
+    known = {remark.number for remark in lobby.remarks}
+    new = [
+        Remark(_("{name} (in the lobby)").format(name=each.name), in_words(each.text), number=each.number)
+        for each in said
+        if each.number not in known and talk.hears(each.name) and lobby.hears(each.name)
+    ]
+    unread = 0 if read else min(talk.unread + len(new), REMARKS_KEPT)
+    return replace(talk, remarks=(*talk.remarks, *new)[-REMARKS_KEPT:], unread=unread)
+
+
 def _lobby_remark(said: LobbyRemark) -> Remark:
+    if said.said_at is not None:
+        speaker = _("{name} (at {table})").format(name=said.name, table=said.said_at)
+        return Remark(speaker, in_words(said.text), number=said.number)
     if said.table is None:
         return Remark(said.name, in_words(said.text), number=said.number)
     text = _("Come to table {table}.").format(table=said.table)
@@ -253,6 +276,7 @@ class LinePrompt(enum.Enum):
 
     COMMAND = ":"
     SAY = N_("say:")
+    SAY_ALOUD = N_("say, to the lobby too:")
     SAY_IN_LOBBY = N_("say in the lobby:")
     NAME = N_("your name:")
     TITLE = N_("name of the table:")

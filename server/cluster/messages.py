@@ -48,13 +48,14 @@ class PersonElsewhere(Struct, frozen=True, tag_field="t", tag="person", omit_def
 
 
 class RemarkElsewhere(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=True):
-    """What somebody has said in the lobby, or that they invite everybody there to a table."""
+    """What somebody has said in the lobby, or at a table for the lobby, or that they invite people to one."""
 
     number: RemarkNumber
     name: Name
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
     time: Time
     table: TableCode | None = None
+    said_at: TableCode | None = None
 
 
 class Draining(Struct, frozen=True, tag_field="t", tag="draining"):

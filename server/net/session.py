@@ -59,6 +59,10 @@ class AttendedTable(Protocol):
     def waits_for_players(self) -> bool:
         """Return whether its game has yet to begin."""
 
+    @property
+    def talks_with_lobby(self) -> bool:
+        """Return whether the lobby hears what is said there, and people there what is said in the lobby."""
+
     async def handle(self, session: "Session", message: AtTable | Seating | GetRecord) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""
 

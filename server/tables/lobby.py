@@ -83,7 +83,9 @@ class Lobby:
         # By hashes of tokens: a request may come again while it is still being carried out.
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         public = self.public
-        self.chat = LobbyChat(self, public.place_of, public.name_held, public.host_of_guests, public.has_room)
+        self.chat = LobbyChat(
+            self, public.place_of, public.name_held, public.host_of_guests, public.has_room, public.is_waiting
+        )
         self.evenings = Evenings(self, self.registry)
         self._parts: list[ServerPart] = [self.public, self.chat, self.evenings]
         if config.attendance is not None:
@@ -231,6 +233,9 @@ class Lobby:
 
     def privacy_changed(self) -> None:
         self.chat.hide()
+
+    def said_at_table(self, session: Session, text: str) -> None:
+        self.chat.overhear(session, text)
 
     def table_ended(self, code: str, *, failed: bool) -> None:
         self.registry.remove(code, failed=failed)

@@ -53,6 +53,9 @@ class TableOwner(Protocol):
     def privacy_changed(self) -> None:
         """Record that a table has become private, or has ceased to be."""
 
+    def said_at_table(self, session: Session, text: str) -> None:
+        """Take note of what the session has just said at its table."""
+
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Record that a table has ended."""
 

@@ -81,6 +81,8 @@ async def _do(context: TableContext, session: Session, message: messages.BesideM
         if access.is_remark:
             context.lobby.rates.count_remark(session, context.code)
         await carry_out(context, happens, answered)
+        if isinstance(message, messages.Say):
+            context.lobby.said_at_table(session, message.text)
     if room.told(seat, "changed") == known:  # or else it has been told already
         context.tell_alone(session, known)
 

@@ -142,6 +142,10 @@ class Table:
     def waits_for_players(self) -> bool:
         return self.state.stage == "gathering"
 
+    @property
+    def talks_with_lobby(self) -> bool:
+        return self.waits_for_players and not self.state.switches.private and not self.state.of_evening
+
     def summary(self) -> messages.TableSummary:
         """Return this table's entry in the list of tables."""
         state = self.state

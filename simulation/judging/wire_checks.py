@@ -147,13 +147,13 @@ def check_lobby(tap: Wiretap, verdict: Verdict) -> None:
 
 
 def check_online(tap: Wiretap, private: Container[str], verdict: Verdict) -> None:
-    """Nobody is told who is at a table that has always been private, nor invited there."""
+    """Nobody is told who is at a table that has always been private, what is said there, nor invited."""
     for heard in tap.heard:
         if isinstance(heard.message, SaidInLobby):
             verdict.leaked += [
-                tap.finding(f"everybody was invited by {each.name}", heard)
+                tap.finding(f"everybody was told what {each.name} said of a table", heard)
                 for each in heard.message.remarks
-                if each.table in private
+                if each.table in private or each.said_at in private
             ]
         if isinstance(heard.message, Online):
             verdict.leaked += [

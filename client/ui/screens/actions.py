@@ -570,12 +570,20 @@ def _muting(verb: str, *, on: bool) -> Read:
         if text and ((number := spectator_named(text, state)) is not None or not on):
             name = next((each.name for each in state.watching if each.number == number), text)
             return Mute(name or text, on)  # one who has left can still be heard again
+        if text.casefold() in (each.casefold() for each in _overheard(at)):
+            return Mute(text, on)
         if seat is None:
             refuse_name(text)
         example = f"{verb} Bob, {verb} {_SPECTATORS}"
         raise BadText(_("Type it like this: {example}").format(example=example))
 
     return read
+
+
+def _overheard(at: At) -> tuple[str, ...]:
+    """Return who is in the lobby, as long as the table hears what is said there."""
+    waits = at.state.stage == "gathering" and not at.state.switches.private
+    return tuple(each.name for each in at.ui.guests) if waits else ()
 
 
 def _audible(at: At) -> tuple[str, ...]:
@@ -587,7 +595,7 @@ def _audible(at: At) -> tuple[str, ...]:
         )
     heard = speakers(at.model)
     names = (who for seat, who in typed_players(state, _SPECTATORS).items() if seat in heard)
-    return (_SPECTATORS, *names, *typed_spectators(state, _SPECTATORS).values())
+    return (_SPECTATORS, *names, *typed_spectators(state, _SPECTATORS).values(), *_overheard(at))
 
 
 def _mutes(at: At) -> Iterator[MenuLine]:
@@ -595,8 +603,9 @@ def _mutes(at: At) -> Iterator[MenuLine]:
     state, talk = at.state, at.ui.talk
     players = (state.seats[seat].name for seat in speakers(at.model))
     watching = [tables.spectator_name(each.number, each.name) for each in state.watching]
-    gone = talk.muted.difference(name.casefold() for name in (*tables.names_of(state, 0), *watching))
-    for name in (None, *players, *watching, *sorted(gone)):
+    here = *tables.names_of(state, 0), *watching, *_overheard(at)
+    gone = talk.muted.difference(name.casefold() for name in here)
+    for name in (None, *players, *watching, *_overheard(at), *sorted(gone)):
         who = _("all spectators") if name is None else name
         form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
         yield MenuLine(form.format(name=who), Mute(name, on=talk.hears(name)))
@@ -606,7 +615,7 @@ MUTE: Final = Page(N_("Muted players"), _mutes)
 
 
 def _line_of_mutes(at: At) -> Iterator[MenuLine]:
-    if at.state.watching or speakers(at.model):
+    if at.state.watching or speakers(at.model) or _overheard(at):
         yield MenuLine(_("mute or unmute"), MUTE)
 
 

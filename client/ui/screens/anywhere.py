@@ -18,6 +18,7 @@ from client.ui.screens.overlays import Quitting, Signing, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.state import LinePrompt, Notice, Outcome, TypedLine, Ui
+from client.ui.texts.evenings import is_of_evening
 
 
 def done_anywhere(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
@@ -56,12 +57,22 @@ def _open_evening(ui: Ui, _model: TableModel) -> Outcome:
     return ui.opened(EveningPage()), None
 
 
-def _say(ui: Ui, _model: TableModel) -> Outcome:
+def _say(ui: Ui, model: TableModel) -> Outcome:
     if not isinstance(ui.page, LobbyPage):
-        return replace(ui, entry=TypedLine(LinePrompt.SAY)), None
+        prompt = LinePrompt.SAY_ALOUD if _lobby_hears(ui, model) else LinePrompt.SAY
+        return replace(ui, entry=TypedLine(prompt)), None
     if (stays := _without_lobby_chat(ui)) is not None:
         return stays, None
     return replace(ui, entry=TypedLine(LinePrompt.SAY_IN_LOBBY)), None
+
+
+def _lobby_hears(ui: Ui, model: TableModel) -> bool:
+    """Return whether the lobby hears what the player says at the table."""
+    state = model.state
+    if state is None or state.stage != "gathering" or state.switches.private:
+        return False
+    listed = ui.company is not None and not ui.company.fault
+    return listed and not is_of_evening(ui.evening, state.table)
 
 
 def _read_talk(ui: Ui, _model: TableModel) -> Outcome:

@@ -92,7 +92,7 @@ def _send(entry: TypedLine, ui: Ui, model: TableModel) -> Outcome:
     closed = replace(ui, entry=None)
     if entry.prompt is LinePrompt.PASSWORD:
         return closed, Password(entry.text)
-    if entry.prompt in {LinePrompt.SAY, LinePrompt.SAY_IN_LOBBY}:
+    if entry.prompt in {LinePrompt.SAY, LinePrompt.SAY_ALOUD, LinePrompt.SAY_IN_LOBBY}:
         said = SayInLobby(NEW, text) if entry.prompt is LinePrompt.SAY_IN_LOBBY else Say(NEW, text)
         return replace(closed, talk=replace(ui.talk, unread=0)), said
     if not entry.command:

@@ -53,12 +53,13 @@ from client.ui.state import (
     Ui,
     with_game,
     with_lobby_remarks,
+    with_overheard,
     with_remark,
     with_sign,
 )
 from client.ui.texts import games, tables
 from client.ui.texts.advice import Advice, describe_suggestion
-from client.ui.texts.evenings import describe_part, describe_round, table_of
+from client.ui.texts.evenings import describe_part, describe_round, is_of_evening, table_of
 from client.ui.texts.names import by
 from engine import events
 from engine.errors import Fault
@@ -168,8 +169,9 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             if ui.talk.table is None:
                 talk = with_lobby_remarks(ui.talk, remarks, ui.name, read=reads)
                 return _with_invitation(replace(ui, talk=talk), ui.talk)
-            lobby_talk = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
-            return replace(ui, lobby_talk=lobby_talk)
+            talk = with_overheard(ui.talk, remarks, ui.lobby_talk, read=reads)
+            heard = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
+            return replace(ui, talk=talk, lobby_talk=replace(heard, unread=ui.lobby_talk.unread))
         case NoticesChanged(notices):
             return with_log(ui, [tables.describe_notices(notices)])
         case TableClosed(refused):
@@ -205,7 +207,7 @@ def _with_company(ui: Ui, company: OnlineList, model: TableModel) -> Ui:
     page = ui.page
     if not isinstance(page, Gathering) or before.company is None or len(ui.guests) > _PARTY:
         return ui
-    if ui.evening is not None and any(each.table == model.table for each in ui.evening.tables):
+    if is_of_evening(ui.evening, model.table):
         return ui
     known = {each.name for each in before.company.people if each.at == "lobby" or each.table == model.table}
     came = [each for each in ui.guests if each.name not in known and each.name not in page.announced]

@@ -38,6 +38,11 @@ def table_of(evening: Evening | None, person: PersonNumber | None) -> EveningTab
     return next((each for each in evening.tables if each.stage != "over" and person in each.people), None)
 
 
+def is_of_evening(evening: Evening | None, table: str | None) -> bool:
+    """Return whether the table with this code is one of the evening's."""
+    return evening is not None and any(each.table == table for each in evening.tables)
+
+
 def describe_part(evening: Evening, person: PersonNumber | None, at: str | None) -> str:
     """Return a person's part in the evening, seen from the table `at`, and what they can do."""
     own = next((each for each in evening.people if each.person == person), None)

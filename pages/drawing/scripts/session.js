@@ -130,6 +130,9 @@ function take(message) {
     case "said-before":
       message.remarks.forEach(hear);
       break;
+    case "lobby-said":
+      message.remarks.forEach(overhear);
+      break;
     case "online":
       noteLobby(message.people);
       break;

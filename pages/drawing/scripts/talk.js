@@ -30,12 +30,22 @@ function showSign({ seat: from, text }) {
   setTimeout(() => shown.remove(), 4000);
 }
 
+/** Return a remark, with the words of a sign. */
+function inWords(text) {
+  const sign = signOf(text);
+  return sign ? `${text} ${sign.title}` : text;
+}
+
+/** Tell what is said in the lobby, as a table hears it that waits for players. */
+function overhear({ name, text }) {
+  tell(texts.overheard.replace("{name}", () => name), inWords(text));
+}
+
 function hear({ number, seat: from, spectator, text, name, missed }) {
   if (number && heard.has(number)) return;
   heard.add(number);
-  const sign = signOf(text);
   const who = name ?? seats[from]?.name ?? `${texts.spectator} ${spectator ?? ""}`;
-  tell(missed ? texts.missed.replace("{news}", () => who) : who, sign ? `${text} ${sign.title}` : text);
+  tell(missed ? texts.missed.replace("{news}", () => who) : who, inWords(text));
 }
 
 part("say").onsubmit = (event) => {

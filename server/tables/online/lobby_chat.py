@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol.codes import Code
-from protocol.messages import CameBy, Done, EnterLobby, InLobby, Invite, Online, SayInLobby
+from protocol.messages import CameBy, Done, EnterLobby, InLobby, Invite, LobbyRemark, Online, SayInLobby
 from server.cluster.messages import PersonElsewhere
 from server.net.session import Session, build_frame
 from server.net.tokens import token_hash
@@ -40,8 +40,9 @@ class LobbyChat(ServerPart):
 
     `place_of` returns where a session is, as far as everybody may know. `name_held` says whether a name looks
     like that of a publicly visible seat that is not the session's and whose token has none of these hashes.
-    `host_of_guests` returns the name and the table of a session that may invite people there, and `has_room`
-    whether everybody may still take a seat at a table.
+    `host_of_guests` returns the name and the table of a session that may invite people there, `has_room`
+    whether everybody may still take a seat at a table, and `is_waiting` whether one in the list has yet to
+    begin its game.
     """
 
     lobby: TableOwner
@@ -49,6 +50,7 @@ class LobbyChat(ServerPart):
     name_held: Callable[[Session, str, Collection[str]], bool]
     host_of_guests: Callable[[Session], tuple[str, str]]
     has_room: Callable[[str], bool]
+    is_waiting: Callable[[str], bool]
 
     def __post_init__(self) -> None:
         config, self.timers = self.lobby.config, self.lobby.timers
@@ -101,7 +103,7 @@ class LobbyChat(ServerPart):
             self.session_gone(holder.session)
         if person is None:
             heard = self._remarks.count - self._remarks.recent_count()
-            person = Person(session, name, heard, proofs, time.time(), by)
+            person = Person(session, name, heard, self._remarks.count, proofs, time.time(), by)
             session.on_move = lambda: self._note_move(session)
         person.name, person.proofs = name, proofs
         self._people.put(person)
@@ -139,10 +141,26 @@ class LobbyChat(ServerPart):
         """Invite everybody in the lobby to the session's table; raises Refusal."""
         name, table = self.host_of_guests(session)
         self.lobby.rates.count_remark_in_lobby(session)
-        self._remarks.say(name, _INVITES.format(table=table), table)
+        self._remarks.say(name, _INVITES.format(table=table), table=table)
         self._begin_soon()
 
     # -- what the lobby asks ------------------------------------------------------------------------
+
+    def overhear(self, session: Session, text: str) -> None:
+        """Send the lobby what somebody there has said at a table, if that is open to it and limits allow it.
+
+        Whoever speaks at a table need not know that too much is said in the lobby.
+        """
+        person, table = self._people.of(session), session.table
+        if not self.is_open or person is None or table is None or not table.talks_with_lobby:
+            return
+        try:
+            self.lobby.rates.count_remark_in_lobby(session)
+        except Refusal:
+            probe("the lobby does not hear what is said at a table, because too much is said")
+            return
+        self._remarks.say(person.name, text, said_at=table.code)
+        self._begin_soon()
 
     def open(self, *, on: bool) -> None:
         """Turn list and chat on or off; off hides people from each other, but keeps them known."""
@@ -168,6 +186,8 @@ class LobbyChat(ServerPart):
             if person.listens:
                 person.heard = max(person.heard, self._remarks.count - self._remarks.recent_count())
                 self._tell(person)
+            else:
+                person.overheard = self._remarks.count
             self._begin_soon(session)
 
     def _begin_soon(self, *changed: Session) -> None:
@@ -201,7 +221,7 @@ class LobbyChat(ServerPart):
             self._not_before = self.timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
 
     def _tell(self, person: Person) -> None:
-        """Send a person the news that they lack; at a table, without the chat."""
+        """Send a person the news that they lack, as far as their table hears of it."""
         if not person.sees_list:
             return
         if self._list_outdated:
@@ -209,11 +229,25 @@ class LobbyChat(ServerPart):
         if person.shown is not self._list:
             person.shown = self._list
             person.session.post(self._list)
-        if self.is_open and person.listens and person.heard < self._remarks.count:
-            frame = self._remarks.frame_after(person.heard, self.has_room)
-            person.heard = self._remarks.count
-            if frame is not None:
-                person.session.post(frame)
+        if self.is_open and (frame := self._news_for(person)) is not None:
+            person.session.post(frame)
+
+    def _news_for(self, person: Person) -> bytes | None:
+        """Return the frame with the remarks that a person lacks, None if there are none."""
+        table, count = person.session.table, self._remarks.count
+        if table is None:
+            position, person.heard = person.heard, count
+        else:
+            position, person.overheard = person.overheard, count
+        if position == count or (table is not None and not table.talks_with_lobby):
+            return None
+        return self._remarks.frame_after(position, self._holds, at_table=table is not None)
+
+    def _holds(self, remark: LobbyRemark) -> bool:
+        """Return whether the table that a remark names is still as it was, for newcomers to it."""
+        return (remark.table is None or self.has_room(remark.table)) and (
+            remark.said_at is None or self.is_waiting(remark.said_at)
+        )
 
     def _list_people(self) -> None:
         """Rebuild the list of who is online; nobody is sent the same one again."""

@@ -23,8 +23,9 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 
 @dataclass(slots=True, eq=False)
 class Person:
-    """A person online; `heard` is the position of the last remark that they were sent.
+    """A person online; `heard` is the position of the last remark that they were sent in the lobby.
 
+    `overheard` is that of the last one that they were sent at a table, or that was made before they came.
     `shown` is the frame with the last list. `proofs` are the hashes of the tokens sent with the name, `since`
     is when they came, in s since 1970, and `by` how.
     """
@@ -32,6 +33,7 @@ class Person:
     session: Session
     name: str
     heard: int
+    overheard: int
     proofs: frozenset[str]
     since: float
     by: CameBy | None = None

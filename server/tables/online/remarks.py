@@ -45,7 +45,8 @@ class Remarks:
         self._random = random.Random(seed)
         self._last_number = self._random.randrange(_FIRST_NUMBERS)
         self._numbers: dict[int, None] = {}  # of remarks that were heard, the latest last
-        self._frames: dict[int, bytes] = {}  # by the position before the first remark
+        # By the position before the first remark, and whether it is for tables.
+        self._frames: dict[tuple[int, bool], bytes] = {}
         self._channel: Channel | None = None
         self._told: deque[str] = deque()  # what the others are told, by keys
         self._heard_from = PerMinuteLimit(_TIMES_MORE * most)
@@ -55,13 +56,15 @@ class Remarks:
         self._channel = channel
         channel.on_change(RemarkElsewhere, lambda: self._learn(channel, changed))
 
-    def say(self, name: str, text: str, table: str | None = None) -> None:
-        """Add a chat message, or an invitation to a table."""
+    def say(self, name: str, text: str, *, table: str | None = None, said_at: str | None = None) -> None:
+        """Add a chat message, perhaps from a table, or an invitation to one."""
         number = self._next_number()
-        self._add(LobbyRemark(number, name, text, table), self._now())
+        self._add(LobbyRemark(number, name, text, table, said_at), self._now())
         if self._channel is not None:
             self._told.append(f"remark:{number}")
-            self._channel.keep(self._told[-1], RemarkElsewhere(number, name, text, time.time(), table))
+            self._channel.keep(
+                self._told[-1], RemarkElsewhere(number, name, text, time.time(), table, said_at)
+            )
             if len(self._told) > _KEPT:
                 probe("other servers forget an old remark")
                 self._channel.keep(self._told.popleft(), None)
@@ -71,22 +74,25 @@ class Remarks:
         since = self._now() - _REPEATED_SECONDS
         return sum(said.time >= since for said in list(self._said)[-REMARKS_REPEATED:])
 
-    def frame_after(self, position: int, has_room: Callable[[str], bool]) -> bytes | None:
+    def frame_after(
+        self, position: int, holds: Callable[[LobbyRemark], bool], *, at_table: bool
+    ) -> bytes | None:
         """Return the frame with all remarks after this position that are kept, None if there are none.
 
-        Invitations to tables that are no longer open to newcomers are left out.
+        In the lobby, those that concern a table are left out unless that still `holds`; at a table, all of
+        them are.
         """
-        if (frame := self._frames.get(position)) is not None:
+        if (frame := self._frames.get((position, at_table))) is not None:
             return frame
         remarks = [said.remark for said in self._said if said.position > position]
-        invites = any(each.table is not None for each in remarks)
-        remarks = [each for each in remarks if each.table is None or has_room(each.table)]
-        if not remarks:
-            probe("an invitation comes to nothing before it is heard")
+        told = [each for each in remarks if not _concerns_table(each) or (not at_table and holds(each))]
+        if not told:
+            if not at_table:
+                probe("what concerns a table comes to nothing before the lobby hears it")
             return None
-        frame = build_frame(SaidInLobby(remarks))
-        if not invites:  # otherwise it may be another one the next time
-            self._frames[position] = frame
+        frame = build_frame(SaidInLobby(told))
+        if at_table or not any(map(_concerns_table, remarks)):  # else it may be another one the next time
+            self._frames[position, at_table] = frame
         return frame
 
     def _learn(self, channel: "Channel", changed: Callable[[], None]) -> None:
@@ -102,7 +108,10 @@ class Remarks:
             if remark.number not in self._numbers and self._heard_from.wait(node.name, now) == 0:
                 self._heard_from.count(node.name, now)
                 age = max(0.0, time.time() - remark.time)
-                self._add(LobbyRemark(remark.number, remark.name, remark.text, remark.table), now - age)
+                self._add(
+                    LobbyRemark(remark.number, remark.name, remark.text, remark.table, remark.said_at),
+                    now - age,
+                )
         if self.count > before:
             probe("a remark is heard from another server")
             changed()
@@ -126,3 +135,7 @@ class Remarks:
         if self._channel is not None:
             number += (self._channel.term - number) % _SERVERS
         return number
+
+
+def _concerns_table(remark: LobbyRemark) -> bool:
+    return remark.table is not None or remark.said_at is not None

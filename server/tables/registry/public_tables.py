@@ -145,13 +145,20 @@ class PublicTables(ServerPart):
 
     def has_room(self, code: str) -> bool:
         """Return whether a public table with this code still has a seat before its game."""
+        summary = self._waiting(code)
+        return summary is not None and summary.taken - summary.bots < summary.players
+
+    def is_waiting(self, code: str) -> bool:
+        """Return whether a table with this code is public, and its game has yet to begin."""
+        return self._waiting(code) is not None
+
+    def _waiting(self, code: str) -> TableSummary | None:
+        """Return what the list says of a table whose game has yet to begin, None for other codes."""
         if (table := self._tables.get(code)) is not None:
-            listed, summary = not table.state.switches.private, table.summary()
-        elif (told := self._elsewhere.get(code)) is not None:
-            listed, summary = True, told[0].summary
+            summary = None if table.state.switches.private else table.summary()
         else:
-            return False
-        return listed and summary.stage == "gathering" and summary.taken - summary.bots < summary.players
+            summary = None if (told := self._elsewhere.get(code)) is None else told[0].summary
+        return summary if summary is not None and summary.stage == "gathering" else None
 
     def host_of_guests(self, session: Session) -> tuple[str, str]:
         """Return the name and the table of a player who may invite; raises Refusal."""

@@ -16,7 +16,7 @@ from client.network.transport import RequestRefused, ServerAccess, Timeouts
 from pages.drawing.pages import WebPages
 from protocol import messages
 from protocol.codes import Code
-from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
+from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline, Say
 from protocol.settings import ChosenSwitches, Private, Spectators, Switches
 from server.app import Running, running
 from server.cluster.channel import Channel
@@ -345,12 +345,18 @@ async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -
         assert at_one[0].number < at_one[1].number
         code = (await anna.open(2, "Anna")).table
         await sees(bruno, BRUNO, PersonOnline("Anna", "playing", code))
+        await anna.done(Say(anna.next_id(), "from my table"))
+        assert [(each.text, each.said_at) for each in (await heard(bruno, 3))[2:]] == [
+            ("from my table", code)
+        ]
+        assert await says(bruno, "to your table") == "said"
+        assert (await heard(anna, 3))[2].text == "to your table"
         await anna.done(ChangeSetting(anna.next_id(), Private(on=True)))
         await sees(bruno, BRUNO, PersonOnline("Anna", "playing"))
         await anna.done(Leave(anna.next_id()))
         async with cluster(database, "three", timers=FastClock) as (three,):
             carla = await entered(stack, three.port, "Carla")
-            assert await heard(carla, 2) == at_one
+            assert (await heard(carla, 3))[:2] == at_one
             await sees(carla, ANNA, BRUNO, PersonOnline("Carla"))
             await bruno.socket.close()
             await sees(carla, ANNA, PersonOnline("Carla"))

@@ -7,6 +7,7 @@ import segno
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
+from client.language import labelled
 from client.tables.table import ConnectionLost, HeardRemark, TableModel
 from client.ui import requests
 from client.ui.frame import plain
@@ -332,16 +333,51 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
     table = gathering(ANN, SeatSummary("Cy", here=True))
     there = after_update(muted, HeardRemark(Seat(1), "at the table"), table)
     there = after_update(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
-    assert [each.text for each in there.talk.remarks] == ["at the table"]
+    assert spoken(there) == ["Cy: at the table", "Cosima (in the lobby): Anybody?"]
+    assert there.talk.unread == 2
     back = after_update(there, Online(list(PEOPLE), 0), NOWHERE)
     assert [each.number for each in back.talk.remarks] == [7, 8, 10]
-    assert (back.talk.table, back.talk.unread) == (None, 2)
+    assert (back.talk.table, back.talk.unread) == (None, 1), "what was heard at the table is not news"
     assert not back.talk.hears("bob")
+    withheld = LobbyRemark(
+        9, "Cy", "We wait.", said_at="KXQT"
+    )  # from those at the table, to whom it is known
+    missed = after_update(back, SaidInLobby([withheld, LobbyRemark(10, "Cosima", "Anybody?")]), NOWHERE)
+    assert spoken(missed)[2:] == ["Cy (at KXQT): We wait.", "Cosima: Anybody?"]
     again = at_other_table(there, TableModel(table="QRST"))
     assert (again.lobby_talk, again.company) == (there.lobby_talk, there.company)
     assert at_other_table(there, NOWHERE).talk == at_other_table(back, NOWHERE).talk == back.talk
     elsewhere = at_other_table(back, TableModel(table="QRST"))
     assert (elsewhere.talk.remarks, elsewhere.lobby_talk) == ((), back.talk)
+
+
+def spoken(ui: Ui) -> list[str]:
+    return [labelled(each.speaker, each.text) for each in ui.talk.remarks]
+
+
+def test_who_is_muted_at_the_table_or_in_the_lobby_is_not_overheard() -> None:
+    table = gathering(ANN, SeatSummary("Cy", here=True))
+    said = [LobbyRemark(10, "Cosima", "Anybody?"), LobbyRemark(11, "Bob", "👏")]
+    there = seen.after(at_table(table), table, *seen.typed("mute bob"))
+    there = replace(there, lobby_talk=replace(there.lobby_talk, muted=frozenset({"cosima"})))
+    assert after_update(there, SaidInLobby(said), table).talk == there.talk
+    heard = after_update(at_table(table), SaidInLobby(said), table)
+    assert spoken(heard) == ["Cosima (in the lobby): Anybody?", "Bob (in the lobby): Well played!"]
+    assert after_update(heard, SaidInLobby(said), table) == heard
+
+
+def test_players_are_told_who_hears_what_they_say() -> None:
+    table = gathering(ANN, SeatSummary("Cy", here=True))
+    ui = at_table(table)
+
+    def prompt(ui: Ui) -> str:
+        return seen.screen_of(seen.after(ui, table, "t"), table).splitlines()[-1]
+
+    assert "say, to the lobby too:" in prompt(ui)
+    assert seen.request_after(ui, table, "t", *"hi", "enter") == Say(NEW, "hi")
+    assert "say:" in prompt(replace(ui, company=OnlineList(fault="Somebody has this name.")))
+    seen.change(table, switches=Switches(private=True))
+    assert "say:" in prompt(ui)
 
 
 def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
