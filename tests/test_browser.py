@@ -35,6 +35,7 @@ from protocol.messages import (
     Said,
     SaidInLobby,
     Say,
+    SayInLobby,
     SignUp,
     StartGame,
     TableState,
@@ -453,7 +454,7 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
 
 @pytest.mark.slow
 async def test_a_phone_that_waits_hears_who_comes_to_the_lobby_and_invites_them(chromium: str) -> None:
-    """It is listed there itself, as what it is; who was there before it is no news."""
+    """And what is said there. It is listed itself, as what it is; who was there before it is no news."""
     async with web_server() as server, all_connected(server.port, 3) as (host, gina, emma):
         code = (await host.open(4, "Anna")).table
         await gina.done(EnterLobby, "Gina", by="terminal")
@@ -472,6 +473,8 @@ async def test_a_phone_that_waits_hears_who_comes_to_the_lobby_and_invites_them(
             for peer in (gina, emma):
                 (invited,) = (await peer.until(SaidInLobby)).remarks
                 assert (invited.name, invited.table) == ("Bruno", code)
+            await gina.done(SayInLobby, "Room for two?")
+            await page.until("part('said').innerText.includes('Gina (in the lobby) Room for two?')")
             assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
             assert page.complaints == []
 
