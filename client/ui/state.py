@@ -24,6 +24,7 @@ from engine.view import View
 from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline, Plan
 
 REMARKS_KEPT: Final = 200
+SEEN_SECONDS: Final = 10.0  # that a remark takes at most to be read
 
 
 class Mute(Struct, frozen=True):
@@ -62,7 +63,8 @@ class Sign(Struct, frozen=True):
 class TalkLog:
     """The chat of the table with this code, or of the lobby, oldest first.
 
-    The last `unread` remarks have not been read; `echoed` if the last one is the player's own. Remarks by
+    The last `unread` remarks have not been read; `echoed` if the last one is the player's own. The last one
+    was `heard_at` a time of a monotonic clock; once it was `seen`, it makes room for the log. Remarks by
     people `muted` by name, and with `no_spectators` those by any spectator, are not kept.
     """
 
@@ -70,8 +72,19 @@ class TalkLog:
     remarks: tuple[Remark, ...] = ()
     unread: int = 0
     echoed: bool = False
+    heard_at: float = 0.0
+    seen: bool = False
     muted: frozenset[str] = frozenset()
     no_spectators: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        return self.unread > 0 and not self.seen
+
+    def after_key(self, now: float) -> "TalkLog":
+        """Return the chat after a key at a page that shows it: who is there has had the time to see it."""
+        seen = self.seen or (self.unread > 0 and now >= self.heard_at + SEEN_SECONDS)
+        return replace(self, echoed=False, seen=seen) if self.echoed or seen != self.seen else self
 
     def hears(self, name: str | None) -> bool:
         """Return whether the player hears this name, or spectators in general for None."""
@@ -82,6 +95,16 @@ class TalkLog:
             return replace(self, no_spectators=mute.on)
         name = {mute.name.casefold()}
         return replace(self, muted=self.muted | name if mute.on else self.muted - name)
+
+
+def is_sign(said: HeardRemark) -> bool:
+    """Return whether a remark is a sign that has just been given."""
+    return said.text in SIGNS and not said.again
+
+
+def is_at_seat(said: HeardRemark) -> bool:
+    """Return whether a remark is seen at a player's seat: it is no news above the log."""
+    return said.seat is not None and is_sign(said)
 
 
 def with_remark(talk: TalkLog, said: HeardRemark, model: TableModel, name: str, *, read: bool) -> TalkLog:
@@ -99,10 +122,13 @@ def with_remark(talk: TalkLog, said: HeardRemark, model: TableModel, name: str, 
     if known or not talk.hears(called) or (said.seat is None and not talk.hears(None)):
         return talk
     own = said.seat == model.seat if said.seat is not None else model.seat is None and said.spectator == name
-    unread = 0 if read or own else talk.unread + 1
+    at_seat = is_at_seat(said)
+    unread = 0 if read or own else talk.unread + (not at_seat)
     remark = Remark(while_away(speaker) if said.missed else speaker, in_words(said.text), people, said.remark)
     remarks = (*talk.remarks, remark)[-REMARKS_KEPT:]
-    return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again)
+    return replace(
+        talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again and not at_seat
+    )
 
 
 def with_lobby_remarks(talk: TalkLog, said: Iterable[LobbyRemark], name: str, *, read: bool) -> TalkLog:
@@ -574,7 +600,7 @@ SIGN_SECONDS: Final = 5.0
 
 def with_sign(ui: Ui, said: HeardRemark) -> Ui:
     """Return `ui` with a sign at a player's seat, or for a spectator, if `said` is one."""
-    if said.again or said.text not in SIGNS:
+    if not is_sign(said):
         return ui
     spectator = "" if said.seat is not None else spectator_name(said.number, said.spectator)
     others = (each for each in ui.signs if (each.seat, each.spectator) != (said.seat, spectator))

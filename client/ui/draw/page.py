@@ -227,11 +227,11 @@ _SPARE = 6  # with as many, what has been read stays above the log
 
 
 def latest_talk(ui: Ui, width: int, room: int) -> list[Line]:
-    """Return the latest remarks for a part of `room` lines above the log: unread ones wherever possible.
+    """Return the latest remarks for a part of `room` lines above the log: new ones wherever possible.
 
     The player's own latest remark is included: a line just typed must not vanish as if it were lost.
     """
-    if room < _LEAST or not (ui.talk.unread or ui.talk.echoed or room >= _SPARE):
+    if room < _LEAST or not (ui.talk.is_new or ui.talk.echoed or room >= _SPARE):
         return []
     return talk_lines(ui.talk, width, max(room // 3, 1), cuts=True)
 
@@ -272,7 +272,7 @@ def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
     """Return how many lines the latest news and the current notice take."""
     words, _style = _now(ui, sentence)
     latest = wrapped(log[-1], width - 4) if (log := _log_shown(ui)) else []
-    return len(wrapped(words, width - 2)) + len(latest) + bool(ui.talk.unread)
+    return len(wrapped(words, width - 2)) + len(latest) + ui.talk.is_new
 
 
 def _log_shown(ui: Ui) -> tuple[str, ...]:

@@ -249,7 +249,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return replace(faster, ticks_left=_ticks_for(faster, model)), None
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
-    heard = replace(ui.talk, echoed=False) if ui.talk.echoed else ui.talk
+    heard = ui.talk.after_key(ui.now) if ui.overlay is None else ui.talk
     waits = ui.ponders or ui.asked is not None  # for a key: any other than the one it names ends that
     notice = ui.notice if action is Act.WHOLE and not waits else None  # which is about to be read
     before = replace(

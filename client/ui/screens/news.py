@@ -51,6 +51,7 @@ from client.ui.state import (
     TalkLog,
     TypedLine,
     Ui,
+    is_at_seat,
     with_game,
     with_lobby_remarks,
     with_overheard,
@@ -154,6 +155,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
             talk = with_remark(ui.talk, update, model, ui.name, read=reads)
+            talk = talk if is_at_seat(update) else _noted(talk, ui)
             return ui if talk is ui.talk else with_sign(replace(ui, talk=talk), update)
         case Online(people, more):
             return _with_company(ui, OnlineList(tuple(people), more), model)
@@ -168,8 +170,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             reads = isinstance(ui.overlay, TalkPage)
             if ui.talk.table is None:
                 talk = with_lobby_remarks(ui.talk, remarks, ui.name, read=reads)
-                return _with_invitation(replace(ui, talk=talk), ui.talk)
-            talk = with_overheard(ui.talk, remarks, ui.lobby_talk, read=reads)
+                return _with_invitation(replace(ui, talk=_noted(talk, ui)), ui.talk)
+            talk = _noted(with_overheard(ui.talk, remarks, ui.lobby_talk, read=reads), ui)
             heard = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
             return replace(ui, talk=talk, lobby_talk=replace(heard, unread=ui.lobby_talk.unread))
         case NoticesChanged(notices):
@@ -196,6 +198,11 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return with_log(replace(ui, stops_at=ui.now + seconds), [tables.server_stops(seconds)])
         case _:
             assert_never(update)
+
+
+def _noted(talk: TalkLog, ui: Ui) -> TalkLog:
+    """Return the chat with the time of what is new in it since that of `ui`, which nobody has seen yet."""
+    return talk if talk.remarks == ui.talk.remarks else replace(talk, heard_at=ui.now, seen=False)
 
 
 def _with_company(ui: Ui, company: OnlineList, model: TableModel) -> Ui:

@@ -337,6 +337,28 @@ def test_what_the_player_says_is_seen_at_the_table() -> None:
     assert "That hurts!" not in answered
 
 
+def test_a_remark_that_was_seen_makes_room_for_the_log() -> None:
+    """With a key some seconds later, which shows that somebody is there; the bar still counts it."""
+    ui, model = seen.client_of(played(GameOptions(2, random_layout=True), 1, 4), 0)
+    ui = after_update(replace(ui, now=100.0), HeardRemark(Seat(1), "hi"), model)
+
+    def shows_talk(ui: Ui, *size: int) -> bool:
+        return "Bob: hi" in seen.screen_of(ui, model, *size)
+
+    assert shows_talk(replace(ui, now=1000.0)), "nobody may have been there"
+    early, late = (seen.after(replace(ui, now=now), model, "right") for now in (109.0, 110.0))
+    assert (shows_talk(early), shows_talk(late), shows_talk(late, 120, 40)) == (True, False, True)
+    assert "T read (1)" in seen.screen_of(late, model)
+    helped = seen.after(ui, model, "?")
+    assert shows_talk(seen.after(replace(helped, now=110.0), model, "escape")), "the help had hidden it"
+    again = after_update(late, HeardRemark(Seat(1), "hm"), model)
+    assert "Bob: hm" in seen.screen_of(again, model)
+    assert "T read (2)" in seen.screen_of(again, model)
+    signed = after_update(late, HeardRemark(Seat(1), "👏"), model)
+    assert signed.talk.unread == 1
+    assert "Bob: Well played!" not in seen.screen_of(signed, model), "that is at the seat"
+
+
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     ui, model = seen.client_of(played(GameOptions(2, random_layout=True), 1), 0)
     ui = after_update(ui, HeardRemark(Seat(1), "hi"), model)
