@@ -40,7 +40,7 @@ from protocol.messages import (
     StartGame,
     TableState,
 )
-from protocol.settings import Title
+from protocol.settings import Private, Title
 from server.app import running
 from server.config import Config
 from tests.browser import PHONE, Tab, browser, tab
@@ -50,7 +50,7 @@ from tests.pages.drawing.test_pages import evening, table
 from tests.pages.serving.viewer import web_server
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, all_connected, connected, eventually
-from tests.server.playing import full_table, game, play_on, rematch, table_of
+from tests.server.playing import changed, full_table, game, play_on, rematch, table_of
 from tests.server.tables.calling import called_by_url
 
 PIECES = "document.querySelectorAll('.board .piece').length"
@@ -475,6 +475,9 @@ async def test_a_phone_that_waits_hears_who_comes_to_the_lobby_and_invites_them(
                 assert (invited.name, invited.table) == ("Bruno", code)
             await gina.done(SayInLobby, "Room for two?")
             await page.until("part('said').innerText.includes('Gina (in the lobby) Room for two?')")
+            await page.until("part('words-said').placeholder === 'The lobby hears this, too.'")
+            await changed(server, host, Private(on=True))
+            await page.until("part('words-said').placeholder === ''")
             assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
             assert page.complaints == []
 

@@ -196,6 +196,7 @@ class WebPages:
                 "data_turn": _("Your turn"),
                 "data_spectator": _("a spectator"),
                 "data_came": _("{name} has come to the lobby."),
+                "data_aloud": _("The lobby hears this, too."),
                 "data_overheard": _("{name} (in the lobby)"),
                 "data_server": _("The server"),
                 "data_missed": _("Missed: {news}"),

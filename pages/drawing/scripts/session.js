@@ -105,6 +105,8 @@ function take(message) {
     case "table":
       seats = message.seats;
       enterLobby();
+      waits = message.stage === "gathering" && !message.switches?.private;
+      showWhoHears();
       if (message.paused) due = null;
       break;
     case "draw":
@@ -135,6 +137,7 @@ function take(message) {
       break;
     case "online":
       noteLobby(message.people);
+      showWhoHears();
       break;
     case "announced":
       tell(texts.server, message.text);

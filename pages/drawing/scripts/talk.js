@@ -1,6 +1,12 @@
 "use strict";
 // What people at the table say, and the server.
 const heard = new Set();
+let waits = false; // whether the table is in the list and waits for players
+
+/** Say where remarks are typed that the lobby hears them, while it does. */
+function showWhoHears() {
+  part("words-said").placeholder = waits && known && token !== ticket ? texts.aloud : "";
+}
 
 function tell(who, text) {
   const remark = document.createElement("li");
