@@ -167,6 +167,13 @@ class Aloud(Fleeting):
 
 
 @dataclass(frozen=True, slots=True)
+class Overheard(Fleeting):
+    """What somebody has said, for the lobby if it hears what is said at the table."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Came(Fleeting):
     """A player has come to the seat: a new one, or the same one `again`."""
 

@@ -19,7 +19,7 @@ from server.storage.entries import Answered, PeopleChosen, SaidReady
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.change import carry_out, happen
 from server.tables.context import TableContext, Then
-from server.tables.feature import Access, Feature, Fleeting, GoesOn, Happening, Letter, Opening
+from server.tables.feature import Access, Feature, Fleeting, GoesOn, Happening, Letter, Opening, Overheard
 from server.tables.game import game_start, moves
 from server.tables.rooms import DECIDING
 from server.tables.seats import seat_admission
@@ -81,8 +81,6 @@ async def _do(context: TableContext, session: Session, message: messages.BesideM
         if access.is_remark:
             context.lobby.rates.count_remark(session, context.code)
         await carry_out(context, happens, answered)
-        if isinstance(message, messages.Say):
-            context.lobby.said_at_table(session, message.text)
     if room.told(seat, "changed") == known:  # or else it has been told already
         context.tell_alone(session, known)
 
@@ -101,6 +99,8 @@ async def _caused_by(
     match what:
         case Letter():
             return context.post.caused_by(session, what)
+        case Overheard(text):
+            return Then(partial(context.lobby.said_at_table, session, text))
         case Opening():
             return await _open_table(context, session, what, answered)
     return what

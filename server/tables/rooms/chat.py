@@ -24,6 +24,7 @@ from server.tables.feature import (
     Happening,
     Moment,
     Occasion,
+    Overheard,
     Went,
 )
 from server.tables.names import check_text
@@ -73,7 +74,8 @@ class Chat(Feature):
         # begin again with every server.
         told = f"{self._counts[kind] + 1} {said.seat} {said.spectator} {said.text}"
         number = zlib.crc32(told.encode()) % LARGEST_ID + 1
-        return [Remark(replace(said, number=number), to_players, name, switches.spectators)]
+        remark = Remark(replace(said, number=number), to_players, name, switches.spectators)
+        return [remark, Overheard(request.text)]
 
     def fold(self, entry: Happening) -> bool:
         match entry:

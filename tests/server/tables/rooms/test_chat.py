@@ -135,7 +135,7 @@ def test_the_number_of_a_remark_does_not_count_what_one_may_not_read() -> None:
         chat = Chat(state)
         if busy:
             chat.fold(Remark(Said("a tip", spectator=1, number=1), False, "Carla", True))
-        (remark,) = chat.decide(Seat(0), Say(1, "hello"), Moment())
+        remark, _ = chat.decide(Seat(0), Say(1, "hello"), Moment())
         assert isinstance(remark, Remark)
         assert isinstance(remark.message, Said)
         return remark.message.number
