@@ -4,8 +4,9 @@ import contextlib
 
 from protocol.messages import EnterLobby, Ping, Said, Say, StartGame
 from protocol.settings import Private
+from server.storage.entries import OfEvening
 from tests.server.peer import Peer, connected, state_where
-from tests.server.playing import changed
+from tests.server.playing import changed, happen
 from tests.server.tables.online.test_lobby_chat import entered, fast_server, heard, in_lobby, remarks, says
 
 
@@ -65,3 +66,14 @@ async def test_the_limits_of_the_lobby_silence_nobody_at_a_table() -> None:
         assert await says(anna, "three") == "said"
         assert [each.text for each in await heard(anna, 2)] == ["one", "three"]
         assert [each.text for each in bruno.told(Said)] == ["one", "two"]
+
+
+async def test_an_evenings_table_and_the_lobby_do_not_hear_each_other() -> None:
+    async with in_lobby("Anna", "Bruno") as (server, _, (anna, bruno)):
+        await bruno.open(2, "Bruno")
+        await happen(server, bruno, OfEvening())
+        await bruno.done(Say, "among us")
+        assert await says(anna, "hello") == "said"
+        assert [each.text for each in await heard(anna, 1)] == ["hello"]
+        await bruno.ask(Ping)
+        assert remarks(bruno) == []
