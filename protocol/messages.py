@@ -598,6 +598,12 @@ class Show(ClientRequest, frozen=True, tag="show"):
     step: StepNumber | None = None
 
 
+class Seen(ClientRequest, frozen=True, tag="seen"):
+    """Say that you have seen the finished game up to this step, counted as in Show; answered by Done."""
+
+    step: StepNumber
+
+
 class Study(ClientRequest, frozen=True, tag="study"):
     """Open a new table where the finished game goes on from this step; answered by Done.
 
@@ -703,11 +709,15 @@ class Asked(Struct, frozen=True, omit_defaults=True):
 
 
 class Shown(Struct, frozen=True, omit_defaults=True):
-    """The step of the finished game to which a player or a spectator leads the others."""
+    """The step of the finished game to which a player or a spectator leads the others.
+
+    `seen` are the seats of the others whose players have said that they have seen it.
+    """
 
     step: StepNumber
     seat: SeatNumber | None = None
     spectator: SpectatorNumber | None = None
+    seen: list[SeatNumber] = []
 
 
 class Studied(Struct, frozen=True):
@@ -991,7 +1001,7 @@ class Record(ServerAnswer, frozen=True, tag="record"):
 
 MOVES: Final = (PlacePiece, Lay)  # most messages: for isinstance, as Python's `match` makes a set each time
 
-_AtGame: TypeAlias = StartGame | AddShare | Plan | Sync | Show | Study
+_AtGame: TypeAlias = StartGame | AddShare | Plan | Sync | Show | Seen | Study
 _Beside: TypeAlias = Say | Vote | AskPause | Ask | TakeHoliday | CallMe | ConfirmCall | Leave
 _BeforeGame: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 _OfHost: TypeAlias = ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame

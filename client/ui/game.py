@@ -30,6 +30,7 @@ from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
+from client.ui.screens.scoring import to_tell
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
@@ -140,6 +141,9 @@ class Client(StandaloneService):
         self._called: str | None = None  # to a table of the evening
         self._recorded: str | None = None  # the table whose record was kept last
         self._left: Left | None = None  # until it is known whether the others play again
+        self._leads = False  # through the scoring, as far as this player wants that
+        self._walk_told: messages.Show | messages.Seen | None = None  # what the others were told last
+        self._telling = False
 
     @property
     def behind(self) -> bool:
@@ -164,7 +168,26 @@ class Client(StandaloneService):
         if self._hint is not None and not ui.ponders:
             self._hint.cancel()
             self._hint = None
+        if not self._telling and self._news_of_walk(ui) is not None:
+            self._telling = True
+            self.begin(self._tell_walk())
         return ui
+
+    def _news_of_walk(self, ui: Ui) -> messages.Show | messages.Seen | None:
+        """Return what the others are to be told of where this player is in the scoring; None if they know."""
+        found = to_tell(ui.page, self.model)
+        if isinstance(found, messages.Show) and not self._leads:
+            found = None  # the table does not yet know that the player leads no more
+        if found is None:
+            self._walk_told = None
+        return None if found == self._walk_told else found
+
+    async def _tell_walk(self) -> None:
+        while self.interaction.service is self and (found := self._news_of_walk(self.ui)) is not None:
+            self._walk_told = found
+            with contextlib.suppress(RequestRefused, ConnectFailed):  # the news says so
+                await self._connection.ask(found)
+        self._telling = False
 
     def carry_out(self, request: Request) -> None:
         match request:
@@ -176,6 +199,9 @@ class Client(StandaloneService):
                 self.begin(self._list_games())
             case requests.Errand.HINT:
                 self._hint = self.begin(self.hint())
+            case messages.Show(step=step):
+                self._leads = step is not None
+                self.begin(self.ask(request))
             case _:
                 self.begin(self.ask(request))
 
@@ -518,6 +544,7 @@ class Client(StandaloneService):
         match request:
             case requests.Review():
                 connection = None if self.ui.can.private else self._connection
+                self._leads = False  # the record does
                 self._together = Together(recording, connection, looking_back, request)
                 self.open(self._together)
             case requests.Errand.SAVE_RECORD:

@@ -8,6 +8,7 @@ from client.network.transport import ConnectFailed, RequestRefused
 from client.records import Recording
 from client.ui.interaction import Interaction
 from client.ui.keys import Act
+from client.ui.led_walk import leads
 from client.ui.program import Replaying
 from client.ui.requests import Errand, PlayOn, Request, Review
 from client.ui.screens.overlays import TalkPage
@@ -39,13 +40,15 @@ class Together(Replaying):
         state = None if connection is None else connection.model.state
         self._studied = None if state is None else state.studied
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
+        if connection is not None and leads(connection.model) and state is not None:
+            self._led_as = state.shown  # through the scoring
         self._at: int | None = None  # the step that the others were told last
         self._telling = False
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
         self.look()
-        if self._joins and self._connection is not None:
+        if self._joins and self._connection is not None and not self._leads:
             interaction.act(Act.TOGETHER)
 
     def look(self) -> None:

@@ -44,6 +44,7 @@ from client.ui.texts.tables import (
     describe_answers,
     describe_asked,
     describe_guests,
+    describe_lead,
     describe_notices,
     names_at,
     who_leads,
@@ -329,7 +330,7 @@ def company(state: messages.TableState, hand: PlayerHand) -> Markup:
         return EMPTY
     follows = bool(hand.choice.follow)
     words = _("look for yourself") if follows else _("follow")
-    told = (_("you follow {name}") if follows else _("{name} leads")).format(name=leader)
+    told = describe_lead(leader, leads=False, follows=follows)
     choice = _choice(follow=not follows, moment=hand.choice.moment)
     return join(element("bdi", told), element("button", words, type="button", data_choose=choice))
 

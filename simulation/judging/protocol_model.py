@@ -145,6 +145,7 @@ _SUBJECT_TO: Final[Mapping[type[m.ClientMessage], Sequence[str]]] = {
     m.Ask: (*_PLAYER, *_DURING),
     m.Rematch: (*_PLAYER, "not-over"),
     m.Study: (*_PLAYER, "not-over"),
+    m.Seen: (*_PLAYER, "not-over"),
     m.Show: ("not-over",),
     m.GetRecord: ("not-over",),
 }

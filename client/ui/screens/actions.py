@@ -775,6 +775,20 @@ def _looks_back(at: At) -> bool:
     return at.ui.can.looks_back
 
 
+def _has_companions(at: At) -> bool:
+    """Return whether others may be there to look at the finished game together."""
+    return _looks_back(at) and not at.ui.can.private
+
+
+def _look_together(text: str, at: At) -> Meaning | None:
+    """Return what leads or follows: of a game without a result, the server says that it cannot be shown."""
+    ended = at.model.state is not None and at.model.state.ended
+    return exactly("", requests.Review(together=True) if ended else Act.TOGETHER)(text, at)
+
+
+_APPLAUSE: Final = next(iter(SIGNS))
+
+
 def _analyses(at: At) -> bool:
     return at.ui.can.analyses
 
@@ -969,11 +983,20 @@ END_GAME: Final[Action] = Action(
 TOGETHER: Final = Action(
     "together",
     N_("look together: lead, or follow the leader; again: stop"),
-    exactly("", requests.Review(together=True)),
+    _look_together,
     stages=OVER,
     who=Who.ANYBODY,
-    possible=lambda at: _looks_back(at) and not at.ui.can.private,
-    keys=(Key(("f",), asking_if(_looks_back, requests.Review(together=True)), "", N_("together")),),
+    possible=_has_companions,
+    keys=(Key(("f",), Act.TOGETHER, "", N_("together")),),
+)
+APPLAUD: Final = Action(
+    "applaud",
+    N_("applaud"),
+    exactly("", messages.Say(NEW, _APPLAUSE)),
+    stages=OVER,
+    who=Who.ANYBODY,
+    possible=_has_companions,
+    keys=(Key(("a",), asking_if(_has_companions, messages.Say(NEW, _APPLAUSE)), "", N_("applaud")),),
 )
 STUDY: Final = Action(
     "study",
@@ -1308,6 +1331,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     SAVE,
     PICTURE,
     TOGETHER,
+    APPLAUD,
     STUDY,
     LEAVE,
     Action("menu", N_("the table: what its host can do"), exactly("", Act.MENU), who=Who.ANYBODY),

@@ -30,11 +30,9 @@ from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import (
     Result,
     Scoring,
-    at_step,
     decides,
     sentence_with_meaning,
     step_of,
-    step_shown_after,
 )
 from client.ui.screens.typed_commands import completions, meaning, shared_start
 from client.ui.state import LinePrompt, Mute, Notice, Outage, Outcome, TypedLine, Ui, with_game
@@ -169,8 +167,8 @@ def after_tick(ui: Ui, model: TableModel) -> Ui:
         case Replay() as page:
             ui, _request = page.act(ui, Act.NEXT, model)
             model = replay.seen_in(ui)
-        case Scoring(step):
-            ui = ui.with_page(at_step(view, step_shown_after(view, step)))
+        case Scoring() as page:
+            ui, _request = page.act(ui, Act.NEXT, model)
         case _:
             pass
     return replace(ui, ticks_left=None if _walk_ends(ui) else _ticks_for(ui, model))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.language import N_, _, counted
 from client.network.refusals import describe_refusal
@@ -28,6 +28,7 @@ from client.tables.table import (
 from client.ui.at_table import next_vote, ready_to_place
 from client.ui.draw.page import is_called, on_turn
 from client.ui.leads import changed_hands, preying, who_has_no_wolf_left
+from client.ui.led_walk import leads, step_shown
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.action import May
 from client.ui.screens.actions import INVITE
@@ -37,7 +38,7 @@ from client.ui.screens.lobby import Invited, LobbyPage, TakingOver, has_free_sea
 from client.ui.screens.menu import At
 from client.ui.screens.overlays import Announcements, Quitting, Signing, TalkPage
 from client.ui.screens.playing import Ended, Playing
-from client.ui.screens.scoring import Result, Scoring
+from client.ui.screens.scoring import Result, Scoring, at_step, last_step, step_of
 from client.ui.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
@@ -138,8 +139,9 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
-                again = _played_again(ui, state, before, model)
-                return with_log(ui, [*tables.describe_lead_changes(state, before), *again])
+                again = [*_played_again(ui, state, before, model)]
+                ui = _where_led(ui, state, before, model)
+                return with_log(ui, [*_lead_changes(state, before, model), *again])
             if _asks_more(state, before):
                 ui = replace(ui, asked_at=ui.now)
             paused = before is not None and before.paused is not None
@@ -252,6 +254,48 @@ def _played_again(ui: Ui, state: TableState, before: TableState | None, model: T
         return
     if any(now.again and not then.again for now, then in zip(state.seats, before.seats, strict=False)):
         yield games.describe_rematch(state, model.seat)
+
+
+def _begins_to_show(state: TableState, before: TableState | None, view: View | None) -> bool:
+    """Return whether somebody leads through the scoring from now on."""
+    if step_shown(state, view) is None:
+        return False
+    return (
+        before is None
+        or step_shown(before, view) is None
+        or tables.who_leads(before) != tables.who_leads(state)
+    )
+
+
+def _where_led(ui: Ui, state: TableState, before: TableState | None, model: TableModel) -> Ui:
+    """Return `ui` at the step of the scoring to which it is led, unless the player walks alone.
+
+    Those who have gone further when somebody begins to lead stay there.
+    """
+    page, view, step = ui.page, model.view, step_shown(state, model.view)
+    if view is None or not isinstance(page, Scoring | Result):
+        return ui
+    if step is None or leads(model):
+        return ui.with_page(replace(page, alone=False)) if page.alone else ui
+    here = step_of(page, view)
+    if _begins_to_show(state, before, view):
+        page = replace(page, alone=here > step)
+    if page.alone or here == min(step, last_step(view)):
+        return ui.with_page(page)
+    return replace(ui.with_page(at_step(view, step)), ticks_left=None)
+
+
+def _lead_changes(state: TableState, before: TableState | None, model: TableModel) -> Iterator[str]:
+    """Yield who leads from now on through the scoring or the review, or leads no more, and who studies."""
+    view, unled = model.view, None if before is None else structs.replace(before, shown=None)
+    if _begins_to_show(state, before, view):
+        form = _("{name} leads everybody through the scoring. f: follow, or stop following")
+        own = _("You lead everybody through the scoring.")
+        yield own if leads(model) else form.format(name=tables.who_leads(state))
+        state, before = structs.replace(state, shown=None), unled
+    elif state.shown is not None and step_shown(state, view) is None is not step_shown(before, view):
+        before = unled  # whoever has led through the scoring leads the review
+    yield from tables.describe_lead_changes(state, before)
 
 
 def seat_freed(update: TableChanged, model: TableModel) -> bool:

@@ -53,7 +53,7 @@ from client.ui.texts.games import (
     percent,
 )
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import describe_lead, names_at
 from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import People, Seat
@@ -527,9 +527,7 @@ def describe_eyes(recording: Recording, eyes: Eyes) -> str:
 def describe_company(company: Companions | None) -> str:
     if company is None or not company.leader:
         return ""
-    if company.leads:
-        return _("you lead")
-    return (_("you follow {name}") if company.follows else _("{name} leads")).format(name=company.leader)
+    return describe_lead(company.leader, leads=company.leads, follows=company.follows)
 
 
 _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"

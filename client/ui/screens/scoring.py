@@ -38,8 +38,22 @@ from client.ui.frame import (
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, READ_WHOLE, Act, Action, Key, PointAt
 from client.ui.leads import new_leaders
+from client.ui.led_walk import describe_seen, is_led, leads, seen, show, step_shown
+from client.ui.requests import Review
 from client.ui.screens.action import May
-from client.ui.screens.actions import AGAIN, ANALYSE, LEAVE, PICTURE, REVIEW, SAVE, STUDY, TOGETHER, keys_at
+from client.ui.screens.actions import (
+    AGAIN,
+    ANALYSE,
+    APPLAUD,
+    LEAVE,
+    PICTURE,
+    REVIEW,
+    SAVE,
+    STUDY,
+    TOGETHER,
+    keys_at,
+)
+from client.ui.screens.arguments import heirs
 from client.ui.screens.menu import At
 from client.ui.spots import NOBODY, Marks
 from client.ui.state import Outcome, Pane, Screen, Sign, Ui
@@ -49,7 +63,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.names import by, called, in_sentences
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, kind_words, piece_sign
 from client.ui.texts.story import captives_of, story, what_it_means
-from client.ui.texts.tables import names_at, players_at, who_leads
+from client.ui.texts.tables import describe_lead, names_at, players_at, who_leads
 from engine import events
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
@@ -57,7 +71,7 @@ from engine.pieces import Piece, Seat, Wolf
 from engine.scoring import points_won
 from engine.view import View
 from protocol.bot_names import level_of
-from protocol.messages import NEW, Leave, TableState
+from protocol.messages import NEW, Leave, Seen, Show, TableState
 
 _BACK: Final = Key(
     ("left", "p", "backspace", "h", "up", "k", "scroll-up"),
@@ -83,9 +97,21 @@ SCORING_KEYS: Final = (
     _FIRST,
     READ_WHOLE,
     *TOGETHER.keys_offered(),
+    *APPLAUD.keys_offered(),
     *STUDY.keys_offered(),
     *AT_TABLE,
     *ON_EVERY_PAGE,
+)
+_LED_KEYS: Final = (
+    Key(("enter", " "), Act.SEEN, N_("say that you have seen this"), N_("seen"), typed=("", "seen")),
+    Key(
+        ("right", "n", "l", "down", "j", "scroll-down"),
+        Act.NEXT,
+        N_("continue alone"),
+        N_("continue alone"),
+        typed=("next",),
+    ),
+    *SCORING_KEYS[1:],
 )
 # As long as nothing has been seen of it: whoever presses a key for the move before must not miss it.
 _BEGUN_KEYS: Final = tuple(
@@ -113,19 +139,52 @@ RESULT_KEYS: Final = (
 
 
 class _Walk(ServerScreen):
-    """The walk through the scoring; the result is drawn so as long as it is not known."""
+    """The walk through the scoring; the result is drawn so as long as it is not known.
+
+    If somebody else leads everybody through it, the player follows or walks `alone`.
+    """
 
     __slots__ = ()
     after_end = True
+    alone: bool
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if (view := model.view) is None:
             return ui, None
         if (step := step_after(self, action, view)) is not None:
-            return ui.with_page(at_step(view, step)), None
+            return ui.with_page(at_step(view, step, alone=is_led(model))), None
+        if action is Act.TOGETHER:
+            return self._together(ui, model, view)
         return ui, Leave(NEW) if action is Act.LEAVE else None
 
+    def follows(self, model: TableModel) -> bool:
+        """Return whether the player is led through the scoring."""
+        return is_led(model) and not self.alone
+
+    def _together(self, ui: Ui, model: TableModel, view: View) -> Outcome:
+        """Lead through the scoring, follow, or stop that; where that is impossible, look at the record."""
+        state, led = model.state, step_shown(model.state, view)
+        if state is None or TOGETHER.may(At(ui, model)) is not May.YES:
+            return ui, None
+        begins = state.shown is None and model.seat is not None
+        if isinstance(self, Scoring) and (begins or leads(model)):
+            return ui, show(state, view, self.step) if begins else Show(NEW)
+        if led is None or leads(model):
+            return ui, Review(together=True)
+        alone = not self.alone
+        return ui.with_page(at_step(view, step_of(self, view) if alone else led, alone=alone)), None
+
+    def _company(self, model: TableModel) -> str:
+        """Return who leads through the scoring, in a few words; empty if nobody does."""
+        if (state := model.state) is None or step_shown(state, model.view) is None:
+            return ""
+        return describe_lead(who_leads(state), leads=leads(model), follows=self.follows(model))
+
     def stage(self, model: TableModel) -> str:
+        return ", ".join(filter(None, (self._part(model), self._company(model))))
+
+    def _part(self, model: TableModel) -> str:
+        """Return what is scored at this step."""
         if (view := model.view) is None:
             return ""
         step = step_of(self, view)
@@ -138,8 +197,10 @@ class _Walk(ServerScreen):
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         scene = self.scene(pane)
         told = scene.sentence
-        if pane.ui.explains and step_of(self, pane.view) == 0:
+        if pane.ui.explains and step_of(self, pane.view) == 0 and not self.follows(pane.model):
             told = f"{told} {_explained()}"
+        if _may_lead(pane.model) and step_of(self, pane.view) == 0:
+            told = " ".join((told, _("f: lead everybody through the scoring")))
         told_before = structs.replace(pane, ui=self._with_hills(pane))
         return Board(scene.board, scene.marks, self.panel_block, told).laid_out(told_before), 0
 
@@ -168,8 +229,9 @@ class _Walk(ServerScreen):
             return ()
         step, names = steps(view)[step_of(self, view)], names_at(model)
         told = sentence_with_meaning(view, step_of(self, view), names)
+        heard = describe_seen(model) if seen(model, step_of(self, view)) is None else ()
         if not isinstance(step.event, events.WolvesRevealed):
-            return (told,)
+            return (told, *heard)
         begins = (games.describe_event(step.event, names),) if len(step.turned) < 2 else ()
         wolves = (
             self._in_words(each, names[view.owners[each.field]])
@@ -180,7 +242,11 @@ class _Walk(ServerScreen):
             *begins,
             told,
             *wolves,
-            _("An empty line shows what is scored next; result leads to the end."),
+            _("An empty line says that you have seen this; next continues alone.")
+            if self.follows(model)
+            else _("An empty line shows what is scored next; result leads to the end."),
+            *([_("To lead everybody through the scoring, type together.")] if _may_lead(model) else ()),
+            *heard,
         )
 
     def _in_words(self, wolf: Unmasked, name: str) -> str:
@@ -193,6 +259,12 @@ class _Walk(ServerScreen):
     @property
     def game(self) -> Screen:
         return self
+
+
+def _may_lead(model: TableModel) -> bool:
+    """Return whether there are others whom the player could lead, and nobody else does."""
+    alone = model.state is None or model.state.shown is not None or model.seat is None
+    return not alone and bool(heirs(model))
 
 
 def _explained() -> str:
@@ -212,37 +284,65 @@ class Scoring(_Walk):
 
     step: int = 0
     begun: bool = False
+    alone: bool = False
 
     own_keys = SCORING_KEYS
     reads_on = True
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
-        keys = _BEGUN_KEYS if self.begun else self.own_keys
-        return (*AGAIN.keys_offered(), *keys) if _again(model) else keys
+        on, *others = _BEGUN_KEYS if self.begun else self.own_keys
+        walks = _LED_KEYS[:2] if self.follows(model) and model.seat is not None else (on,)
+        if heirs(model):
+            others = [each for each in others if each.action is not Act.TOGETHER]
+            others[:0] = (
+                structs.replace(key, short=self._word_for_company(model)) for key in TOGETHER.keys_offered()
+            )
+        again = AGAIN.keys_offered() if _again(model) else ()
+        return (*again, *walks, *others)
+
+    def _word_for_company(self, model: TableModel) -> str:
+        """Return what the key of those who look together does now."""
+        if is_led(model):
+            return N_("follow") if self.alone else N_("stop following")
+        if leads(model):
+            return N_("stop leading")
+        return N_("lead everybody") if _may_lead(model) else N_("together")
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        follows = self.follows(model) and model.seat is not None
+        if action is Act.SEEN or (follows and isinstance(action, PointAt)):
+            return self._say_seen(ui, model)
         if action is Act.NEXT and model.view is not None:
-            return ui.with_page(at_step(model.view, step_shown_after(model.view, self.step))), None
+            step = step_shown_after(model.view, self.step)
+            return ui.with_page(at_step(model.view, step, alone=is_led(model))), None
         if action is Act.SKIP_UNSEEN:
             text = _("The game is over, and the wolves turn up. Press Esc again to skip the scoring.")
             return ui.with_page(replace(self, begun=False)).with_notice(text), None
         return _Walk.act(self, ui, action, model)
+
+    def _say_seen(self, ui: Ui, model: TableModel) -> Outcome:
+        if (request := seen(model, self.step)) is not None or model.state is None:
+            return ui, request
+        told = _("{name} is still at this step. To continue alone, press Right or type next.")
+        return ui.with_notice(told.format(name=who_leads(model.state))), None
 
 
 @dataclass(frozen=True, slots=True)
 class Result(_Walk):
     """The points and the winners: the last step of the walk through the scoring."""
 
+    alone: bool = False
+
     own_keys = RESULT_KEYS
 
-    def stage(self, model: TableModel) -> str:
+    def _part(self, model: TableModel) -> str:
         return _("the result")
 
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         if (ended := pane.view.result) is None:
             return _Walk.block(self, pane)
         if not pane.small:
-            return with_news(result_page(pane), pane, _again(pane.model)), 0
+            return with_news(result_page(pane), pane, _who_is_done(pane.model)), 0
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
         points = []
         for seat in in_order(ended):
@@ -283,8 +383,19 @@ class Result(_Walk):
         return [each for each in (fault, *result, _standings(model), draws, _again(model), now) if each]
 
 
-def at_step(view: View, step: int) -> Scoring | Result:
-    return Scoring(max(step, 0)) if step < last_step(view) else Result()
+def at_step(view: View, step: int, *, alone: bool = False) -> Scoring | Result:
+    return Scoring(max(step, 0), alone=alone) if step < last_step(view) else Result(alone)
+
+
+def to_tell(page: Screen, model: TableModel) -> Show | Seen | None:
+    """Return what the others are to be told of the player's step: the leader's, or the first seen alone."""
+    state, view = model.state, model.view
+    if state is None or view is None or not isinstance(page, Scoring | Result):
+        return None
+    step = step_of(page, view)
+    if leads(model):
+        return show(state, view, step)
+    return seen(model, step) if page.alone or isinstance(page, Result) else None
 
 
 def step_of(page: Screen, view: View) -> int:
@@ -515,13 +626,14 @@ class ScoringPanel(Struct, frozen=True):
         rows.append(heading(_("SO FAR"), self.pane.width, _("influence").rjust(9) + _("points").rjust(8)))
         seats = [Seat(seat) for seat in range(self.pane.view.seats)]
         holders = [seat for seat in seats if self.scene.captives[seat]]
-        if len(rows) + len(seats) + len(holders) + 2 > self.pane.height:
+        told = [row for text in describe_seen(self.pane.model) for row in wrapped(text, self.pane.width)]
+        if len(rows) + len(seats) + len(holders) + len(told) + 2 > self.pane.height:
             holders = []
         for seat in seats:
             rows.append(self._points(seat))
             if seat in holders:
                 rows.append(self._captives(seat))
-        return [*rows, EMPTY, line(number, "class:faint")]
+        return [*rows, EMPTY, *(line(text, "class:talk") for text in told), line(number, "class:faint")]
 
     def _captives(self, seat: Seat) -> Line:
         """Return the pieces that the seat's soldiers have captured so far, and how many more than fit."""
@@ -602,6 +714,11 @@ def _again(model: TableModel) -> str:
     return "" if model.state is None else games.describe_rematch(model.state, model.seat)
 
 
+def _who_is_done(model: TableModel) -> str:
+    """Return who plays again or, if nobody does yet, who has seen the result to which somebody leads."""
+    return _again(model) or ", ".join(describe_seen(model))
+
+
 def _standings(model: TableModel) -> str:
     return "" if model.state is None else games.describe_standings(model.state)
 
@@ -661,6 +778,7 @@ def result_page(pane: Pane) -> list[Line]:
 _AFTERWARDS: Final = (
     (AGAIN, N_("play again")),
     (TOGETHER, N_("look together")),
+    (APPLAUD, N_("applaud")),
     (STUDY, N_("the study of this game")),
     (REVIEW, N_("replay the game")),
     (ANALYSE, N_("what decided it")),

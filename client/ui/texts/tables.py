@@ -288,6 +288,13 @@ def describe_changes(state: TableState, before: TableState | None, view: View | 
     return [*told, *_set_by_host(state, before, names, view)]
 
 
+def describe_lead(leader: str, *, leads: bool, follows: bool) -> str:
+    """Return in a few words who leads through the finished game, and whether this player does, or follows."""
+    if leads:
+        return _("you lead")
+    return (_("you follow {name}") if follows else _("{name} leads")).format(name=leader)
+
+
 def describe_lead_changes(state: TableState, before: TableState | None) -> list[str]:
     """Return sentences on who begins to lead through the finished game or to study it, or leads no more."""
     was, now = "" if before is None else who_leads(before), who_leads(state)

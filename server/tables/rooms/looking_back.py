@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from engine.pieces import Seat
 from protocol.absence import WAIT
 from protocol.codes import Code
-from protocol.messages import Show, Shown, SpectatorSummary, Studied, Study
+from protocol.messages import Seen, Show, Shown, SpectatorSummary, Studied, Study
 from protocol.settings import AbsenceSetting, Hints, Holidays, Starting
 from server.refusal import Refusal
 from server.storage.entries import Changed, OfStudy, Taken
@@ -25,6 +25,14 @@ class Led(Fleeting):
 
 
 @dataclass(frozen=True, slots=True)
+class HasSeen(Fleeting):
+    """The seat's player has seen the finished game up to this step."""
+
+    seat: Seat
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class StudyOpened(Fleeting):
     """The seat's player has opened a table where the finished game continues from one of its steps."""
 
@@ -34,22 +42,25 @@ class StudyOpened(Fleeting):
 
 
 class LookingBack(Feature):
-    """The leader through the finished game with the step, and its last study; none of it is stored."""
+    """The leader through the finished game, what each has seen, and its last study; none of it is stored."""
 
-    requests = (Show, Access(of_spectators=True)), (Study, Access(at_evening=False))
-    own = Led, StudyOpened
+    requests = (Show, Access(of_spectators=True)), (Seen, Access()), (Study, Access(at_evening=False))
+    own = Led, HasSeen, StudyOpened
     folds_too = Came, Went
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.leading: tuple[Seat | SpectatorSummary, int] | None = None
         self.studied: Studied | None = None
+        self._seen: dict[Seat, int] = {}  # up to which step
 
-    def decide(self, by: Any, request: Show | Study, moment: Moment) -> Sequence[Happening]:
-        """Start or stop leading the others through the finished game, or open a study from a step of it."""
+    def decide(self, by: Any, request: Show | Seen | Study, moment: Moment) -> Sequence[Happening]:
+        """Lead through the finished game or stop, say what has been seen, or open a study from a step."""
         self.facts.check_finished()
         if isinstance(request, Study):
             return [self._study(by, request.step)]
+        if isinstance(request, Seen):
+            return [HasSeen(by, request.step)]
         if self.leading is not None and self._shown(moment) is not None and self.leading[0] != by:
             raise Refusal(Code.LED_ALREADY)
         return [Led(by, request.step)]
@@ -72,6 +83,8 @@ class LookingBack(Feature):
         match entry:
             case Led(by, step):
                 self.leading = None if step is None else (by, step)
+            case HasSeen(seat, step):
+                self._seen[seat] = max(step, self._seen.get(seat, 0))
             case Came(seat) | Went(seat):
                 if self.leading is None or self.leading[0] != seat:
                     return False
@@ -87,7 +100,11 @@ class LookingBack(Feature):
         """Return where somebody leads through the finished game, unless they have gone."""
         match self.leading:
             case SpectatorSummary(number) as spectator, step if spectator in moment.spectators:
-                return Shown(step, spectator=number)
+                return Shown(step, spectator=number, seen=self._seen_by(step))
             case int(seat), step if seat in moment.seated:
-                return Shown(step, seat)
+                return Shown(step, seat, seen=self._seen_by(step, leader=seat))
         return None
+
+    def _seen_by(self, step: int, leader: Seat | None = None) -> list[int]:
+        """Return the seats of the others whose players have seen the step."""
+        return sorted(seat for seat, seen in self._seen.items() if seen >= step and seat != leader)

@@ -13,19 +13,21 @@ from client.player.seats import Seats
 from client.ui import requests
 from client.ui.game import Client
 from client.ui.interaction import Surroundings
+from client.ui.led_walk import describe_seen, step_shown
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
-from client.ui.screens.scoring import Result
+from client.ui.screens.scoring import Result, Scoring
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping
 from client.ui.state import Ui
 from client.ui.visit import Destination, LookingBack, Player, Stay
 from past_games.records import recording_of
+from protocol.messages import Seen, Show, Shown
 from tests.client.scripted import TIMEOUT
-from tests.client.ui.seen import notice_of
-from tests.server.peer import Peer
+from tests.client.ui.seen import notice_of, view_of
+from tests.server.peer import Peer, next_state_where
 from tests.server.playing import game, memory_server, play_on, rematch
 
 
@@ -63,6 +65,21 @@ class Watcher:
             company = page.company
             now = page.step, company.leads, company.follows, company.leader
             return now == (step, leads, follows, leader)
+
+        await self.until(seen)
+
+    async def scoring(self, step: int, company: str) -> None:
+        """Wait until the walk through the scoring is at a step, with this company."""
+        model = self.client.model
+
+        def seen(ui: Ui) -> bool:
+            return isinstance(ui.page, Scoring) and (
+                ui.page.step,
+                ui.page.stage(model).rpartition(", ")[2],
+            ) == (
+                step,
+                company,
+            )
 
         await self.until(seen)
 
@@ -133,6 +150,49 @@ async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
         bob.press("f")
         await bob.record(1)
         await ann.record(1)
+
+
+async def test_a_player_leads_everybody_through_the_scoring(tmp_path: Path) -> None:
+    async with watching("Player 0", "Bob", seats=tmp_path) as (ann, bob):
+        revealed = len(view_of(ann.client.model).placed) + 1  # the tiles were drawn
+        ann.press("home", "f")
+        await ann.scoring(0, "you lead")
+        await bob.until(lambda ui: any("Player 0 leads everybody" in line for line in ui.log))
+        assert isinstance(bob.shown.ui.page, Result)  # who has seen all of it stays there
+        bob.press("f")
+        await bob.scoring(0, "you follow Player 0")
+        ann.press("enter", "enter")
+        await ann.until(lambda _ui: describe_seen(ann.client.model) == ["not yet: Player 1"])
+        await bob.scoring(2, "you follow Player 0")
+        await ann.peers[1].done(Seen, revealed + 2)
+        await ann.until(lambda _ui: describe_seen(ann.client.model) == ("Everybody has seen this.",))
+        bob.press("right")
+        ann.press("left")
+        await bob.until(lambda _ui: step_shown(bob.client.model.state, bob.client.model.view) == 1)
+        await bob.scoring(3, "Player 0 leads")
+        bob.press("f", "f")
+        await bob.scoring(1, "Player 0 leads")
+        bob.press("f")
+        ann.press("end")
+        await bob.until(lambda ui: isinstance(ui.page, Result))
+        ann.press("f")  # from the result, into the record
+        await ann.record(0, leads=True, leader="Player 0")
+        await bob.until(lambda ui: "Player 0 is leading the review. f: follow" in ui.log)
+        ann.press("escape")
+        await bob.until(lambda ui: "Player 0 has stopped leading." in ui.log)
+
+
+async def test_who_has_gone_on_alone_is_told_to_have_seen_it(tmp_path: Path) -> None:
+    async with watching("Player 0", seats=tmp_path) as (ann,):
+        revealed, leader = len(view_of(ann.client.model).placed) + 1, ann.peers[1]
+        await leader.done(Show, revealed)
+        await next_state_where(leader, lambda state: state.shown == Shown(revealed, 1, seen=[0]))
+        ann.press("home")
+        await ann.scoring(0, "Player 1 leads")
+        await leader.done(Show, revealed + 3)
+        shown = Shown(revealed + 3, 1, seen=[0])
+        await ann.until(lambda _ui: (state := ann.client.model.state) is not None and state.shown == shown)
+        await ann.scoring(0, "Player 1 leads")
 
 
 async def test_those_who_look_together_can_talk() -> None:

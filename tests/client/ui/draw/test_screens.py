@@ -564,11 +564,16 @@ def test_every_choice_after_a_game_is_seen_with_who_has_chosen_it(players: int) 
     ui = seen.at_scoring_step(seen.ui_of(game, model), model, last_step(seen.view_of(model)))
     ui = replace(ui, can=Can(looks_back=True, analyses=True, saves=True))
     shown = seen.screen_of(ui, model, 80, 24)
-    chosen = (("g", "play again: Bob"), ("f", "look together: Bob"), ("v", "replay the game"))
+    chosen = (
+        ("a", "applaud"),
+        ("g", "play again: Bob"),
+        ("f", "look together: Bob"),
+        ("v", "replay the game"),
+    )
     for key, words in (*chosen, ("y", "what decided it"), ("w", "keep the record"), ("e", "a picture")):
         assert f" {key}  {words}" in shown
     told = ui.page.words(ui, model)[-1]
-    assert told == "You can type: again (Bob), together (Bob), review, analyse, save, picture"
+    assert told == "You can type: again (Bob), together (Bob), applaud, review, analyse, save, picture"
 
 
 @pytest.mark.parametrize("players", [2, 5])

@@ -481,6 +481,23 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
     assert seen.after(ui, model, "end", "enter", "enter", " ") == seen.after(ui, model, "end")
 
 
+def test_who_is_led_through_the_scoring_says_what_they_have_seen_or_goes_on_alone() -> None:
+    ui, model = seen.over()
+    ui = replace(ui, can=Can(looks_back=True))
+    first = len(seen.view_of(model).placed) + 1
+    seen.change(model, random_layout=True, shown=messages.Shown(first, seat=1))
+    assert after_key(ui, "enter", model)[1] == messages.Seen(NEW, first)
+    assert after_key(ui, "f", model)[1] is None
+    for alone in (seen.after(ui, model, "right"), seen.after(ui, model, "f", "enter")):
+        assert seen.shown_step(alone, model) == 1
+        assert seen.shown_step(seen.after(alone, model, "enter"), model) == 2
+        assert seen.after(alone, model, "f") == seen.after(ui, model, "f", "f")
+    seen.change(model, shown=messages.Shown(first, seat=1, seen=[0]))
+    waiting, request = after_key(ui, "enter", model)
+    assert (seen.shown_step(waiting, model), request) == (0, None)
+    assert "still at this step" in seen.notice_of(waiting)
+
+
 def test_scoring_skips_hill_by_hill() -> None:
     ui, model = seen.over()
     hills = []

@@ -12,7 +12,7 @@ from engine.view import SPECTATOR, eyes_of
 from protocol import messages
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import Show, Shown
+from protocol.messages import Seen, Show, Shown
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.entries import GivenToBot
@@ -51,6 +51,24 @@ async def test_one_at_a_time_leads_until_they_stop_or_go() -> None:
             await resumed.resume(first.code, third.token)
             await _see([first, second, resumed], None)
         assert table_of(server, peers).state.entry_count == before
+
+
+async def test_who_has_seen_a_step_is_told_as_long_as_somebody_leads() -> None:
+    async with memory_server() as server, finished_game(server, 3, watched=True) as peers:
+        first, second, third, spectator = peers
+        await second.done(Seen, 9)
+        await first.done(Show, 7)
+        await _see(peers[1:], Shown(7, 0, seen=[1]))
+        await third.done(Seen, 6)
+        await first.done(Show, 6)
+        await _see(peers[1:], Shown(6, 0, seen=[1, 2]))
+        await second.done(Seen, 2)  # who goes back has seen what comes later nevertheless
+        await first.done(Seen, 20)
+        await first.done(Show, 9)
+        await _see(peers[1:], Shown(9, 0, seen=[1]))
+        await first.done(Show)
+        await spectator.done(Show, 20)
+        await _see(peers[:3], Shown(20, spectator=1, seen=[0]))
 
 
 async def test_every_step_is_shown_at_last_however_fast_they_come() -> None:
