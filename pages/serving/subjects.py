@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec.structs import replace as with_fields
 
-from engine.events import Event, HillScored, lasting, stops
+from engine.events import Event, HillScored, ScoringEvent, WolvesRevealed, lasting, stops
 from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
-from engine.view import SPECTATOR, Eyes, eyes_of, folded
+from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
 from pages.serving.hints import Hints
 from pages.serving.live_page import MOVED, Drawn, PlayerSession, Sight
 from pages.shared import MoveChoice, Pages, PlayerHand
@@ -135,13 +135,23 @@ def _looking_back(
         return hand, None if hand.moment is None else game.events[: hand.moment], eyes
     events = lasting(game.events)
     *moves, _end = stops(events)
-    scored = (len(each.pieces) + 1 if isinstance(each, HillScored) else 1 for each in game.view.scoring)
     if hand.choice.follow and state.shown is not None:
         hand = replace(hand, choice=with_fields(hand.choice, moment=state.shown.step + 1))
-    hand = replace(hand, moments=len(moves) + sum(scored))
+    hand = replace(hand, moments=len(moves) + sum(_steps_of(each, game.view) for each in game.view.scoring))
     if not hand.choice.moment or hand.choice.moment > len(moves):
         return hand, None, eyes
     return hand, events[: moves[hand.choice.moment - 1]], frozenset(map(Seat, range(game.view.seats)))
+
+
+def _steps_of(event: ScoringEvent, view: View) -> int:
+    """Return how many steps of the walk through the scoring an event takes."""
+    match event:
+        case HillScored(pieces=pieces):
+            return len(pieces) + 1
+        case WolvesRevealed(pieces=wolves):
+            return max(len({view.owners[field] for field in wolves}), 1)
+        case _:
+            return 1
 
 
 def public_state(state: TableState, tables: PublicTables) -> TableState:

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from client.ui.screens.scoring import steps
 from engine.events import GameStarted, lasting, stops
 from engine.pieces import Seat
 from engine.redaction import redacted
@@ -186,7 +187,8 @@ async def test_a_page_follows_who_leads_if_its_player_wants_that() -> None:
         await host.done(Show, 255)
         await page.until_shown(lambda parts: "<table>" in parts["result"])
         await host.done(Show, 36)
-        await page.until_shown(lambda parts: ">37/" in parts["look"])
+        last = 6 + len(host.sight.placed) + 1 + len(steps(host.sight))  # after as many tiles
+        await page.until_shown(lambda parts: f">37/{last}<" in parts["look"])
         assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
         await page.socket.send('{"follow": false, "moment": 3}')
         await page.until_shown(lambda parts: ">3/" in parts["look"])
