@@ -55,17 +55,29 @@ def seen(model: TableModel, step: int) -> Seen | None:
 
 def describe_seen(model: TableModel) -> Sequence[str]:
     """Return who has seen the step that is shown, and who has not, in a line each; empty if nobody leads."""
+    names, (have, yet) = names_at(model), _who_has_seen(model)
+    if have and not yet:
+        return (_("Everybody has seen this."),)
+    told = (_("seen by"), have), (_("not yet"), yet)
+    return [labelled(words, listed(called(names[seat]) for seat in seats)) for words, seats in told if seats]
+
+
+def describe_seen_in_brief(model: TableModel) -> str:
+    """Return how many of the others have seen the step that is shown; empty if nobody leads."""
+    have, yet = _who_has_seen(model)
+    return labelled(_("seen by"), f"{len(have)}/{len(have) + len(yet)}") if have or yet else ""
+
+
+def _who_has_seen(model: TableModel) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the seats of the others here who have seen the step that is shown, and of those who have not."""
     state = model.state
     if state is None or state.shown is None or step_shown(state, model.view) is None:
-        return ()
-    names, shown = names_at(model), state.shown
+        return (), ()
+    shown = state.shown
     people = [
         seat
         for seat, each in enumerate(state.seats)
         if each.here and each.level is None and not each.bot and seat != shown.seat
     ]
-    have = listed(called(names[seat]) for seat in people if seat in shown.seen)
-    yet = listed(called(names[seat]) for seat in people if seat not in shown.seen)
-    if have and not yet:
-        return (_("Everybody has seen this."),)
-    return [labelled(words, those) for words, those in ((_("seen by"), have), (_("not yet"), yet)) if those]
+    have = [seat for seat in people if seat in shown.seen]
+    return have, [seat for seat in people if seat not in have]

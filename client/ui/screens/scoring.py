@@ -38,7 +38,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, READ_WHOLE, Act, Action, Key, PointAt
 from client.ui.leads import new_leaders
-from client.ui.led_walk import describe_seen, is_led, leads, seen, show, step_shown
+from client.ui.led_walk import describe_seen, describe_seen_in_brief, is_led, leads, seen, show, step_shown
 from client.ui.requests import Review
 from client.ui.screens.action import May
 from client.ui.screens.actions import (
@@ -627,6 +627,8 @@ class ScoringPanel(Struct, frozen=True):
         seats = [Seat(seat) for seat in range(self.pane.view.seats)]
         holders = [seat for seat in seats if self.scene.captives[seat]]
         told = [row for text in describe_seen(self.pane.model) for row in wrapped(text, self.pane.width)]
+        if told and len(rows) + len(seats) + len(told) + 2 > self.pane.height:
+            told = [describe_seen_in_brief(self.pane.model)]
         if len(rows) + len(seats) + len(holders) + len(told) + 2 > self.pane.height:
             holders = []
         for seat in seats:

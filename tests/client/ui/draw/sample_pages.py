@@ -82,6 +82,14 @@ def over(step: int) -> tuple[Ui, TableModel]:
     return seen.at_scoring_step(seen.ui_of(game, model), model, counted), model
 
 
+def led() -> tuple[Ui, TableModel]:
+    """Return a step of the scoring through which somebody else leads."""
+    ui, model = over(6)
+    shown = messages.Shown(len(seen.view_of(model).placed) + 1 + 6, seat=1, seen=[2])
+    seen.change(model, random_layout=True, shown=shown)
+    return replace(ui, can=Can(looks_back=True)), model
+
+
 def checked(game: Game) -> tuple[Ui, TableModel]:
     """Return the result of a game that this client has followed, and whose draws it has checked."""
     model = seen.model_of(game, None)
@@ -240,6 +248,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "scoring-wolves": lambda: over(1),
     "scoring-soldier": lambda: over(3),
     "scoring-piece": lambda: over(11),
+    "scoring-led": led,
     "result": lambda: over(-1),
     "result-evening": evening,
     "result-right": lambda: checked(played(GameOptions(3, random_layout=True), 11, shared=True)),
