@@ -25,6 +25,7 @@ from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.interaction import Interaction
 from client.ui.keys import Act, Action, InsertText, Key
 from client.ui.leads import describe_needed, hill_leads
+from client.ui.led_walk import describe_seen
 from client.ui.screens.actions import PAGES, agree, keys_at, refuse
 from client.ui.screens.arguments import placement
 from client.ui.screens.dispatch import letters
@@ -310,7 +311,7 @@ def _moves(ui: Ui, model: TableModel) -> list[str]:
 
 def _turn(ui: Ui, model: TableModel) -> list[str]:
     if isinstance(page := ui.page.game or ui.page, Scoring | Result | Ended):
-        return list(page.words(ui, model))
+        return [*dict.fromkeys((*page.words(ui, model), *describe_seen(model)))]
     asked = (asked_question(ui, model), vote_question(model), countdown(ui))
     return [f"{games.describe_turn(model, names_at(model))}.", *filter(None, asked)]
 
