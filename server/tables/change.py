@@ -169,7 +169,7 @@ def _follow_clocks(
         policy.clock_was_saved()
     elif replanned:
         policy.plan_changed()
-    elif seen:
+    elif seen or policy.waits:  # which does not follow turns until something has been planned
         policy.reconsider()
 
 

@@ -76,6 +76,17 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
     assert not [each for each in caplog.messages if "stand-in" in each or "D4" in each]
 
 
+async def test_a_plan_is_made_where_nothing_was_timed_before() -> None:
+    """Nobody comes or goes in between, and nothing has been planned at an earlier turn."""
+    time = ManualClock()
+    async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
+        await plan(peers[1], str(next(iter(game_of(server, peers).view.hands[Seat(1)]))), "D4")
+        await peers[0].done(place(peers[0], on="A1"))
+        time.advance(1)
+        await all_caught_up(peers, peers[0].seq + 1)
+        assert Field("D4") in game_of(server, peers).view.placed
+
+
 async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything() -> None:
     sent = []
     for plans in (False, True):
