@@ -7,7 +7,7 @@ from typing import Annotated, Final, Protocol
 
 from msgspec import Meta, Struct
 
-from engine.events import Command, Place, SeenEvent
+from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import View
@@ -55,8 +55,8 @@ class PlayerHand:
     `levels` are those of the server's bots. The `notices` while the player is away can go to addresses of
     these `kinds`. The player looks back if a `moment` of so many is not the last.
     Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
-    a player. After a game `of_evening` there is no rematch. The front page is at this `address`. A move is
-    `planned` for when it is the player's turn. If there are `hints`, one may be `suggested`. Before the game,
+    a player. After a game `of_evening` there is no rematch. The front page is at this `address`. The player
+    has `plans`, or has just moved by one. If there are `hints`, one may be `suggested`. Before the game,
     people who are online may be `guests`.
     """
 
@@ -71,7 +71,8 @@ class PlayerHand:
     notices: messages.Notices = messages.Notices("none")  # noqa: RUF009 - it is frozen
     kinds: Sequence[messages.NoticeKind] = ()
     address: str = ""
-    planned: Place | None = None
+    plans: Sequence[messages.PlannedMove] = ()
+    plan_played: messages.PlanPlayed | None = None
     hints: bool = False
     suggested: Command | None = None
     guests: Sequence[messages.PersonOnline] = ()

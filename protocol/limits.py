@@ -27,6 +27,7 @@ ADDRESSES_TOLD: Final = 8  # of the other servers of a cluster
 ADDRESS_LENGTH: Final = 255
 CODE_LENGTH: Final = 4
 HOLIDAYS: Final = 60  # days of each player in a correspondence game, at most
+MOST_PLANS: Final = 9  # of a player, for one turn
 OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
 EVENING_PEOPLE: Final = 80  # who have signed up for one
 PRIVATE_CODE_LENGTH: Final = 8  # so many that trying them is hopeless, from any number of addresses

@@ -4,7 +4,8 @@ A frame is one msgpack map with the message's tag under `t`. docs/protocol.md de
 each field means; a test checks it against this module.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
@@ -79,6 +80,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
 Hex32: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]  # 32 bytes
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
+WhySkipped: TypeAlias = Literal["condition", "illegal"]  # a plan, when its turn came
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
 StepNumber: TypeAlias = Annotated[int, Meta(ge=0, le=255)]  # of a finished game, counted as in `Show`
 Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
@@ -571,21 +573,86 @@ class TakeHoliday(ClientRequest, frozen=True, tag="holiday"):
     on: bool
 
 
+class Condition(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a plan depends on: there is a piece on the field by then, of this seat if one is named.
+
+    With `unless`, it depends on the opposite.
+    """
+
+    field: FieldName
+    seat: SeatNumber | None = None
+    unless: bool = False
+
+
+class PlannedMove(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A placement for your next turn, maybe on a condition."""
+
+    piece: PieceName
+    field: FieldName
+    condition: Condition | None = None
+
+
 class Plan(ClientRequest, frozen=True, tag="plan"):
     """Have a piece placed when your turn comes, if that is legal then; answered by Planned and Done.
 
-    Without piece and field, remove your plan. There is one plan; any move of yours removes it.
+    Of several `plans`, the first is made whose condition holds and which is legal. One without condition is
+    sent as piece and field, as older servers know it. Without any, all plans are removed, as by any move of
+    yours.
     """
 
     piece: PieceName | None = None
     field: FieldName | None = None
+    plans: Annotated[tuple[PlannedMove, ...], Meta(max_length=limits.MOST_PLANS)] = ()
+
+    @property
+    def moves(self) -> tuple[PlannedMove, ...]:
+        return moves_planned(self.piece, self.field, self.plans)
+
+
+class PlanPlayed(Struct, frozen=True, omit_defaults=True):
+    """Your plans up to the one that was played, the last, with why each before it was `skipped`."""
+
+    tried: tuple[PlannedMove, ...]
+    skipped: tuple[WhySkipped, ...] = ()
 
 
 class Planned(FromServer, frozen=True, tag="planned"):
-    """Your plan, without piece and field if there is none; sent to you alone."""
+    """Your plans in the form of Plan, or what was `played` from them; sent to you alone."""
 
     piece: PieceName | None = None
     field: FieldName | None = None
+    plans: tuple[PlannedMove, ...] = ()
+    played: PlanPlayed | None = None
+
+    @property
+    def moves(self) -> tuple[PlannedMove, ...]:
+        return moves_planned(self.piece, self.field, self.plans)
+
+
+def moves_planned(
+    piece: str | None, field: str | None, plans: Sequence[PlannedMove]
+) -> tuple[PlannedMove, ...]:
+    """Return the plans in a message or an entry, where one without condition is a piece and a field."""
+    if piece is None or field is None:
+        return tuple(plans)
+    return (PlannedMove(piece, field),)
+
+
+class PlanFields(TypedDict, total=False):
+    """The fields of plans in a message or an entry."""
+
+    piece: str
+    field: str
+    plans: tuple[PlannedMove, ...]
+
+
+def plan_fields(moves: Sequence[PlannedMove]) -> PlanFields:
+    """Return plans as the fields that `moves_planned` reads."""
+    match moves:
+        case [PlannedMove(piece, field, None)]:
+            return {"piece": piece, "field": field}
+        case _:
+            return {"plans": tuple(moves)} if moves else {}
 
 
 class Show(ClientRequest, frozen=True, tag="show"):

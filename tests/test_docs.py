@@ -104,6 +104,12 @@ def test_the_maps_inside_messages_are_documented() -> None:
     assert first_column(section("table", part("From server to client")), 4) == list(
         messages.Asked.__struct_fields__
     )
+    for number, kind in ((1, messages.PlannedMove), (2, messages.Condition)):
+        asked = section("plan", part("From client to server"))
+        assert first_column(asked, number) == list(kind.__struct_fields__)
+    assert first_column(section("planned", part("From server to client")), 1) == list(
+        messages.PlanPlayed.__struct_fields__
+    )
     assert first_column(section("table", part("From server to client")), 2) == list(
         messages.SpectatorSummary.__struct_fields__
     )

@@ -411,6 +411,24 @@ def test_a_plan_is_told_as_long_as_there_is_one(traffic: list[tuple[float, Any]]
     assert bool(verdict.leaked) == wrong
 
 
+ON_A_CONDITION = m.Plan(1, plans=(m.PlannedMove("Em", "A2", m.Condition("B1", 1)), m.PlannedMove("Em", "A1")))
+
+
+@pytest.mark.parametrize(
+    ("there", "made", "wrong"), [(1, "A2", False), (1, "A1", True), (0, "A1", False), (0, "A2", True)]
+)
+def test_the_first_possible_plan_is_made(there: int, made: str, *, wrong: bool) -> None:
+    before = e.Played(
+        there, m.PlacePiece(1, "Em", "B1"), [{"t": "placed", "seat": there, "piece": "Em", "field": "B1"}]
+    )
+    event = {"t": "placed", "seat": 0, "piece": "Em", "field": made}
+    entries = [before, e.Played(0, m.PlacePiece(0, "Em", made), [event], planned=True)]
+    tap = tapped(0, (1.0, ON_A_CONDITION), (1.0, m.Done(1)), (2.0, m.Events(2, [event])))
+    verdict = Verdict()
+    assert check_plans(CODE, [tap], entries, verdict) == 1
+    assert bool(verdict.invented) == wrong
+
+
 @pytest.mark.parametrize(
     ("code", "wrong"), [("knows-another-hand", False), ("game-running", False), ("name-taken", True)]
 )

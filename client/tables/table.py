@@ -56,6 +56,17 @@ def check_speaker(seat: int | None, state: messages.TableState | None, view: Vie
         raise BadMessage(N_("nobody sits where this was said"))
 
 
+def check_plans(planned: messages.Planned, state: messages.TableState | None) -> None:
+    """Raise BadMessage if a plan depends on a seat that the table does not have, or none was played."""
+    played = planned.played
+    moves = (*planned.moves, *(() if played is None else played.tried))
+    named = [each.condition.seat or 0 for each in moves if each.condition is not None]
+    if max(named, default=0) >= (max(DEALS) if state is None else len(state.seats)):
+        raise BadMessage(N_("no table has such seats"))
+    if played is not None and len(played.tried) != len(played.skipped) + 1:
+        raise BadMessage(N_("no plan was played"))
+
+
 def check_view(view: View) -> None:
     """Raise BadMessage if a started game cannot be as it is in `view`."""
     started = view.start
@@ -200,7 +211,15 @@ class NoticesChanged(Struct, frozen=True):
     notices: messages.Notices
 
 
-TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | HeardRemark | NoticesChanged | TableClosed
+class PlanNews(Struct, frozen=True):
+    """A move of the player's was made from a plan."""
+
+    played: messages.PlanPlayed
+
+
+TableUpdate: TypeAlias = (
+    Happened | Refreshed | TableChanged | HeardRemark | NoticesChanged | PlanNews | TableClosed
+)
 
 
 PAST_FROM: Final = 2  # the number of the first event after the one that starts the game
@@ -242,7 +261,8 @@ class TableModel:
     past: tuple[facts.SeenEvent, ...] = ()
     notices: messages.Notices = _NO_NOTICES
     recorded: bool = False  # a past game, whichever seat's view is shown
-    planned: facts.Place | None = None  # for when it is this seat's turn; nobody else knows
+    plans: tuple[messages.PlannedMove, ...] = ()  # for this seat's next turn; nobody else knows
+    plan_played: messages.PlanPlayed | None = None  # in its last turn
 
     def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:
         """Apply a message from the server and return what changed; answers to other requests change nothing.
@@ -275,15 +295,16 @@ class TableModel:
                 self._check(view)
                 self.draws.look(view, self.state)
                 news = Refreshed() if self.view is not None else _before(view, message)
-                self.view, self.seq, self.planned = view, message.seq, None  # what is planned comes later
+                self.view, self.seq, self.plans = view, message.seq, ()  # what is planned comes later
                 self._may(message.legal)
                 self.clock = message.clock
                 return (news,)
             case messages.Events() if self.table is not None:
                 return self._fold(message)
-            case messages.Planned(piece, field) if self.seat is not None:
-                plan = None if piece is None or field is None else (Piece(piece), Field(field))
-                self.planned = None if plan is None else facts.Place(self.seat, *plan)
+            case messages.Planned(played=played) if self.seat is not None:
+                check_plans(message, self.state)
+                known, self.plans, self.plan_played = self.plan_played, message.moves, played
+                return () if played is None or played == known else (PlanNews(played),)
             case messages.Said() if self.table is not None:
                 check_speaker(message.seat, self.state, self.view)
                 watching = () if self.state is None else self.state.watching
@@ -336,7 +357,7 @@ class TableModel:
             for event in events:
                 self.draws.fold(event)
                 if isinstance(event, facts.Placed) and event.seat == self.seat:
-                    self.planned = None
+                    self.plans = ()
         before = self.legal, self.clock
         self.seq, self.clock = last, message.clock
         self._may(message.legal)

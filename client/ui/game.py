@@ -357,7 +357,7 @@ class Client(StandaloneService):
                 self.show(news.with_name_refusal(ui, str(failure), again))
             else:
                 code = failure.code if isinstance(failure, RequestRefused) else ""
-                self.show(news.with_refusal(self.ui, str(failure), code, request, self.model.planned))
+                self.show(news.with_refusal(self.ui, str(failure), code, request))
         except DamagedRecord as error:
             text = _("The server sent a record that cannot be read: {reason}.")
             said = text.format(reason=_(error.text).format(**error.about))
@@ -393,7 +393,7 @@ class Client(StandaloneService):
                 await self._rename(request)
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
-            case messages.Invite() | messages.Plan(piece=None):
+            case messages.Invite() | messages.Plan(piece=None, plans=()):
                 await self._ask_and_tell(request)
             case messages.CallMe() | messages.ConfirmCall() if not connection.notices:
                 raise _refusal(Code.NO_NOTICES)

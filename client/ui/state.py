@@ -21,7 +21,7 @@ from client.ui.texts.tables import players_at, spectator_name, watching_name, wh
 from engine.events import LayTile, Place
 from engine.pieces import People, Seat
 from engine.view import View
-from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline, Plan
+from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline
 
 REMARKS_KEPT: Final = 200
 SEEN_SECONDS: Final = 10.0  # that a remark takes at most to be read
@@ -448,7 +448,7 @@ class Ui:
     person: int | None = None
     confirms: bool = False
     explains: bool = False
-    asked: LayTile | Place | Plan | None = None
+    asked: LayTile | Place | None = None
     busy: bool = False
     ponders: bool = False
     ticks_left: int | None = None

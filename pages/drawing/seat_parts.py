@@ -34,12 +34,14 @@ from client.ui.screens.actions import (
     describe_addresses,
 )
 from client.ui.screens.menu import At, Page
+from client.ui.screens.planning import page_of, plan_request, with_plan
 from client.ui.screens.reading import counts_page
 from client.ui.spots import Marks
 from client.ui.state import Offers, OnlineList, TypedLine, Ui
 from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.games import turned
 from client.ui.texts.pieces import kind_words, piece_sign, piece_words
+from client.ui.texts.plans import describe_plan, describe_plans, describe_played
 from client.ui.texts.tables import (
     describe_answers,
     describe_asked,
@@ -51,14 +53,14 @@ from client.ui.texts.tables import (
 )
 from client.ui.texts.times import universal_time
 from engine.board import Field, Hex
-from engine.events import LayTile, Place
+from engine.events import LayTile
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase, View
 from pages.drawing.html import EMPTY, element, join, qr_code
 from pages.shared import MoveChoice, PlayerHand
 from protocol import messages
-from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
+from protocol.limits import ADDRESS_LENGTH, MOST_PLANS, NOTICE_CODE_LENGTH
 from protocol.messages import NEW
 from protocol.pages import EVENING
 
@@ -70,7 +72,8 @@ class SeatPage:
 
     def __init__(self, state: messages.TableState, view: View | None, hand: PlayerHand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
-        self.model.notices, self.model.planned = hand.notices, hand.planned
+        self.model.notices, self.model.plans = hand.notices, tuple(hand.plans)
+        self._plan_played = hand.plan_played
         self._state, self._view, self._hints, self._suggested = state, view, hand.hints, hand.suggested
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
         self._address = hand.address
@@ -211,27 +214,36 @@ class SeatPage:
             yield button(words, messages.PlacePiece(NEW, str(piece), str(field)), main=True)
         elif legal is None and piece is not None and field is not None and self._may_plan(piece, field):
             words = _("Plan {piece} on {field}").format(piece=piece_sign(piece), field=field)
-            yield button(words, messages.Plan(NEW, str(piece), str(field)), main=True)
-        elif self._view is not None and self._view.phase is Phase.PLACING and self.model.planned is None:
+            new = messages.PlannedMove(str(piece), str(field))
+            yield button(words, plan_request(with_plan(self.model.plans, new)), main=True)
+        elif self._view is not None and self._view.phase is Phase.PLACING and not self.model.plans:
             yield element("p", self._help(), class_="faint")
         yield from (element("p", each) for each in told)
 
     def _may_plan(self, piece: Piece, field: Field) -> bool:
         """Return whether this can be planned for the player's turn, and is not yet."""
-        seat, plan = self.model.seat, self.model.planned
-        paused = self._state.paused is not None
-        return seat is not None and not paused and (plan is None or plan != Place(seat, piece, field))
+        plans, paused = self.model.plans, self._state.paused is not None
+        known = messages.PlannedMove(str(piece), str(field)) in plans
+        return self.model.seat is not None and not paused and not known and len(plans) < MOST_PLANS
 
     def _plan(self) -> Iterator[Markup]:
         """Yield what the player has planned, which the server does when the turn comes, if it can."""
-        if (plan := self.model.planned) is None:
+        plans, names = self.model.plans, names_at(self.model)
+        if self._plan_played is not None:
+            yield from (element("p", each) for each in describe_played(self._plan_played, names))
+        if not plans:
             return
-        if self.model.legal is None:
-            told = _("Planned for your turn: {piece} on {field}.")
+        if self.model.legal is not None or (len(plans) == 1 and plans[0].condition is None):
+            yield element("p", describe_plans(self.model, typed=False))
         else:
-            told = _("The move that you planned, {piece} on {field}, is not possible now.")
-        yield element("p", told.format(piece=piece_sign(plan.piece), field=plan.field))
-        yield button(_("Remove the plan"), messages.Plan(NEW))
+            yield element("p", _("Your plans, tried in this order when your turn comes"))
+        if len(plans) == 1:
+            yield button(_("Remove the plan"), messages.Plan(NEW))
+        for number, plan in enumerate(plans):
+            told = f"{number + 1} {describe_plan(plan, names, first=number == 0)}"
+            there = None if self._cell is None else self._free[self._cell]
+            inside = self._menu_page(page_of(plan, told, there))
+            yield element("details", element("summary", told), inside)
 
     def _hint(self) -> Iterator[Markup]:
         """Yield the move that is suggested, or the button that asks for one, where the table has hints."""

@@ -16,7 +16,16 @@ from websockets.protocol import State
 from pages.shared import MoveChoice
 from protocol import codes
 from protocol.codec import BadMessage, as_json, client_message, decode_json, readable
-from protocol.messages import ClientMessage, EnterLobby, Moved, Notices, Refused, ServerMessage
+from protocol.messages import (
+    ClientMessage,
+    EnterLobby,
+    Moved,
+    Notices,
+    Planned,
+    PlanPlayed,
+    Refused,
+    ServerMessage,
+)
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Session, payload_of
@@ -97,6 +106,7 @@ class PlayerSession(PageSession):
 
     `choice` is what the player has chosen for the next move, which the server draws and does not carry out,
     and `notices` is where the player is called while away. A player who `wants_hint` has just asked for one.
+    The player's last move may be `plan_played`, from a plan.
     """
 
     def __init__(
@@ -111,11 +121,14 @@ class PlayerSession(PageSession):
         self.choice = MoveChoice()
         self.wants_hint = False
         self.notices = Notices("none")
+        self.plan_played: PlanPlayed | None = None
         self._tries: int | None = None  # a request of the page, not of its player
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Notices):
             self.notices = message
+        elif isinstance(message, Planned):
+            self.plan_played = message.played
         Session.send(self, message)
         by_page = isinstance(message, Refused) and (
             message.code is codes.Code.NOT_SIGNED_UP or (message.id is not None and message.id == self._tries)

@@ -15,7 +15,7 @@ from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
 from pages.serving.hints import Hints
 from pages.serving.live_page import MOVED, Drawn, PlayerSession, Sight
 from pages.shared import MoveChoice, Pages, PlayerHand
-from protocol.messages import Notices, PauseSummary, SeatSummary, TableState
+from protocol.messages import Notices, PauseSummary, PlannedMove, SeatSummary, TableState
 from server.parts import Running
 from server.probes import probe
 from server.refusal import Refusal
@@ -225,7 +225,13 @@ class PlayedTable(WatchedTable):
             for numbers in (self._session.missed, state.stood_in)
         )
         hand = replace(hand, missed=missed, by_bot=by_bot)
-        hand = replace(hand, planned=state.planned(seat))
+        plans = [
+            PlannedMove(str(place.piece), place.field, condition)
+            for place, condition, _ in state.planned(seat)
+        ]
+        if not plans and state.turn == seat:
+            self._session.plan_played = None
+        hand = replace(hand, plans=plans, plan_played=self._session.plan_played)
         if state.paused is not None or hand.moment is not None:
             return hand
         legal = redacted_legal(state.game.legal(), eyes_of(seat))

@@ -24,6 +24,8 @@ from protocol.messages import (
     Hex32,
     Lay,
     PlacePiece,
+    PlannedMove,
+    PlanPlayed,
     Stage,
     Standing,
     StartGame,
@@ -120,11 +122,17 @@ class Played(Entry, frozen=True, tag="played", omit_defaults=True):
 
 
 class PlanMade(Entry, frozen=True, tag="planned", omit_defaults=True):
-    """The seat's player has planned this placement, or dropped the plan; it is secret."""
+    """The seat's player has planned these placements, or dropped all plans; they are secret.
+
+    A single one without condition is a piece and a field. A player who is seated once more keeps what was
+    `played` from a plan.
+    """
 
     seat: int
     piece: str | None = None
     field: str | None = None
+    plans: tuple[PlannedMove, ...] = ()
+    played: PlanPlayed | None = None
 
 
 class StoodIn(Entry, frozen=True, tag="stood-in", omit_defaults=True):

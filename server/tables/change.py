@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
-from engine.events import Place
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.messages import ServerMessage
@@ -27,6 +26,7 @@ from server.storage.entries import (
     Clocked,
     EndedByHost,
     Entry,
+    Played,
     Returned,
     TookBack,
 )
@@ -39,6 +39,7 @@ from server.tables.feature import (
     Fleeting,
     Happening,
     Letter,
+    PlannedPlace,
     PlayerRemoved,
     Shortened,
     SpectatorRemoved,
@@ -97,7 +98,8 @@ def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | Non
     kinds = {type(entries[0])} if len(entries) == 1 else set(map(type, entries))  # mostly a move alone
     made = moved is not None or not kinds.isdisjoint(MADE)
     moves = made or TookBack in kinds
-    beside = None if made else _beside(context)  # whoever moves knows what that does
+    by_plan = moved is not None and isinstance(moved.entry, Played) and moved.entry.planned
+    beside = None if made and not by_plan else _beside(context)  # whoever moves knows what that does
     for entry in entries:
         if moved is not None and entry is moved.entry:
             seen |= state.fold_move(moved.entry, moved.happened)
@@ -137,10 +139,10 @@ def _take_in(context: TableContext, entries: Sequence[Entry], moved: Moved | Non
 ToldAlone: TypeAlias = Mapping[tuple[Session, type[Feature]], Sequence[ServerMessage]]
 
 
-def _beside(context: TableContext) -> tuple[Place | None, ToldAlone]:
-    """Return the planned move of this turn, and the private messages of each player here."""
+def _beside(context: TableContext) -> tuple[Sequence[PlannedPlace], ToldAlone]:
+    """Return the planned moves of this turn, and the private messages of each player here."""
     turn = context.state.turn
-    return None if turn is None else context.state.planned(turn), _told_alone(context, TELLING)
+    return () if turn is None else context.state.planned(turn), _told_alone(context, TELLING)
 
 
 def _told_alone(context: TableContext, rooms: Sequence[type[Feature]]) -> ToldAlone:

@@ -11,7 +11,7 @@ from engine.board import Field
 from engine.events import Place
 from engine.pieces import Seat
 from protocol.absence import Absence
-from protocol.messages import BesideMoves, Seating, ServerMessage, SpectatorSummary, Stage
+from protocol.messages import BesideMoves, Condition, Seating, ServerMessage, SpectatorSummary, Stage
 from protocol.settings import Setting, Switches
 from server.config import Limits, NoticeOf
 from server.limits.networks import Networks
@@ -148,8 +148,8 @@ class Facts(Protocol):
     def check_place(self, place: Place) -> None:
         """Raise IllegalCommand if the player could not place this if it were their turn."""
 
-    def owner_of(self, field: Field) -> Seat:
-        """Return the seat that placed the piece on the field."""
+    def owner_of(self, field: Field) -> Seat | None:
+        """Return the seat that placed the piece on the field, None without one."""
 
 
 class Fleeting:
@@ -287,6 +287,14 @@ class Access(NamedTuple):
 _LIMITS: Final = Limits()
 
 
+class PlannedPlace(NamedTuple):
+    """A placement that a player has planned, and whether what it depends on `holds` now."""
+
+    place: Place
+    condition: Condition | None
+    holds: bool
+
+
 class Moment(Struct, frozen=True, eq=False):
     """Facts that are not stored: the time, and who is here (nobody, without a table).
 
@@ -389,9 +397,9 @@ class Feature:
         """Return until when the player may be away without being waited for, since 1970; 0 for no moment."""
         return 0
 
-    def planned(self, seat: Seat) -> Place | None:
-        """Return the player's planned placement, to be made when their turn comes if it is legal then."""
-        return None
+    def planned(self, seat: Seat) -> Sequence[PlannedPlace]:
+        """Return the player's planned placements: the first that is possible is made in their turn."""
+        return ()
 
     # -- show ---------------------------------------------------------------------------------------
 

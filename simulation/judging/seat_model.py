@@ -5,7 +5,7 @@ which moves were made by plans.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -374,23 +374,29 @@ class _Planner:
     stored: float = 0.0  # ... by this time
     open: dict[int, m.Plan] = field(default_factory=dict)  # may be stored at any time, by their ids
     moved: float = 0.0  # when it made its last move
+    ever: list[m.Plan] = field(default_factory=list)  # all that it has sent
 
-    def may_have(self, piece: str | None, place: str | None) -> bool:
-        """Return whether this may be what the seat has planned."""
+    @property
+    def plans(self) -> list[tuple[m.PlannedMove, ...]]:
+        """Return the lists of which one may be what the seat has planned."""
         plans = list(self.open.values())
         if self.plan is not None and self.stored >= self.moved:
             plans.append(self.plan)
-        return any((plan.piece, plan.field) == (piece, place) for plan in plans)
+        return [each.moves for each in plans]
 
-    @property
-    def may_have_any(self) -> bool:
-        plans = [*self.open.values(), *([] if self.plan is None or self.stored < self.moved else [self.plan])]
-        return any(plan.piece is not None for plan in plans)
+    def had(self, tried: tuple[m.PlannedMove, ...]) -> bool:
+        """Return whether the seat once had a list that begins like this."""
+        return any(each.moves[: len(tried)] == tried for each in self.ever)
+
+    def may_make(self, move: m.PlacePiece, board: Mapping[str, int]) -> bool:
+        """Return whether this may be the first of the seat's plans that is possible."""
+        return any(_may_be_first(move, plans, board) for plans in self.plans)
 
     def take(self, time: float, message: m.Plan | m.Done | m.Refused) -> None:
         """Take in a request, or the answer to one."""
         if isinstance(message, m.Plan):
             self.open[message.id] = message
+            self.ever.append(message)
         elif (plan := self.open.pop(message.id or 0, None)) is not None and isinstance(message, m.Done):
             self.plan, self.stored = plan, time
 
@@ -445,10 +451,13 @@ def check_plans(
         match message:
             case m.Plan() | m.Done() | m.Refused():
                 planners[seat].take(time, message)
-            case m.Planned(str() as piece, place) if not planners[seat].may_have(piece, place):
-                text = f"seat {seat} was told of the plan {piece} on {place}, and has none"
+            case m.Planned() if message.moves and message.moves not in planners[seat].plans:
+                text = f"seat {seat} was told of the plans {message.moves}, and has none"
                 verdict.leaked.append(Finding(text, table, time))
-            case m.Turn(seat=int(own), planned=True) if not planners[own].may_have_any:
+            case m.Planned(played=m.PlanPlayed(tried)) if not planners[seat].had(tried):
+                text = f"seat {seat} was told that of {tried} the last was played, and had no such plans"
+                verdict.leaked.append(Finding(text, table, time))
+            case m.Turn(seat=int(own), planned=True) if not any(planners[own].plans):
                 text = f"seat {own} was told that it has a plan, and has none"
                 verdict.leaked.append(Finding(text, table, time))
             case m.Events(seq, events):
@@ -456,23 +465,46 @@ def check_plans(
                     if number <= known or event["t"] not in {"placed", "wolf"}:
                         continue
                     known, mover = number, planners[event["seat"]]
-                    if (move := planned.get(number)) is not None:
+                    if (made := planned.get(number)) is not None:
                         judged += 1
-                        if not mover.may_have(move.piece, move.field):
-                            text = f"event {number} is {move}, and no longer planned"
+                        if not mover.may_make(*made):
+                            text = f"event {number} is {made[0]}, and not what was planned then"
                             verdict.invented.append(Finding(text, table, time))
                     mover.moved = time
     return judged
 
 
-def _planned(entries: Iterable[Entry]) -> Iterator[tuple[int, m.PlacePiece]]:
-    """Yield the moves that were made by plans, with the numbers of their events."""
-    number = 1
+def _may_be_first(move: m.PlacePiece, plans: Sequence[m.PlannedMove], board: Mapping[str, int]) -> bool:
+    """Return whether the move may be the first of the plans that is possible, with these pieces on the board.
+
+    Of another piece it is not known here whether it was there to be placed.
+    """
+    for plan in plans:
+        if plan.condition is not None:
+            owner, seat = board.get(plan.condition.field), plan.condition.seat
+            happened = owner is not None if seat is None else owner == seat
+            if happened == plan.condition.unless:
+                continue
+        if (plan.piece, plan.field) == (move.piece, move.field):
+            return True
+        if plan.piece == move.piece and plan.field not in board:
+            return False
+    return False
+
+
+def _planned(entries: Iterable[Entry]) -> Iterator[tuple[int, tuple[m.PlacePiece, dict[str, int]]]]:
+    """Yield the moves made by plans, by the numbers of their events, with whose pieces lay where before."""
+    number, board = 1, dict[str, int]()
     for entry in entries:
         if isinstance(entry, Played) and entry.planned and isinstance(entry.move, m.PlacePiece):
-            yield number, entry.move
+            yield number, (entry.move, dict(board))
         if isinstance(entry, Played | StoodIn | TookBack):
             number += len(entry.events)
+            for event in entry.events:
+                if event["t"] == "placed":
+                    board[event["field"]] = event["seat"]
+                for back in event["fields"] if event["t"] == "taken-back" else ():
+                    del board[back]
 
 
 def _in_order_with_plans(

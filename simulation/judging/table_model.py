@@ -13,13 +13,14 @@ from typing import Any, Final, TypeAlias
 from engine.pieces import Seat
 from protocol import settings
 from protocol.absence import Absence, GameClock, LongClock, MoveClock
-from protocol.messages import Asked, Standing, TableState
+from protocol.messages import Asked, Condition, Standing, TableState
 from protocol.settings import Setting
 from server.storage import entries as e
 from server.storage.entries import Entry
 from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 
+_Plan: TypeAlias = tuple[str, str, Condition | None]  # a piece on a field
 _DAY: Final = 86_400
 _BY_LETTERS: Final = _DAY // 2  # seconds of a clock from which on a game is a correspondence game
 _HOLIDAYS: Final = 7
@@ -38,7 +39,7 @@ class Holder:
     vacant: bool = False
     standing: Standing = field(default_factory=Standing)
     people: str | None = None  # that the player has chosen
-    plan: tuple[str, str] | None = None
+    plans: tuple[_Plan, ...] = ()
 
     @property
     def who(self) -> str:
@@ -170,7 +171,7 @@ class TableModel:
                 self.chosen_host = None if self.chosen_host == seat else self.chosen_host
             case e.TokenRevoked(seat):
                 if (holder := self.seats[seat]) is not None:
-                    holder.token, holder.program, holder.plan = "", True, None
+                    holder.token, holder.program, holder.plans = "", True, ()
             case e.Hosted(seat):
                 self.chosen_host = seat
             case e.SaidReady(seat, on):
@@ -201,9 +202,11 @@ class TableModel:
             case e.PeopleChosen(seat, people):
                 if (holder := self.holder(seat)) is not None:
                     holder.people = people
-            case e.PlanMade(seat, piece, place):
+            case e.PlanMade(seat, piece, place, several):
                 if (holder := self.seats[seat]) is not None:
-                    holder.plan = None if piece is None or place is None else (piece, place)
+                    holder.plans = tuple((each.piece, each.field, each.condition) for each in several)
+                    if piece is not None and place is not None:
+                        holder.plans = ((piece, place, None),)
             case e.Clocked(used, turn, reserve):
                 self.used, self.of_turn = list(used), turn
                 self.reserve = list(reserve) or [0] * len(used)
@@ -251,7 +254,7 @@ class TableModel:
         if self.asked is not None and (self.asked.seats[0] == seat or self.result is not None):
             self.asked = None
         if (holder := self.seats[seat]) is not None:
-            holder.plan = None
+            holder.plans = ()
         if self.turn == self.first and self.to_come:
             self.clock = self.to_come.pop()
             if self.asked is not None and self.asked.what == "more-time" and self.clock is None:
@@ -287,7 +290,7 @@ class TableModel:
                     self.turn = event["seat"]
                     for place in event["fields"]:
                         if (holder := self.seats[self.pieces.pop(place)]) is not None:
-                            holder.plan = None
+                            holder.plans = ()
                 case "ended":
                     self.result, self.turn = event, None
 
@@ -349,10 +352,10 @@ def _slice(state: PersistentState, room: str) -> dict[str, Any]:
     return next((vars(each) for kind, each in state.rooms.items() if kind.__name__ == room), {})
 
 
-def _planned(state: PersistentState) -> Iterator[tuple[Seat, tuple[str, str]]]:
+def _planned(state: PersistentState) -> Iterator[tuple[Seat, tuple[_Plan, ...]]]:
     for seat in map(Seat, range(len(state.players))):
-        if (plan := state.planned(seat)) is not None:
-            yield seat, (str(plan.piece), str(plan.field))
+        if plans := state.planned(seat):
+            yield seat, tuple((str(each.place.piece), each.place.field, each.condition) for each in plans)
 
 
 def _allowance(model: TableModel, state: PersistentState) -> int | None:
@@ -378,8 +381,8 @@ def _movers(model: TableModel) -> list[int]:
     return [] if model.result is None else sorted(model.movers)
 
 
-def _plans(model: TableModel) -> dict[int, tuple[str, str]]:
-    return {seat: each.plan for seat, each in model.held if each.plan is not None}
+def _plans(model: TableModel) -> dict[int, tuple[_Plan, ...]]:
+    return {seat: each.plans for seat, each in model.held if each.plans}
 
 
 def time_left(model: TableModel, seat: int) -> int | None:

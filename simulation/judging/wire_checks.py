@@ -39,6 +39,7 @@ from protocol.messages import (
     Vote,
     Watch,
     Watching,
+    moves_planned,
 )
 from server.storage.entries import (
     Answered,
@@ -456,8 +457,8 @@ def _effect(entry: Entry) -> _Effect | None:
             return asked.what, asked.seats[0]
         case OnHoliday(seat, _, True):
             return "holiday", seat
-        case PlanMade(seat, str(piece), str(field)):
-            return "plan", seat, piece, field
+        case PlanMade(seat, piece, field, plans) if moves := moves_planned(piece, field, plans):
+            return "plan", seat, moves
         case Voted(seat, by, agree):
             return "vote", by, seat, agree
         case Taken(seat, vacant=True):
@@ -474,8 +475,8 @@ def _effect_asked_for(seat: Seat | None, message: ClientMessage) -> _Effect | No
             return "pause", seat
         case TakeHoliday(_, True):
             return "holiday", seat
-        case Plan(_, str(piece), str(field)):
-            return "plan", seat, piece, field
+        case Plan() if message.moves:
+            return "plan", seat, message.moves
         case Vote(_, other, agree):
             return "vote", seat, other, agree
         case Remove(_, other):

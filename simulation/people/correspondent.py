@@ -16,11 +16,10 @@ from client.tables.table import (
     open_request,
 )
 from client.ui import at_table
-from engine.board import FIELDS
-from engine.events import Place
 from engine.view import Phase
 from protocol.absence import letter_seconds
 from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Ping, Plan, Remove
+from simulation.people.deeds import some_plan
 from simulation.people.players import End, SimulatedPlayer
 from simulation.people.visitors import is_over, next_update
 
@@ -211,11 +210,8 @@ class Correspondent(SimulatedPlayer):
             return
         if not (hand := sorted(model.view.hands[model.seat])):
             return
-        if rng.random() < _TAKES_IT_BACK:
-            plan = Plan(NEW)
-        else:
-            place = Place(model.seat, rng.choice(hand), rng.choice(FIELDS))
-            plan = Plan(NEW, place.piece, place.field)
+        takes_back = rng.random() < _TAKES_IT_BACK
+        plan = Plan(NEW) if takes_back else some_plan(rng, hand, model.view.seats)
         try:
             await self.connection.ask(plan)
         except (ConnectFailed, RequestRefused):

@@ -3,7 +3,7 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,8 +11,7 @@ from client.network.connection import Connection
 from client.network.transport import ConnectFailed, RequestRefused
 from client.ui import at_table
 from engine.board import FIELDS
-from engine.events import Place
-from engine.pieces import People
+from engine.pieces import People, Piece
 from engine.view import Phase
 from protocol.absence import Absence
 from protocol.messages import (
@@ -24,12 +23,14 @@ from protocol.messages import (
     ChangeSeat,
     ChangeSetting,
     ChoosePeople,
+    Condition,
     Dismiss,
     EndGame,
     GetRecord,
     HandOver,
     Leave,
     Plan,
+    PlannedMove,
     Remove,
     SayReady,
     SeatBot,
@@ -40,6 +41,7 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
     Vote,
+    plan_fields,
 )
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 from simulation.people.visitors import Route
@@ -47,6 +49,7 @@ from simulation.people.visitors import Route
 # How often something is done, of the times at which a player looks around:
 _BEFORE_THE_GAME: Final = 0.4
 _DURING_IT: Final = 0.12
+_CONDITIONS: Final = 0.5  # of the plans
 _PLANS: Final = 0.06
 _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
@@ -73,6 +76,17 @@ class Company:
     quiet: bool = False  # its host keeps what spectators say from the players
     people: set[str] = field(default_factory=set)  # names of those who play there ...
     guests: set[str] = field(default_factory=set)  # ... and of programs in processes of their own
+
+
+def some_plan(rng: random.Random, hand: Sequence[Piece], seats: int) -> Plan:
+    """Return a plan for the next move, or several; some depend on what others do."""
+    plans = list[PlannedMove]()
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        condition = None
+        if rng.random() < _CONDITIONS:
+            condition = Condition(rng.choice(FIELDS), rng.choice((None, *range(seats))), rng.random() < 0.5)
+        plans.append(PlannedMove(str(rng.choice(hand)), rng.choice(FIELDS), condition))
+    return Plan(NEW, **plan_fields(plans))
 
 
 @dataclass(slots=True)
@@ -194,8 +208,7 @@ class Deeds:
         if view is None or seat is None or view.phase is not Phase.PLACING or self.rng.random() >= _PLANS:
             return
         if hand := sorted(view.hands[seat]):
-            place = Place(seat, self.rng.choice(hand), self.rng.choice(FIELDS))
-            yield Plan(NEW, place.piece, place.field)
+            yield some_plan(self.rng, hand, view.seats)
 
     def _slips(self, connection: Connection, state: TableState, own: int) -> Iterator[AtTable | GetRecord]:
         """Yield what the protocol refuses now, and what does no harm if it comes just when that is over."""

@@ -36,7 +36,6 @@ from client.ui.spots import Marks
 from client.ui.state import Outage, Pane, Remark, Screen, Sign, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.pieces import piece_sign
 from client.ui.texts.signs import in_words
 from client.ui.texts.tables import (
     describe_answers,
@@ -48,7 +47,6 @@ from client.ui.texts.tables import (
 )
 from client.ui.texts.times import clock_time
 from engine.board import HILLS, Hex
-from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.view import View
 from protocol.bot_names import level_of
@@ -208,18 +206,6 @@ def vote_question(model: TableModel) -> str:
         else _("{name} is away. You agreed to let a bot play. n: take it back ({votes} of {needed} agree)")
     )
     return form.format(name=name, votes=len(summary.votes), needed=summary.votes_needed)
-
-
-def describe_plan(model: TableModel) -> str:
-    """Return the player's planned move; empty without one."""
-    if (plan := model.planned) is None:
-        return ""
-    legal = model.legal
-    if isinstance(legal, LegalPlaces) and not (plan.piece in legal.pieces and plan.field in legal.fields):
-        text = _("The move that you planned, {piece} on {field}, is not possible now.")
-    else:
-        text = _("Planned for your turn: {piece} on {field}. Type plan off if you change your mind.")
-    return text.format(piece=piece_sign(plan.piece), field=plan.field)
 
 
 _LEAST = 2  # lines below a page with fewer are for moves and questions

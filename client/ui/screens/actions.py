@@ -74,6 +74,7 @@ from client.ui.screens.arguments import (
     typed_spectators,
 )
 from client.ui.screens.menu import At, Menu, MenuLine, Page
+from client.ui.screens.planning import line_of_plans, open_plans, read_plan
 from client.ui.state import LinePrompt, Mute, Outcome, TypedLine, Ui, hints_allowed
 from client.ui.texts import tables
 from client.ui.texts.pieces import PEOPLES, people_named
@@ -689,15 +690,6 @@ def _place(text: str, at: At) -> Request:
     raise BadText(hint.format(line=text, example="m* C4"))
 
 
-def _plan(text: str, at: At) -> Request | None:
-    if text == "off":
-        return messages.Plan(NEW)
-    match text.split():
-        case [piece, field] if (move := placement(piece, field, at.model)) is not None:
-            return messages.Plan(NEW, move.piece, move.field)
-    return None
-
-
 # What the host can do about the players
 
 
@@ -1087,9 +1079,17 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "plan m C4, plan off",
         N_("plan a move for your turn; nobody else sees it"),
-        _plan,
+        read_plan,
+        more=(("plan remove 2", N_("remove one; plan m C4 if Bob takes D6: on a condition")),),
         texts=nothing,
         stages=PLAYING,
+    ),
+    Action(
+        "plans",
+        N_("your plans, in the order in which they are tried"),
+        exactly("", open_plans),
+        stages=PLAYING,
+        menu=line_of_plans,
     ),
     SAY,
     START,

@@ -17,6 +17,7 @@ from client.tables.table import (
     Happened,
     HeardRemark,
     NoticesChanged,
+    PlanNews,
     Refreshed,
     SentFromEvening,
     TableChanged,
@@ -37,6 +38,7 @@ from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Invited, LobbyPage, TakingOver, has_free_seat
 from client.ui.screens.menu import At
 from client.ui.screens.overlays import Announcements, Quitting, Signing, TalkPage
+from client.ui.screens.planning import PlanChoice, choices_for
 from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, last_step, step_of
 from client.ui.state import (
@@ -63,17 +65,16 @@ from client.ui.texts import games, tables
 from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.evenings import describe_part, describe_round, is_of_evening, table_of
 from client.ui.texts.names import by
+from client.ui.texts.plans import describe_played
 from engine import events
 from engine.errors import Fault
 from engine.legal import LegalPlaces
 from engine.view import Phase, View
 from protocol.codes import Code
 from protocol.messages import (
-    NEW,
     Announced,
     Evening,
     Online,
-    Plan,
     SaidInLobby,
     Stopping,
     TableState,
@@ -176,8 +177,8 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             talk = _noted(with_overheard(ui.talk, remarks, ui.lobby_talk, read=reads), ui)
             heard = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
             return replace(ui, talk=talk, lobby_talk=replace(heard, unread=ui.lobby_talk.unread))
-        case NoticesChanged(notices):
-            return with_log(ui, [tables.describe_notices(notices)])
+        case PlanNews() | NoticesChanged():
+            return with_log(ui, _told_alone(update, model))
         case TableClosed(refused):
             return with_log(replace(ui, busy=False), [describe_refusal(refused)])
         case ConnectionLost(reason, retry_in):
@@ -205,6 +206,13 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
 def _noted(talk: TalkLog, ui: Ui) -> TalkLog:
     """Return the chat with the time of what is new in it since that of `ui`, which nobody has seen yet."""
     return talk if talk.remarks == ui.talk.remarks else replace(talk, heard_at=ui.now, seen=False)
+
+
+def _told_alone(update: PlanNews | NoticesChanged, model: TableModel) -> list[str]:
+    """Return in sentences what nobody else is told."""
+    if isinstance(update, PlanNews):
+        return list(describe_played(update.played, tables.names_at(model)))
+    return [tables.describe_notices(update.notices)]
 
 
 def _with_company(ui: Ui, company: OnlineList, model: TableModel) -> Ui:
@@ -331,20 +339,15 @@ def with_refusal(
     text: str,
     code: str = "",
     request: Request | None = None,
-    planned: events.Place | None = None,
 ) -> Ui:
     """Return `ui` showing the server's refusal, and the refused line if it can be corrected.
 
     A correct command that cannot be carried out now closes its line, so that the next key is not typed into
-    it. A player who places a piece too early is asked whether to plan that, and is shown what is
-    `planned` so far.
+    it. A player who places a piece too early is asked whether to plan that.
     """
     sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
     if code == Fault.NOT_YOUR_TURN and isinstance(request, events.Place):
-        plan = Plan(NEW, request.piece, request.field)
-        return replace(
-            ui, notice=Notice(games.plan_question(request, planned)), asked=plan, busy=False, sent=None
-        )
+        return replace(ui, busy=False, sent=None).opened(PlanChoice(choices_for(request)))
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 
@@ -521,8 +524,8 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 pass
     if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:
         ui = replace(ui, notice=None)  # it was of what was too early
-    if on_turn(model) and isinstance(ui.asked, Plan):
-        ui = replace(ui, notice=None, asked=None)
+    if on_turn(model):
+        ui = ui.without(PlanChoice)
     return _ready(ui, model)
 
 

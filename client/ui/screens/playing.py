@@ -15,7 +15,6 @@ from client.ui.draw.page import (
     Board,
     ServerScreen,
     asked_question,
-    describe_plan,
     is_paused,
     request_box,
     request_question,
@@ -30,6 +29,7 @@ from client.ui.spots import Marks, just_placed, placed_there
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
 from client.ui.texts.games import describe_event, describe_rematch, describe_turn
 from client.ui.texts.pieces import piece_sign
+from client.ui.texts.plans import describe_plans
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
 from engine.errors import Fault
@@ -105,7 +105,7 @@ class _GameScreen(at_table.Selection, ServerScreen):
 
     def sentence(self, pane: Pane) -> str:
         model = pane.model
-        return asked_question(pane.ui, model) or vote_question(model) or describe_plan(model)
+        return asked_question(pane.ui, model) or vote_question(model) or describe_plans(model)
 
     def panel_block(self, pane: Pane) -> list[Line]:
         return self.panel(pane).of_game()
@@ -180,7 +180,7 @@ class Playing(_GameScreen):
         logged = next((told for told in ui.log if told and asked.startswith(told)), "")  # and told with it
         answers = asked.removeprefix(logged).strip()
         explained = explain(model, keys=False) if ui.explains else ""
-        return tuple(filter(None, (turn, answers, vote_question(model), describe_plan(model), explained)))
+        return tuple(filter(None, (turn, answers, vote_question(model), describe_plans(model), explained)))
 
     @property
     def game(self) -> Screen:

@@ -296,20 +296,6 @@ def confirmation(move: events.LayTile | events.Place) -> str:
     return form.format(position=move.position, turned=turned(move.orientation))
 
 
-def plan_question(move: events.Place, planned: events.Place | None) -> str:
-    """Return the question whether to plan a placement made too early, maybe in place of another plan."""
-    form = _("Plan {piece} on {field} for your turn? Enter: yes, Esc: no")
-    if planned is None:
-        return form.format(piece=piece_sign(move.piece), field=move.field)
-    form = _("Plan {piece} on {field} instead of {other} on {there}? Enter: yes, Esc: no")
-    return form.format(
-        piece=piece_sign(move.piece),
-        field=move.field,
-        other=piece_sign(planned.piece),
-        there=planned.field,
-    )
-
-
 def describe_turn(model: TableModel, names: Sequence[str]) -> str:
     view = model.view
     if model.table is None:

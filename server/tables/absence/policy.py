@@ -283,12 +283,14 @@ class AbsencePolicy:
         self._prepare(SubstituteMove(by, thought), pause)
 
     def _fitting_plan(self, game: Game) -> Place | None:
-        """Return the planned placement of the seat to move if it is legal now; else ask its player."""
-        plan = self.state.planned(_on_turn(game))
-        if plan is not None:
+        """Return the first planned placement of the seat to move that is possible; else ask its player."""
+        for place, _, holds in self.state.planned(_on_turn(game)):
+            if not holds:
+                probe("the condition of a plan does not hold when its turn comes")
+                continue
             with contextlib.suppress(IllegalCommand):
-                game.check_place(plan)
-                return plan
+                game.check_place(place)
+                return place
             probe("a plan is illegal when its turn comes")
         return None
 

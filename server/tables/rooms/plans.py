@@ -1,6 +1,7 @@
-"""Plans: a placement that a player prepares for when it is their turn; nobody else learns of it.
+"""Plans: placements that players prepare for when it is their turn; nobody else learns of them.
 
-A plan stays until it is replaced, until its player moves, or until a move of theirs is taken back.
+Each can depend on what is placed on a field until then, which everybody sees. They stay until their player
+replaces them or moves, or until a move of theirs is taken back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +9,18 @@ from collections.abc import Iterable, Sequence
 from engine.board import Field
 from engine.events import Place, TakenBack
 from engine.pieces import Piece, Seat
-from protocol.messages import Plan, Planned, ServerMessage
+from protocol.messages import (
+    Condition,
+    PlacePiece,
+    Plan,
+    Planned,
+    PlannedMove,
+    PlanPlayed,
+    ServerMessage,
+    WhySkipped,
+    moves_planned,
+    plan_fields,
+)
 from server.probes import probe
 from server.storage.entries import (
     BotSeated,
@@ -23,11 +35,11 @@ from server.storage.entries import (
     TookBack,
     whole_events,
 )
-from server.tables.feature import Access, Facts, Feature, Happening, Moment, Occasion
+from server.tables.feature import Access, Facts, Feature, Happening, Moment, Occasion, PlannedPlace
 
 
 class Plans(Feature):
-    """The planned move of each player, which is that player's secret."""
+    """The planned moves of each player, which are that player's secret."""
 
     requests = ((Plan, Access()),)
     own = (PlanMade,)
@@ -35,56 +47,114 @@ class Plans(Feature):
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
-        self.plans: dict[Seat, Place] = {}
+        self.plans: dict[Seat, tuple[PlannedMove, ...]] = {}
+        self.played: dict[Seat, PlanPlayed] = {}  # by seats whose last move was planned
 
     def decide(self, seat: Seat, request: Plan, _: Moment) -> Sequence[Entry]:
-        """Keep the move that the player has planned for the next turn, or forget it."""
+        """Keep the moves that the player has planned for the next turn, or forget them."""
         self.facts.check_running()
-        if request.piece is not None and request.field is not None:
-            self.facts.check_place(Place(seat, Piece(request.piece), Field(request.field)))
-            return [PlanMade(seat, request.piece, request.field)]
-        return [PlanMade(seat)] if seat in self.plans else []
+        before = self.plans.get(seat, ())
+        for plan in request.moves:
+            if plan not in before:  # else it was possible, and may be again
+                self.facts.check_place(_place(seat, plan))
+                if plan.condition is not None and plan.condition.seat is not None:
+                    self.facts.check_seat(plan.condition.seat)
+        if request.moves or before:
+            return [PlanMade(seat, **plan_fields(request.moves))]
+        return []
 
     def fold(self, entry: Happening) -> bool:
-        if not self.plans and not isinstance(entry, PlanMade):
+        if not self.plans and not self.played and not isinstance(entry, PlanMade):
             return False  # most entries
         match entry:
-            case PlanMade(seat, str(piece), str(field)):
-                self.plans[Seat(seat)] = Place(Seat(seat), Piece(piece), Field(field))
             case TookBack():
                 for event in whole_events(entry.events):
                     for field in event.fields if isinstance(event, TakenBack) else ():
-                        if self.plans.pop(self.facts.owner_of(field), None) is not None:
+                        if (seat := self.facts.owner_of(field)) is not None and self._forget(seat):
                             probe("a plan ends because a move is taken back")
-            case _:
-                if (ended := _ended(entry)) is not None:
-                    self.plans.pop(Seat(ended), None)
+            case _ if (ended := _ended(entry)) is not None:
+                seat = Seat(ended)
+                moves, played = _made(entry), None
+                if isinstance(entry, PlanMade):
+                    played = entry.played
+                elif isinstance(entry, Played) and entry.planned:
+                    played = self._played_by(entry)
+                self._forget(seat)
+                if moves:
+                    self.plans[seat] = moves
+                elif played is not None:
+                    self.played[seat] = played
         return False  # each is its player's secret
+
+    def _forget(self, seat: Seat) -> bool:
+        """Forget the seat's plans; return whether there were any."""
+        self.played.pop(seat, None)
+        return self.plans.pop(seat, None) is not None
+
+    def _played_by(self, entry: Played) -> PlanPlayed | None:
+        """Return which of the seat's plans a planned move is, as the table was before it."""
+        skipped = list[WhySkipped]()
+        moves, move = self.plans.get(Seat(entry.seat), ()), entry.move
+        for number, plan in enumerate(moves):
+            if not self._holds(plan.condition):
+                skipped.append("condition")
+            elif isinstance(move, PlacePiece) and (move.piece, move.field) == (plan.piece, plan.field):
+                return PlanPlayed(moves[: number + 1], tuple(skipped))
+            else:
+                skipped.append("illegal")
+        return None
+
+    def _holds(self, condition: Condition | None) -> bool:
+        if condition is None:
+            return True
+        there = self.facts.owner_of(Field(condition.field))
+        taken = there is not None if condition.seat is None else there == condition.seat
+        return taken != condition.unless
 
     @classmethod
     def live(cls, entries: Iterable[tuple[int, Entry]]) -> Iterable[int]:
-        live = dict[int | None, int]()
+        live, played = dict[int | None, int](), dict[int | None, int]()
         for number, entry in entries:
-            match entry:
-                case PlanMade(seat, str()):
-                    live[seat] = number
-                case _:  # what a move that was taken back ends is known only with the game
-                    live.pop(_ended(entry), None)
-        return live.values()
+            seat = _ended(entry)  # what a move that was taken back ends is known only with the game
+            before = live.pop(seat, None)
+            played.pop(seat, None)
+            if _made(entry):
+                live[seat] = number
+            elif isinstance(entry, PlanMade) and entry.played is not None:
+                played[seat] = number
+            elif isinstance(entry, Played) and entry.planned and before is not None:
+                played[seat] = before
+        return [*live.values(), *played.values()]
 
     def kept_of(self, seat: Seat) -> Sequence[Entry]:
-        plan = self.plans.get(seat)
-        return () if plan is None else [PlanMade(seat, str(plan.piece), plan.field)]
+        if (moves := self.plans.get(seat)) is not None:
+            return [PlanMade(seat, **plan_fields(moves))]
+        played = self.played.get(seat)
+        return () if played is None else [PlanMade(seat, played=played)]
 
-    def planned(self, seat: Seat) -> Place | None:
-        return self.plans.get(seat)
+    def planned(self, seat: Seat) -> Sequence[PlannedPlace]:
+        moves = self.plans.get(seat, ())
+        return [
+            PlannedPlace(_place(seat, plan), plan.condition, self._holds(plan.condition)) for plan in moves
+        ]
 
     def told(self, seat: Seat | None, why: Occasion) -> Sequence[ServerMessage]:
         if seat is None:
             return ()
-        if (plan := self.plans.get(seat)) is not None:
-            return [Planned(plan.piece, plan.field)]
+        if (moves := self.plans.get(seat)) is not None:
+            return [Planned(**plan_fields(moves))]
+        if (played := self.played.get(seat)) is not None:
+            return [Planned(played=played)]
         return [Planned()] if why == "changed" else ()
+
+
+def _place(seat: Seat, plan: PlannedMove) -> Place:
+    return Place(seat, Piece(plan.piece), Field(plan.field))
+
+
+def _made(entry: Happening) -> tuple[PlannedMove, ...]:
+    """Return the plans that are made."""
+    return moves_planned(entry.piece, entry.field, entry.plans) if isinstance(entry, PlanMade) else ()
 
 
 def _ended(entry: Happening) -> int | None:

@@ -30,7 +30,7 @@ from server.refusal import Refusal
 from server.storage import entries as stored
 from server.storage.entries import Entry
 from server.tables.clocks import Clocks
-from server.tables.feature import Feature, Fleeting, Happening, Moment
+from server.tables.feature import Feature, Fleeting, Happening, Moment, PlannedPlace
 from server.tables.rooms import AWAITING, FOLDING, OWN, PLANNING, ROOMS, SHOWING, SHOWING_OF, STOPPING
 from server.tables.state.answers import Answers, digest
 
@@ -192,9 +192,9 @@ class PersistentState:
         """Raise IllegalCommand if the player could not place this if it were their turn."""
         self.running_game().check_place(place)
 
-    def owner_of(self, field: Field) -> Seat:
-        """Return the seat that placed the piece on the field."""
-        return self.running_game().view.owners[field]
+    def owner_of(self, field: Field) -> Seat | None:
+        """Return the seat that placed the piece on the field, None without one."""
+        return None if self.game is None else self.game.view.owners.get(field)
 
     @property
     def turn(self) -> Seat | None:
@@ -211,7 +211,7 @@ class PersistentState:
             seat,
             on_turn,
             self.names[on_turn],
-            planned=self.planned(seat) is not None,
+            planned=bool(self.planned(seat)),
             paused=self.paused is not None,
             paused_until=self.paused_until,
         )
@@ -336,10 +336,9 @@ class PersistentState:
         """Return the seats whose players have come and have not been removed."""
         return [seat for seat, player in self.held if not player.kept and player.token_hash]
 
-    def planned(self, seat: Seat) -> Place | None:
-        """Return the player's planned placement, which is secret."""
-        planned = (self.rooms[room].planned(seat) for room in PLANNING)
-        return next(filter(None, planned), None)
+    def planned(self, seat: Seat) -> list[PlannedPlace]:
+        """Return the player's planned placements, which are secret, in the order in which they are tried."""
+        return [each for room in PLANNING for each in self.rooms[room].planned(seat)]
 
     @property
     def programs(self) -> set[Seat]:

@@ -13,26 +13,30 @@ from client.tables.table import (
     Gap,
     Happened,
     HeardRemark,
+    PlanNews,
     Refreshed,
     TableChanged,
     TableClosed,
     TableModel,
 )
-from engine.board import FIELDS, Field
-from engine.events import Place, Placed, WolfPlaced, lasting
+from engine.board import FIELDS
+from engine.events import Placed, WolfPlaced, lasting
 from engine.game import Game, GameOptions
 from engine.legal import Legal
-from engine.pieces import Piece, Seat
+from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 from protocol.codec import BadMessage, decode_server, encode
 from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import (
+    Condition,
     Done,
     Events,
     Lays,
     Places,
     Planned,
+    PlannedMove,
+    PlanPlayed,
     Refused,
     Said,
     Seated,
@@ -257,17 +261,36 @@ def test_a_plan_is_known_until_a_move_of_ones_own() -> None:
     model = TableModel("ABCD", seat)
     model.take(snapshot_message(snapshot(game.view, eyes(seat)), len(game.events), None))
     model.take(Planned("Em", "A1"))
-    assert model.planned == Place(seat, Piece("Em"), Field("A1"))
+    assert model.plans == (PlannedMove("Em", "A1"),)
     while game.view.turn != seat:
         for event in game.apply(game.legal_commands()[0]):
             model.take(Events(len(game.events), [event_map(redacted(event, eyes(seat)))]))
-    assert model.planned is not None
+    assert model.plans
     for event in game.apply(game.legal_commands()[0]):
         model.take(Events(len(game.events), [event_map(redacted(event, eyes(seat)))]))
-    assert model.planned is None
+    assert not model.plans
     watching = TableModel("ABCD", None)
     watching.take(Planned("Em", "A1"))
-    assert watching.planned is None
+    assert not watching.plans
+
+
+def test_what_was_played_from_plans_is_news_once() -> None:
+    """Every return to the table tells it again, and nobody could act on a seat that is not there."""
+    model = at_table(Seat(0))
+    model.take(STATE)
+    played = PlanPlayed(
+        (PlannedMove("Em", "A1", Condition("B1", 1)), PlannedMove("Em", "A2")), ("condition",)
+    )
+    assert model.take(Planned(played=played)) == (PlanNews(played),)
+    assert model.take(Planned(played=played)) == ()
+    model.take(Planned("Em", "C1"))
+    assert model.take(Planned(played=played)) == (PlanNews(played),)
+    for wrong in (
+        Planned(plans=(PlannedMove("Em", "A1", Condition("B1", 4)),)),
+        Planned(played=PlanPlayed(())),
+    ):
+        with pytest.raises(BadMessage):
+            model.take(wrong)
 
 
 def test_clocks_and_stand_ins_are_kept() -> None:

@@ -28,9 +28,11 @@ from pages.drawing.table_parts import PARTS, table_parts
 from pages.shared import SMALL_TABLES, MoveChoice, NoPage, OnTelevision, PlayerHand
 from protocol.messages import (
     Asked,
+    Condition,
     Evening,
     EveningPerson,
     EveningTable,
+    PlannedMove,
     SeatSummary,
     Stage,
     TableState,
@@ -377,15 +379,20 @@ def test_a_player_who_waits_plans_a_move_and_changes_that() -> None:
     piece = next(piece for piece, left in view.hands[seat].items() if left)
     field, other = (each for each in sorted(set(view.layout.fields.values()) - set(view.placed))[:2])
 
-    def asked(chosen: str, planned: Place | None) -> str:
-        hand = PlayerHand(seat, None, MoveChoice(piece=str(piece), field=chosen), (), planned=planned)
+    def asked(chosen: str, *plans: PlannedMove) -> str:
+        hand = PlayerHand(seat, None, MoveChoice(piece=str(piece), field=chosen), (), plans=plans)
         return table_parts(table(3), view, [], None, hand)[0]["ask"]
 
-    plan = Place(seat, piece, field)
+    plan = PlannedMove(str(piece), field)
     sign = piece_sign(piece)
-    assert f"Plan {sign} on {field}" in asked(field, None)
-    assert "Remove the plan" not in asked(field, None)
-    assert f"Plan {sign} on {other}" in asked(other, plan)
+    assert f"Plan {sign} on {field}" in asked(field)
+    assert "Remove the plan" not in asked(field)
+    added = asked(other, plan)
+    assert f"Plan {sign} on {other}" in added
+    assert f"if nobody takes {other}, {sign} on {field}" in added, "the other field, chosen now"
+    assert f"2 otherwise {sign} on {field}" in asked(
+        other, PlannedMove(str(piece), field, Condition(other)), plan
+    )
     kept = asked(field, plan)
     assert f"Planned for your turn: {sign} on {field}." in kept
     assert f">Plan {sign}" not in kept

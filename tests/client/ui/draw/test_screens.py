@@ -31,6 +31,7 @@ from client.ui.screens.lobby import NEW_TABLE, LobbyPage
 from client.ui.screens.menu import At, Form, Menu
 from client.ui.screens.news import after_update
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
+from client.ui.screens.planning import PlanChoice, choices_for
 from client.ui.screens.reading import Reading, hands_table
 from client.ui.screens.scoring import Result, Scoring, last_step, result_lines
 from client.ui.screens.screen import drawn, keys_offered
@@ -71,8 +72,10 @@ from protocol.admin import EveningPlan
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import (
     NEW,
+    Condition,
     Evening,
     PersonOnline,
+    PlannedMove,
     Rematch,
     SeatSummary,
     Shown,
@@ -634,6 +637,10 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
                 f"{stage} {page}",
                 [(ui.opened(Menu(page, at)), model) for at in range(many)],
             )
+    ui, model = placing(3)
+    model.plans = (PlannedMove("Em", "C4", Condition("D6", 1)), PlannedMove("Ef", "D1"))
+    choice = choices_for(Place(Seat(0), Piece("Es"), Field("B1")))
+    yield "plans", [(ui.opened(PlanChoice(choice, at)), model) for at in range(4)]
     listed = tuple(structs.replace(TABLES[0], table=f"AB{number:02}") for number in range(30))
     hosting = Ways(addresses=(seen.ADDRESS,), other_ways=("ssh", "http"), pages="http://192.0.2.7:7733/")
     for online in (None, OnlineList((PersonOnline("Bob"), PersonOnline("Cosima")))):

@@ -554,11 +554,9 @@ def test_a_refused_line_can_be_corrected() -> None:
     assert waiting.entry is None
     early = with_refusal(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN, request)
     assert early.entry is None
-    assert "Plan Em on A1 for your turn? Enter" in seen.notice_of(early)
+    assert "Play Em on A1 when your turn comes?" in seen.screen_of(early, model)
     assert after_key(early, "enter", model)[1] == messages.Plan(NEW, "Em", "A1")
-    assert after_key(early, "escape", model)[0].notice is None
-    again = with_refusal(waiting, "", Fault.NOT_YOUR_TURN, request, Place(Seat(0), Piece("Ef"), Field("B1")))
-    assert "instead of Ef on B1?" in seen.notice_of(again)
+    assert after_key(early, "escape", model)[0].overlay is None
     corrected = with_refusal(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
     assert seen.line_of(corrected) == "m A1"
     assert with_refusal(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None

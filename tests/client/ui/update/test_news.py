@@ -617,7 +617,8 @@ def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
             told = with_refusal(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN, request)
             ui = after_update(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
             here = seat == seen.view_of(model).turn
-            assert (ui.notice is None, ui.asked is None) == (here, here or request is None)
+            told_nothing = here or request is early
+            assert (ui.notice is None, ui.overlay is None) == (told_nothing, here or request is None)
 
 
 def test_a_sign_is_read_in_ones_own_words() -> None:

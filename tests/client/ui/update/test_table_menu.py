@@ -45,7 +45,8 @@ from engine.pieces import People, Piece, Seat
 from protocol import messages
 from protocol.absence import ByBot, LongClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import NEW, ChangeSetting
+from protocol.limits import MOST_PLANS
+from protocol.messages import NEW, ChangeSetting, Condition, PlannedMove
 from protocol.settings import (
     USUAL,
     AbsenceSetting,
@@ -300,7 +301,7 @@ def test_the_prompt_knows_the_words_for_keys_and_names_the_nearest() -> None:
     assert isinstance(seen.after(ui, model, *typed("menu")).overlay, Menu)
     assert "IF COUNTED NOW" in seen.screen_of(seen.after(ui, model, *typed("count")), model)
     assert "No game" in seen.notice_of(seen.after(Ui("Ann"), TableModel(), *typed("count")))
-    for wrong, meant in (("hitn", "hint"), ("plase m C4", "place"), ("leav", "leave")):
+    for wrong, meant in (("hitn", "hint"), ("palce m C4", "place"), ("leav", "leave")):
         told = seen.notice_of(seen.after(ui, model, *typed(wrong)))
         assert told == f"'{wrong}' is not a command. Do you mean {meant}?"
 
@@ -515,6 +516,39 @@ PLACES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
 }
 
 
+def if_d6_is_taken(*, seat: int | None = None, unless: bool = False) -> messages.Plan:
+    return messages.Plan(NEW, plans=(PlannedMove("Em*", "C4", Condition("D6", seat, unless)),))
+
+
+def test_plans_are_tried_in_order_and_never_replaced_unasked() -> None:
+    """One on a condition comes before those without; in whose place one goes is asked."""
+    ui, model = seen.placing()
+    always, other = PlannedMove("Em", "C4"), PlannedMove("Ef", "D1")
+    taken = PlannedMove("Es", "B1", Condition("D6"))
+    model.plans = (always,)
+    assert seen.request_after(ui, model, *typed("plan s b1 if somebody takes d6")) == messages.Plan(
+        NEW, plans=(taken, always)
+    )
+    model.plans = (taken, always)
+    asks = seen.after(ui, model, *typed("plan f d1"))
+    assert "in place of plan 2: otherwise Em on C4" in seen.screen_of(asks, model)
+    for keys, plans in (
+        (["enter"], (taken, always, other)),
+        (["down", "down", "enter"], (PlannedMove("Ef", "D1", taken.condition), always)),
+        (["down", "down", "down", "enter"], (taken, other)),
+    ):
+        assert seen.request_after(asks, model, *keys) == messages.Plan(NEW, plans=plans)
+    assert seen.request_after(asks, model, "escape") is None
+    assert seen.request_after(ui, model, *typed("plan remove 1")) == messages.Plan(NEW, "Em", "C4")
+    shown = seen.after(ui, model, *typed("plans"))
+    assert "1 if somebody takes D6, Es on B1" in seen.screen_of(shown, model)
+    first = messages.Plan(NEW, plans=(always, taken))
+    assert seen.request_after(shown, model, "down", "enter", "enter") == first
+    assert seen.is_refused(seen.after(ui, model, *typed("plan remove 3")))
+    model.plans = (taken,) * MOST_PLANS
+    assert seen.is_refused(seen.after(ui, model, *typed("plan f d1")))
+
+
 ASKED_BY_LINES: dict[str, dict[str, object]] = {
     "two peoples": {
         "m* C4": Place(Seat(0), Piece("Em*"), Field("C4")),
@@ -526,6 +560,10 @@ ASKED_BY_LINES: dict[str, dict[str, object]] = {
         "say  m* C4 ": messages.Say(NEW, "m* C4"),
         "plan m* c4": messages.Plan(NEW, "Em*", "C4"),
         "plan off": messages.Plan(NEW),
+        "plan m* c4 if bob takes d6": if_d6_is_taken(seat=1),
+        "plan m* c4 if somebody takes D6": if_d6_is_taken(),
+        "plan m* c4 If nobody takes D6": if_d6_is_taken(unless=True),
+        "plan m* c4 unless 2 takes D6": if_d6_is_taken(seat=1, unless=True),
         "leave": messages.Leave(NEW),
         "start": messages.StartGame(NEW),
         "join kxqt": requests.Join("KXQT"),

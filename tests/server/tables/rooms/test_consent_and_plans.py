@@ -20,8 +20,8 @@ async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
             await peer.done(Ask, "take-back", on=True)
         assert await peers[0].until(Planned) == Planned()
         state = table_of(server, peers).state
-        assert state.planned(Seat(0)) is None
-        assert state.planned(Seat(1)) is not None
+        assert not state.planned(Seat(0))
+        assert state.planned(Seat(1))
         time.advance(10)
         await peers[0].caught_up(peers[1].seq)
         assert Planned() in peers[0].received

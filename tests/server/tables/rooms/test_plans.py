@@ -5,21 +5,27 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from engine.board import Field
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, MoveClock
 from protocol.messages import (
     BesideMoves,
+    Condition,
     Events,
     PlacePiece,
     Places,
     Plan,
     Planned,
+    PlannedMove,
+    PlanPlayed,
     Resume,
     Seated,
     Snapshot,
     Sync,
+    TableState,
+    WhySkipped,
 )
 from server.app import running
 from server.config import Config
@@ -72,7 +78,7 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
         assert news.by is None
         state = table_of(server, again).state
         assert str(game_of(server, again).view.placed[Field("D4")]) == piece
-        assert (state.planned(Seat(1)), state.stood_in) == (None, [])
+        assert (state.planned(Seat(1)), state.stood_in) == ([], [])
     assert not [each for each in caplog.messages if "stand-in" in each or "D4" in each]
 
 
@@ -85,6 +91,33 @@ async def test_a_plan_is_made_where_nothing_was_timed_before() -> None:
         time.advance(1)
         await all_caught_up(peers, peers[0].seq + 1)
         assert Field("D4") in game_of(server, peers).view.placed
+
+
+@pytest.mark.parametrize(("second", "skipped"), [("A1", ("condition", "illegal")), ("B1", ("condition",))])
+async def test_the_first_plan_that_is_possible_is_made(
+    tmp_path: Path, second: str, skipped: tuple[WhySkipped, ...]
+) -> None:
+    """Its player alone is told which, and why none before it, even after coming back much later."""
+    time = ManualClock()
+    async with served(tmp_path, pause=1.0, time=time) as server, game(server.port, 2) as peers:
+        piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
+        plans = (
+            PlannedMove(piece, "F1", Condition("A1", 1)),
+            PlannedMove(piece, second, Condition("G6", unless=True)),
+            PlannedMove(piece, "D4", Condition("A1", 0)),
+            PlannedMove(piece, "G1"),
+        )
+        await peers[1].done(Plan, plans=plans)
+        assert Planned(plans=plans) in peers[1].received
+        await peers[0].done(place(peers[0], on="A1"))
+        time.advance(1)
+        await all_caught_up(peers, peers[0].seq + 1)
+        told = Planned(played=PlanPlayed(plans[: len(skipped) + 1], skipped))
+        assert peers[1].told(Planned)[-1] == told
+        assert str(game_of(server, peers).view.placed[Field(plans[len(skipped)].field)]) == piece
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
+        assert await again[1].until(Planned) == told
+        assert not any(isinstance(each, Planned) for peer in (peers[0], again[0]) for each in peer.received)
 
 
 async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything() -> None:
@@ -102,10 +135,31 @@ async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything(
             assert "A1" not in fields_in(peers[1].legal)
             await peers[1].done(place(peers[1], on="B1"))
             await all_caught_up(peers, peers[1].seq)
-            assert table_of(server, peers).state.planned(Seat(1)) is None
+            assert not table_of(server, peers).state.planned(Seat(1))
             sent.append([(each.seq, each.turn, each.by) for each in peers[0].told(Events) if each.seq > 3])
     assert sent[0] == sent[1]
     assert len(sent[0]) >= 2
+
+
+async def test_how_many_plans_there_are_shows_nobody_anything() -> None:
+    """Others are sent the same at the same times, whatever comes before the plan that is made."""
+    sent = []
+    for before in ((), (PlannedMove("", "E1", Condition("A1", unless=True)), PlannedMove("", "A1"))):
+        time = ManualClock()
+        async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
+            piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
+            plans = tuple(structs.replace(each, piece=piece) for each in (*before, PlannedMove(piece, "B1")))
+            await peers[1].done(Plan, plans=plans)
+            await peers[0].done(place(peers[0], on="A1"))
+            time.advance(0.9)
+            await peers[0].nothing_but_pong()
+            time.advance(0.1)
+            await all_caught_up(peers, peers[0].seq + 1)
+            await peers[0].nothing_but_pong()
+            assert Field("B1") in game_of(server, peers).view.placed
+            heard = [each for each in peers[0].received if not isinstance(each, Seated | TableState)]
+            sent.append([(type(each), structs.asdict(each) | {"id": 0}) for each in heard])
+    assert sent[0] == sent[1]
 
 
 async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
@@ -117,6 +171,8 @@ async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
         await plan(peers[1], piece, "B1")
         await peers[0].done(place(peers[0], on="A1"))
         assert await peers[1].refusal(Plan, piece, "A1") == "field-taken"
+        elsewhere = (PlannedMove(piece, "C1", Condition("D1", 2)),)
+        assert await peers[1].refusal(Plan, plans=elsewhere) == "no-such-seat"
         await plan(peers[1])
         time.advance(10)
         await peers[1].nothing_but_pong()
@@ -128,7 +184,7 @@ async def test_a_plan_stays_when_its_player_gets_a_new_token() -> None:
         await plan(peers[1], str(next(iter(game_of(server, peers).view.hands[Seat(1)]))), "D4")
         async with connected(server.port) as again:
             await again.answer(Seated, Resume, peers[0].code, peers[1].token, new_token="N" * 43)
-            assert table_of(server, peers).state.planned(Seat(1)) is not None
+            assert table_of(server, peers).state.planned(Seat(1))
 
 
 async def test_no_plan_is_made_twice(tmp_path: Path) -> None:
@@ -136,7 +192,9 @@ async def test_no_plan_is_made_twice(tmp_path: Path) -> None:
     config = Config(data=tmp_path)
     async with running(config) as server, game(server.port, 2) as peers:
         piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
+        several = PlannedMove(piece, "A1", Condition("B1")), PlannedMove(piece, "A1")
         asked: list[tuple[Peer, BesideMoves]] = [
+            (peers[1], Plan(peers[1].next_id(), plans=several)),
             (peers[1], Plan(peers[1].next_id(), piece, "A1")),
             (peers[1], Plan(peers[1].next_id())),
         ]

@@ -11,14 +11,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import inspect
+from msgspec.structs import replace
 
+from engine.board import FIELDS
 from engine.errors import IllegalCommand
+from engine.events import Place
 from engine.game import Game, RandomChance
 from engine.pieces import People, Seat
 from engine.record import recorded
 from protocol.absence import Absence, ByVote, GameClock
 from protocol.events import event_map, move_message
-from protocol.messages import NEW, Asked, Leave, StartGame, TableState
+from protocol.messages import NEW, Asked, Condition, Leave, PlannedMove, StartGame, TableState
 from protocol.settings import Setting
 from server.app import running
 from server.config import Config, Limits
@@ -41,6 +44,11 @@ settings_made: st.SearchStrategy[Setting] = of_schema(inspect.type_info(Setting)
 requests = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=64)
 clocks = st.lists(st.integers(0, 10**6), min_size=5, max_size=5)
 policies: st.SearchStrategy[Absence] = of_schema(inspect.type_info(Absence))
+conditions = st.builds(Condition, st.sampled_from(["A1", "B2"]), st.none() | seats, st.booleans())
+planned_moves = st.builds(PlannedMove, st.just("Em"), st.sampled_from(["A1", "B2"]), st.none() | conditions)
+plans = st.builds(stored.PlanMade, seats, plans=st.lists(planned_moves, max_size=3).map(tuple)) | st.builds(
+    stored.PlanMade, seats, st.just("Em"), st.just("A1")
+)
 seat_entries = st.one_of(
     st.builds(stored.Taken, seats, names, names, st.booleans(), st.booleans()),
     st.builds(stored.Kept, seats, names, names, st.booleans()),
@@ -48,7 +56,7 @@ seat_entries = st.one_of(
     *(st.builds(stored.Voted, seats, seats, st.booleans()), st.builds(stored.GivenToBot, seats)),
     *(st.builds(stored.Returned, seats), st.builds(stored.TokenRevoked, seats)),
     *(st.builds(stored.Hosted, seats), st.builds(stored.SaidReady, seats, st.booleans())),
-    st.builds(stored.PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(stored.PlanMade, seats),
+    plans,
     st.builds(stored.PeopleChosen, seats, st.none() | st.sampled_from(People)),
     st.builds(stored.Changed, settings_made),
     st.builds(stored.Clocked, clocks, st.integers(0, 10**6)),
@@ -96,7 +104,7 @@ in_game = st.one_of(
     *(st.builds(stored.Returned, seats), st.builds(stored.TokenRevoked, seats)),
     *(st.builds(stored.Hosted, seats), st.builds(stored.Unpaused)),
     st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000)),
-    st.builds(stored.PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(stored.PlanMade, seats),
+    plans,
     st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans()),
     st.builds(stored.NoticesTo, seats, st.sampled_from(["", "a@example.org", "https://b"]), st.just("en")),
     st.builds(stored.Noticed, seats, st.integers(0, 60), st.booleans(), st.integers(0, 3)),
@@ -154,6 +162,10 @@ class Histories:
             self.store(stored.StoodIn(command.seat, "bot", events, thought))
         else:
             number = len(self.entries) if kind == "played" else NEW
+            if kind == "planned" and isinstance(command, Place):
+                field = self._chooser.choice(FIELDS)
+                plan = PlannedMove(str(command.piece), command.field, Condition(field, unless=True))
+                self.store(stored.PlanMade(command.seat, plans=(plan, replace(plan, condition=None))))
             move = move_message(number, command)
             self.store(stored.Played(command.seat, move, events, thought, planned=kind == "planned"))
 
