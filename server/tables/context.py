@@ -126,7 +126,7 @@ class TableContext:
     # Sets the deadline of an absent host, after a change and after a restart.
     watch_host: Callable[["TableContext"], None] = field(init=False)
     paused_at: float | None = None  # by the table's clock, if the game is paused
-    removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
+    removed: frozenset[Seat] = frozenset()  # free seats whose players were removed
     left_at: dict[Seat, int] = field(default_factory=dict)  # events when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table noticed it
     # Players' sessions that have ended, by token hashes.

@@ -55,7 +55,7 @@ class Facts(Protocol):
         """Return the seats that bots of the server hold."""
 
     @property
-    def bot_seats(self) -> set[Seat]:
+    def bot_seats(self) -> frozenset[Seat]:
         """Return the seats that the stand-in plays for absent players, or for players who were absent."""
 
     @property

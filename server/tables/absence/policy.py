@@ -52,7 +52,7 @@ class AbsencePolicy:
 
     def __post_init__(self) -> None:
         self._away: dict[Seat, float] = {}  # until when the policy waits
-        self._overdue: set[Seat] = set()
+        self._overdue = frozenset[Seat]()
         self._substitute_move: SubstituteMove | None = None
         self.begin()
 
@@ -99,7 +99,7 @@ class AbsencePolicy:
 
     def player_came(self, seat: Seat) -> None:
         """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
-        self._overdue.discard(seat)
+        self._overdue -= {seat}
         self._away.pop(seat, None)
         self.deadlines.cancel(Due.AWAY_TOO_LONG, seat)
         self._stop_unwanted_move()
@@ -112,7 +112,7 @@ class AbsencePolicy:
     def mark_overdue(self, seat: Seat) -> None:
         """Record that the seat's player has been away for as long as the policy allows."""
         if seat in self._away:
-            self._overdue.add(seat)
+            self._overdue |= {seat}
 
     def reconsider(self) -> None:
         """Make the stand-in move if it plays for the seat to move.
@@ -144,7 +144,7 @@ class AbsencePolicy:
         for seat in self._away:
             self.deadlines.cancel(Due.AWAY_TOO_LONG, seat)
         self._away.clear()
-        self._overdue.clear()
+        self._overdue = frozenset()
 
     # -- what the table asks ------------------------------------------------------------------------
 

@@ -109,7 +109,7 @@ class OwedNotices(Feature):
         self._failures: Counter[Seat] = Counter()
         self._under_way: dict[Seat, int] = {}  # with the events of the game when it was sent
         self._arrived: dict[Seat, tuple[Letter, int]] = {}
-        self._written: set[str] = set()  # addresses that the journal may hold
+        self._written = frozenset[str]()  # addresses that the journal may hold
 
     def decide(self, seat: Seat, request: CallMe | ConfirmCall, moment: Moment) -> Sequence[Happening]:  # noqa: ARG002 - as all rooms do
         """Send a code to the address that the player leaves, or forget it; use it when the code returns."""
@@ -149,7 +149,7 @@ class OwedNotices(Feature):
                 self._unconfirmed.pop(self.facts.holder(Seat(seat)), None)
                 if address:
                     self.to[Seat(seat)] = entry
-                    self._written.add(address)
+                    self._written |= {address}
             case Noticed(seat, events, short, pauses):
                 self.noticed[Seat(seat)], self.resumed[Seat(seat)] = (events, short), pauses
             case Taken(seat) | Kept(seat) | BotSeated(seat) | Freed(seat) | TokenRevoked(seat):
@@ -278,8 +278,8 @@ class OwedNotices(Feature):
         return self.facts.event_count if self.facts.stage == "playing" else 0
 
     @property
-    def _addresses(self) -> set[str]:
-        return {to.address for to in self.to.values()}
+    def _addresses(self) -> frozenset[str]:
+        return frozenset(to.address for to in self.to.values())
 
     def _look(self, moment: Moment) -> None:
         """Take note of what is owed now, and of when that was seen first: the table may have changed."""

@@ -27,7 +27,7 @@ class Series(Feature):
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.next_table: str | None = None
-        self._gone_on: set[Seat] = set()
+        self._gone_on = frozenset[Seat]()
 
     def decide(self, seat: Seat, request: Rematch, moment: Moment) -> Sequence[GoesOn]:  # noqa: ARG002 - as all rooms do
         """Move the player to the next game's table; the first who asks opens it, with a seat for each."""
@@ -49,7 +49,7 @@ class Series(Feature):
             case Continued(code):
                 self.next_table = code
             case GoesOn(seat):
-                self._gone_on.add(seat)
+                self._gone_on |= {seat}
         return True
 
     @classmethod

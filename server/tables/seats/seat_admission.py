@@ -142,7 +142,7 @@ def sit(context: TableContext, session: Session, seat: Seat, answer: Seated) -> 
     """Give the seat to the session, and send it `answer`."""
     context.audience.seated[seat] = session
     context.away_since.pop(seat, None)
-    context.removed.discard(seat)
+    context.removed -= {seat}
     session.sit(context.table, seat)
     log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
     session.send(answer)
@@ -204,7 +204,7 @@ def remove_player(context: TableContext, seat: Seat) -> Sequence[Happening]:
 
     def send_away() -> None:
         if gathering:
-            context.removed.add(seat)
+            context.removed |= {seat}
         log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
         if session is None:
             context.policy.player_went(seat)
@@ -237,7 +237,7 @@ def send_player_away(context: TableContext, removed: PlayerRemoved) -> None:
     """End the session of a player whom the host has removed from the seat."""
     gathering = context.state.stage == "gathering"
     if gathering:
-        context.removed.add(removed.seat)
+        context.removed |= {removed.seat}
     if (session := context.audience.seated.get(removed.seat)) is not None:
         _exclude_and_send_away(context, session, removed.name)
     elif gathering and removed.holder in context.last_sessions:
@@ -274,7 +274,7 @@ def _exclude(context: TableContext, session: str, address: Networks, name: str |
 def reseat(context: TableContext, rearranged: Rearranged) -> None:
     """Have everything that is not stored follow players to other seats."""
     state, audience, order = context.state, context.audience, rearranged.order
-    context.removed.clear()
+    context.removed = frozenset()
     for now, player in zip(state.players, rearranged.players, strict=False):
         if now is not None and player is not None:
             now.answers.others = player.answers.others

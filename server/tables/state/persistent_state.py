@@ -111,7 +111,7 @@ class PersistentState:
     title: str = ""
     switches: Switches = USUAL
     clocks: Clocks = field(default_factory=lambda: Clocks(WAIT, 0))
-    bot_seats: set[Seat] = field(default_factory=set)  # for which the stand-in plays
+    bot_seats: frozenset[Seat] = frozenset()  # for which the stand-in plays
     players: list[Player | None] = field(default_factory=list)
     stood_in: list[int] = field(default_factory=list)  # events: the stand-in's moves for players
     stage: Stage = "gathering"
@@ -122,7 +122,7 @@ class PersistentState:
     ended: bool = False  # by the host, without a result
     forgotten: bool = False
     entry_count: int = 0
-    ready: set[Seat] = field(default_factory=set)  # whose players have said that they are
+    ready: frozenset[Seat] = frozenset()  # whose players have said that they are
     _starting: Seat | None = None  # the seat that starts, if the table has it
     _host: Seat | None = None  # unless it is still the lowest taken seat
     _movers: set[int] = field(default_factory=set)  # seats whose players have made a move themselves
@@ -506,7 +506,7 @@ class PersistentState:
             case stored.Freed(seat):
                 if seat < len(self.players):  # else it has gone already
                     self.players[seat] = None
-                self.ready.discard(Seat(seat))
+                self.ready -= {Seat(seat)}
                 if self._host == seat:
                     self._host = None
                 if self.grows:
@@ -530,9 +530,9 @@ class PersistentState:
                 self.stage = "gathering" if self._game is None else "over"
                 self.paused = self.paused_until = None
             case stored.GivenToBot(seat):
-                self.bot_seats.add(Seat(seat))
+                self.bot_seats |= {Seat(seat)}
             case stored.Returned(seat):
-                self.bot_seats.discard(Seat(seat))
+                self.bot_seats -= {Seat(seat)}
             case stored.PeopleChosen(seat, people):
                 self._holder(seat).people = people
             case stored.TokenRevoked(seat):

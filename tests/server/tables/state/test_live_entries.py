@@ -318,7 +318,7 @@ async def test_its_tables_are_the_same(tmp_path: Path) -> None:
         assert [player and player.kept for player in states["NEXT"].players] == [True, False]
         seats = states["SEAT"]
         assert seats.names == ["Player 1", "Player 0", "Player 3", "Player 2"]
-        assert (seats.host, seats.options.starting, seats.title, seats.ready) == (1, 2, "Friday", set())
+        assert (seats.host, seats.options.starting, seats.title, seats.ready) == (1, 2, "Friday", frozenset())
         assert "".join(seats.peoples) == "ESLM"
         async with connected(server.port) as spectator:
             await spectator.watch("SEAT")
