@@ -145,7 +145,7 @@ class Limits:
     unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
     archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; unplayed and older ones go first
     archived_per_address: int = 100  # opened from one address; if it has more, its own games go first
-    stand_in_seconds: float = 1.0  # before the stand-in or a bot moves; 1.5 to 4 times that among people
+    stand_in_seconds: float = 1.0  # before the stand-in or a bot moves; 0.8 to 4 times that with people
     pages_per_address: int = 600  # for browsers, within a minute; with websockets that follow a page
     pages_cpu: float = 0.25  # the share of one processor's time in which all pages are drawn
     bots_cpu: float = 0.5  # how many processors' time all together think; above 1 in several processes
@@ -191,7 +191,7 @@ class Config:
     pages: Website | None = None  # None shows browsers nothing
     postman: Postman | None = None  # how players who are away are called; None calls nobody
     stand_in: Brain | None = None  # the brain that plays for absent players; None moves at random
-    human_pace: bool = True  # bots at a table of several people take their time for a move
+    human_pace: bool = True  # bots take their time for a move while people are at the table
     evening: EveningPlan | None = None  # to be held, unless it is under way already
     lobby_chat: bool = True  # and the list of who is online
     brains: Mapping[str, Brain] = field(default_factory=dict)  # of the bots that it seats, by levels

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from client.language import speak
+from client.player.preferences import Preferences, remember
 from palatinus import main
 from tests.server.peer import TIMEOUT
 
@@ -39,6 +40,12 @@ _IMPORTED = [
 _WITHOUT_UVLOOP = (
     "import runpy, sys; sys.modules['uvloop'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
 )
+
+
+def let_bots_move_at_once(state: Path) -> None:
+    """Keep that in the folder where the program remembers things, unless it remembers something there."""
+    if not (file := state / "palatinus" / "preferences.json").exists():
+        remember(file, Preferences(human_pace=False))
 
 
 class ForkedProgram:

@@ -41,13 +41,14 @@ from engine.view import View
 from protocol import messages
 from protocol.absence import WAIT, Absence
 from protocol.bot_names import numbered
+from protocol.bot_pace import seconds_to_move
 from protocol.codes import Code
 from protocol.events import move_message
 from protocol.messages import NEW
 
 T = TypeVar("T")
 
-_HUMAN_SECONDS: Final = (1.5, 4.0)  # for a move
+_PACE: Final = random.SystemRandom()
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 _NOT_TO_BE_STARTED: Final = {Code.SEATS_EMPTY, Code.SEAT_KEPT, Code.ALREADY_STARTED, Code.NOT_THE_HOST}
@@ -66,8 +67,7 @@ class BotOptions:
     Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
     `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
     another time. The seats have these `names`, or are called for their brains. A search uses so many `cores`.
-    At a `human_pace` a move takes some seconds. A brain's
-    failure is followed by its traceback if `traces`.
+    At a `human_pace` a move takes some seconds. A brain's failure is followed by its traceback if `traces`.
     """
 
     url: str
@@ -280,12 +280,19 @@ class _Bot:
                         raise  # else somebody left or was quicker, as the table's next state shows
             if model.legal is not None:
                 seen_at = model.seq
-                due = _now() + (random.uniform(*_HUMAN_SECONDS) if self._options.human_pace else 0.0)
+                due = _now() + self._pause()
                 command = await self._choose_command()
-                await asyncio.sleep(due - _now())  # how long it thought tells nothing
+                # How long it thought tells nothing, even if it thought for longer than its pace.
+                await asyncio.sleep(left if (left := due - _now()) > 0 else self._pause())
                 if model.seq == seen_at:  # else it thought for longer than the table's clock
                     await self._move(command)
         raise transport.ConnectFailed("The connection was closed.", final=True)
+
+    def _pause(self) -> float:
+        view = self.connection.model.view
+        if not self._options.human_pace or view is None:
+            return 0.0
+        return seconds_to_move(view, _PACE)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
         """Wait until it is known whether anyone wants a rematch, and return it."""

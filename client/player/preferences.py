@@ -49,7 +49,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     random_layout: bool = True  # where a tile is best to lie is the hardest question for a newcomer
     people: People | None = None
     brain: str = FOR_BEGINNERS
-    human_pace: bool = False
+    human_pace: bool = True
     bell: bool = True
     title: bool = True
     notices: DesktopNotices = DesktopNotices.AUTO

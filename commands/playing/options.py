@@ -52,8 +52,10 @@ def add_opening(play: argparse.ArgumentParser) -> None:
     play.add_argument(
         "--pace",
         choices=("quick", "human"),
-        default="quick",
-        help=_("quick: bots move at once (default); human: they take 1.5 to 4 seconds for a move"),
+        help=_(
+            "human: bots take 0.8 to 4 seconds for a move; quick: they move at once (default: as set on "
+            "the start screen; initially human)"
+        ),
     )
     play.add_argument("--seed", type=whole_number, help=_("seed of the draws and the bots, to repeat a game"))
     records = play.add_mutually_exclusive_group()

@@ -52,12 +52,13 @@ async def _play(
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
     player = player_of(preferences.name_of_player(arguments.name), arguments)
     config = Config() if arguments.no_history else kept_here(arguments.records)
-    config = replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
+    known = _known()
+    human_pace = known.human_pace if arguments.pace is None else arguments.pace == "human"
+    config = replace(config, seed=arguments.seed, human_pace=human_pace)
     visited = await play_on_after(play(player, config), player, (chosen["brain"],), config)
     if visited.request is not Errand.GO_HOME:
         return report(visited)
-    known = _known()
-    name, human_pace = arguments.name or known.name, arguments.pace == "human"
+    name = arguments.name or known.name
     set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
     return await at_home(set_up, StartLine.PLAY, arguments)
 

@@ -231,8 +231,8 @@ class ServeOptions:
     bots_pace: Literal["human", "quick"] = _option(
         "human",
         N_(
-            "human: at a table of several people, bots take 1.5 to 4 seconds for a move; quick: 1 "
-            "second (default: %(default)s)"
+            "human: with people at the table, bots take 0.8 to 4 seconds for a move; quick: 1 second "
+            "(default: %(default)s)"
         ),
     )
     stand_in: Level = _option(

@@ -279,7 +279,7 @@ class AbsencePolicy:
         names = self.state.names
         series = [view for seated, view in self.state.earlier if seated == names]
         thought = self.stand_in.thinks(game, level, self.state.opened.origin, series)
-        pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
+        pause = self.stand_in.pace.pause(game.view, with_people=self._with_people(by))
         self._prepare(SubstituteMove(by, thought), pause)
 
     def _fitting_plan(self, game: Game) -> Place | None:
@@ -298,7 +298,7 @@ class AbsencePolicy:
         """Make a planned move after a fixed time, in which it can still be taken away."""
         prepared: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
         prepared.set_result(plan)
-        pause = self.stand_in.pace.pause(game.view, among_people=False)
+        pause = self.stand_in.pace.pause(game.view, with_people=False)
         self._prepare(SubstituteMove("plan", prepared), pause)
 
     def _prepare(self, move: SubstituteMove, seconds: float) -> None:
@@ -306,15 +306,15 @@ class AbsencePolicy:
         self._substitute_move = move
         self.deadlines.set(Due.MOVE, seconds, move)
 
-    def _among_people(self, by: str) -> bool:
-        """Return whether several people see when the stand-in moves."""
-        return by == "bot" and len(self.people_here) > 1
+    def _with_people(self, by: str) -> bool:
+        """Return whether it is a bot's move that people wait for."""
+        return by == "bot" and bool(self.people_here)
 
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             probe("a stand-in has not chosen its move in time")
-            among_people = self._among_people(move.by)
-            pause = self.stand_in.pace.pause(self._game.view, among_people=among_people, late=True)
+            with_people = self._with_people(move.by)
+            pause = self.stand_in.pace.pause(self._game.view, with_people=with_people, late=True)
             self.deadlines.set(Due.MOVE, pause, move)
 
     def _stop_unwanted_move(self) -> None:

@@ -6,13 +6,13 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from engine.board import FIELDS
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, random_command
 from engine.redaction import snapshot
-from engine.view import Phase, View, eyes_of
+from engine.view import View, eyes_of
 from protocol.bot_names import source_of_names
+from protocol.bot_pace import seconds_to_move
 from server.config import Choose, Config, InProcess
 from server.limits.fair_thread import FairThread
 from server.limits.networks import networks_in
@@ -25,19 +25,15 @@ from server.thinking.processes import ThinkingFailed, ThinkingProcesses
 log = logging.getLogger(__name__)
 
 
-# Of the time that a stand-in takes: people would call such a move considered, not slow.
-_LEAST: Final = 1.5
-_MOST_TO_LAY: Final = 3.0
-_MOST_TO_PLACE: Final = 4.0  # on an empty board; the fewer fields are left, the less there is to choose from
 _ILLEGAL: Final = "chose what is not legal"
 _WHOLE_PROCESSOR: Final = 1.0
 _ATTEMPTS_IN_TIME: Final = 3  # that a process may be given up and there is still time for another
 
 
 class Pace:
-    """Draws how long a move takes, so that the time reveals neither the hand nor the thinking.
+    """Says how long a move takes, so that the time reveals neither the hand nor the thinking.
 
-    Among people a `human` bot takes its time; otherwise it takes exactly this many `seconds`.
+    With people a `human` bot takes its time; otherwise it takes exactly this many `seconds`.
     """
 
     def __init__(self, seconds: float, seed: int | None, *, human: bool) -> None:
@@ -45,17 +41,14 @@ class Pace:
         self._human = human
         self._rng = random.SystemRandom() if seed is None else random.Random(f"{seed} pace")
 
-    def pause(self, view: View, *, among_people: bool, late: bool = False) -> float:
+    def pause(self, view: View, *, with_people: bool, late: bool = False) -> float:
         """Return how many seconds a bot's move takes; only public parts of the view may affect this.
 
         One that was not chosen in time comes `late`: made immediately, it would reveal when it was chosen.
         """
-        if not (self._human and among_people):
+        if not (self._human and with_people):
             return 0.0 if late else self._seconds
-        if view.phase is Phase.LAYING:
-            return self._seconds * self._rng.uniform(_LEAST, _MOST_TO_LAY)
-        free = 1.0 - len(view.placed) / len(FIELDS)
-        return self._seconds * self._rng.uniform(_LEAST, _LEAST + (_MOST_TO_PLACE - _LEAST) * free)
+        return self._seconds * seconds_to_move(view, self._rng)
 
 
 class StandIn:

@@ -454,8 +454,8 @@ async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: P
 
 
 async def test_at_a_human_pace_no_move_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every move of a game takes at least as long as the shortest time that is drawn."""
-    monkeypatch.setattr(runner, "_HUMAN_SECONDS", (0.005, 0.006))
+    """Every move of a game takes at least as long as is drawn for it."""
+    monkeypatch.setattr(runner, "seconds_to_move", lambda _view, _rng: 0.005)
     async with running(Config()) as server:
         begun = asyncio.get_running_loop().time()
         await run_to_the_end(

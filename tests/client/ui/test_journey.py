@@ -22,6 +22,7 @@ from engine.pieces import Piece, Wolf
 from engine.record import names_in, replayed
 from tests.client.bots.test_search import search_processes
 from tests.client.ui.pty_terminal import ROOT, RUN_SUSPENDED, TIMEOUT, Terminal
+from tests.program import let_bots_move_at_once
 
 TOP = 1  # the board's first line on the screen
 WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
@@ -30,6 +31,7 @@ WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """Return an environment with a temporary home folder, and one for what is kept."""
+    let_bots_move_at_once(tmp_path / "state")
     return {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
 
 

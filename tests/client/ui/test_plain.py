@@ -55,7 +55,7 @@ from tests.client.ui.seen import NAMES, after, at_scoring_step, change, client_o
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import examples, games, played
-from tests.program import started_in_lines
+from tests.program import let_bots_move_at_once, started_in_lines
 from tests.server.peer import connected, state_where
 from tests.server.tables.calling import called_by_url
 
@@ -196,6 +196,7 @@ class Visit:
 
     def __init__(self, home: Path, *words: str, term: str = "xterm") -> None:
         environment = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home), "TERM": term}
+        let_bots_move_at_once(home / ".local" / "state")
         self._process, self._typed, self._out = started_in_lines(words, environment)
         self._deadline = threading.Timer(60, self._process.kill)  # what waits for its next line ends as well
         self._deadline.daemon = True

@@ -133,7 +133,7 @@ def test_settings_are_what_games_are_played_with() -> None:
         ("Tiles", ("enter",), Preferences(servers=SERVERS, random_layout=False)),
         ("Your people", ("left",), Preferences(servers=SERVERS, people=People.ARCADIANS)),
         ("Bots", ("left",), Preferences(servers=SERVERS, brain="slave")),
-        ("Bots move", ("right",), Preferences(servers=SERVERS, human_pace=True)),
+        ("Bots move", ("right",), Preferences(servers=SERVERS, human_pace=False)),
         ("Bell", ("right",), Preferences(servers=SERVERS, bell=False)),
         ("Window title", ("right",), Preferences(servers=SERVERS, title=False)),
         ("Desktop notifications", ("right",), Preferences(servers=SERVERS, notices=DesktopNotices.OSC9)),
@@ -419,7 +419,7 @@ def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("palatinus-*"))) == 2
 
 
-GAME = ("play", "--players", "3", "--random-layout", "--starts", "me", "--name", "Ann")
+GAME = ("play", "--pace", "quick", "--players", "3", "--random-layout", "--starts", "me", "--name", "Ann")
 TOKEN = "t" * 43
 
 
