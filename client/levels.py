@@ -10,19 +10,26 @@ from client.language import _, prose
 
 @dataclass(frozen=True, slots=True)
 class LevelText:
-    """A level: its name as people type it, the same in every language, and what to say about it."""
+    """A level: its name as people type it, the same in every language; what it likes, and what it says."""
 
     name: str
     title: str
     temper: str  # what it likes and where it is weak, in a sentence
+    greetings: tuple[str, ...]
+    on_victory: tuple[str, ...]
+    on_defeat: tuple[str, ...]
 
 
 LEVELS: Final = tuple(
-    LevelText(name.strip("{}"), title, temper)
-    for name, title, temper in prose(Path(__file__).with_name("levels.txt"))
+    LevelText(name.strip("{}"), title, temper, tuple(says[:2]), tuple(says[2:4]), tuple(says[4:]))
+    for name, title, temper, *says in prose(Path(__file__).with_name("levels.txt"))
 )
 FOR_BEGINNERS: Final = "plebeian"  # beaten on the second or third try
 _BY_NAME: Final = {level.name: level for level in LEVELS}
+
+
+def level_named(name: str) -> LevelText | None:
+    return _BY_NAME.get(name)
 
 
 def describe_level(name: str) -> str:

@@ -64,6 +64,7 @@ from client.ui.state import (
 from client.ui.texts import games, tables
 from client.ui.texts.advice import Advice, describe_suggestion
 from client.ui.texts.evenings import describe_part, describe_round, is_of_evening, table_of
+from client.ui.texts.manners import greeting
 from client.ui.texts.names import by
 from client.ui.texts.plans import describe_played
 from engine import events
@@ -505,6 +506,9 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     caught_up = model.left_at is not None and first <= model.left_at + 1
     left_at = model.left_at if model.left_at is not None and caught_up else math.inf
     ui = with_log(ui, _sentences(seen, first, happened.stood_in, tables.names_at(model), left_at))
+    begins = any(isinstance(event, events.GameStarted) for event in seen)
+    if begins and (said := greeting(model, ui.talk.hears)):
+        ui = with_log(ui, [said])
     match seen, model.view:
         case [events.Placed() | events.WolfPlaced() as placed, *_], View() as view:
             if list(view.placed)[-1:] == [placed.field]:  # not taken back since

@@ -60,6 +60,7 @@ from client.ui.state import Outcome, Pane, Screen, Sign, Ui
 from client.ui.texts import games
 from client.ui.texts.bluffs import Unmasked, describe_bluff, unmasked
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.manners import farewell
 from client.ui.texts.names import by, called, in_sentences
 from client.ui.texts.pieces import NAMED_SIGNS, kind_sentence, kind_words, piece_sign
 from client.ui.texts.story import captives_of, story, what_it_means
@@ -374,8 +375,8 @@ class Result(_Walk):
         )
         laurels = (_laurels(ended, seat, names) for seat in order)
         won = games.describe_result(ended, names)
-        told = story(model.view, names, model.seat)
-        result = (won, *rows, *laurels, _tie(ended, names), *told, _next_level(model))
+        told = *story(model.view, names, model.seat), _next_level(model), farewell(model, ui.talk.hears)
+        result = (won, *rows, *laurels, _tie(ended, names), *told)
         options = (
             f"{each.verb} ({each.names})" if each.names else each.verb for each in _possible(ui, model)
         )
@@ -766,7 +767,8 @@ def result_page(pane: Pane) -> list[Line]:
     height = pane.height - LOG_LINES
     room = height - sum(map(bool, (*lines, *choices, *after)))
     rows: list[Line] = []
-    for sentence in filter(None, (*story(pane.view, names, me), _next_level(pane.model))):
+    after_it = _next_level(pane.model), farewell(pane.model, pane.ui.talk.hears)
+    for sentence in filter(None, (*story(pane.view, names, me), *after_it)):
         told = indented(sentence, pane.width)
         if len(rows) + len(told) > room:
             break
