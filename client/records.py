@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Literal, Protocol, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -259,8 +259,14 @@ class Analysis:
         return self.moves[index] if 0 <= index < len(self.moves) else None
 
 
-# Judges a finished game, tells what there is of it again and again, and returns what went wrong, if anything.
-Analyse: TypeAlias = Callable[[Recording, Callable[[Analysis], None]], Awaitable[str]]
+class Analyse(Protocol):
+    """Judges a finished game, tells what there is of it again and again, and returns what went wrong."""
+
+    def __call__(self, recording: Recording, told: Callable[[Analysis], None], /) -> Awaitable[str]: ...
+
+    def knows(self, recording: Recording) -> bool:
+        """Return whether the game has been analysed, so that nothing is left to do."""
+        ...
 
 
 # What a move was lost on: a hill that the player wins less often, or another one more often; pieces of others

@@ -170,7 +170,7 @@ class Analyses:
     async def __call__(self, recording: Recording, told: Callable[[Analysis], None]) -> str:
         """Analyse a finished game; return what went wrong, if anything."""
         others = [each for each in self._begun if each[0].events != recording.events]
-        begun = next((analysis for known, analysis in self._begun if known.events == recording.events), None)
+        begun = self._begun_for(recording)
 
         def keep(analysis: Analysis) -> None:
             self._begun = [*others[1 - _KEPT :], (recording, analysis)]
@@ -181,6 +181,13 @@ class Analyses:
         except ProcessesLost as error:
             return str(error)
         return ""
+
+    def knows(self, recording: Recording) -> bool:
+        begun = self._begun_for(recording)
+        return begun is not None and begun.complete
+
+    def _begun_for(self, recording: Recording) -> Analysis | None:
+        return next((analysis for known, analysis in self._begun if known.events == recording.events), None)
 
 
 _KEPT: Final = 5  # games

@@ -118,7 +118,7 @@ async def show(service: Service) -> Request | None:
 
 
 class Replaying(Service):
-    """A record: its analysis, on request or immediately if `analysed`, and the table at its stops.
+    """A record: its analysis, on request or immediately if `analysed` or known, and the table at its stops.
 
     Any other request leaves the record.
     """
@@ -141,7 +141,7 @@ class Replaying(Service):
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
-        if self._analysed:
+        if self._analysed or (self._analyse is not None and self._analyse.knows(self._recording)):
             self._judge()
 
     def settled(self, ui: Ui) -> Ui:

@@ -54,6 +54,7 @@ from client.ui.texts.games import (
 )
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_lead, names_at
+from client.ui.texts.turning import describe_turn_of_game, turning_point, what_it_changed
 from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import People, Seat
@@ -96,7 +97,7 @@ def go_to_decisive(replay: "Replay", ui: Ui, _model: TableModel) -> Outcome:
         numbers = sorted(move.number for move in analysis.deciding)
         return go_to(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0])), None
     return ui.with_notice(
-        describe_progress(analysis) if replay.judging else _describe_outcome(analysis)
+        describe_progress(analysis) if replay.judging else _describe_outcome(replay.recording, analysis)
     ), None
 
 
@@ -392,20 +393,30 @@ def on_own_way(ui: Ui) -> Ui:
 
 
 def after_analysis(ui: Ui) -> Ui:
-    """Return the UI state after the last part of the analysis, at its end with the moves that decided."""
+    """Return the UI state after the last part of the analysis, with the moves that decided the game.
+
+    Who has not gone to a move yet, and follows nobody, is led to the one that decided most.
+    """
     if not isinstance(ui.page, Replay):
         return ui
-    analysis, ui = ui.page.analysis, ui.with_page(replace(ui.page, judging=False))
-    if analysis is None:
-        return ui
-    return ui.with_notice(_describe_outcome(analysis))
+    page = replace(ui.page, judging=False)
+    if (analysis := page.analysis) is None:
+        return ui.with_page(page)
+    follows = page.company is not None and page.company.follows
+    turning = turning_point(analysis) if analysis.complete else None
+    stays = follows or page.stop not in {0, page.recording.moves}
+    there = ui.with_page(page) if turning is None or stays else go_to(ui, page, turning.number)
+    return there.with_notice(_describe_outcome(page.recording, analysis))
 
 
-def _describe_outcome(analysis: Analysis) -> str:
+def _describe_outcome(recording: Recording, analysis: Analysis) -> str:
     """Return what decided the game, or how far the analysis came before it was stopped."""
     if not analysis.complete:
         return describe_stopped(analysis)
-    return describe_deciding(analysis) or _("No single move decided the game.")
+    if (turning := turning_point(analysis)) is None:
+        return _("No single move decided the game.")
+    told = describe_turn_of_game(recording, turning), what_it_changed(recording, turning)
+    return " ".join(filter(None, (*told, describe_deciding(analysis) if len(analysis.deciding) > 1 else "")))
 
 
 def seen_in(ui: Ui) -> TableModel:
@@ -641,7 +652,11 @@ def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
     move = analysis.move_at(replay.stop)
     if move is None:
         return [_outside(replay, analysis)]
-    told = [_("This move is one of those that decided most.")] if move in analysis.deciding else []
+    told = []
+    if move in analysis.deciding:
+        turned = analysis.complete and move == turning_point(analysis)
+        told = [_("Here the game turned.") if turned else _("This move is one of those that decided most.")]
+        told += filter(None, [what_it_changed(replay.recording, move)])
     return [*told, *(explain(replay.recording, move) or [_("No clearly better move was found.")])]
 
 

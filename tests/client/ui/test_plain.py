@@ -566,24 +566,29 @@ def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixtu
     assert "No tables" not in told
 
 
-def test_lines_wait_until_a_record_is_analysed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Even if nothing is known yet, and whoever's turn it is."""
+@pytest.mark.parametrize("known", [False, True])
+def test_lines_wait_until_a_record_is_analysed(capsys: pytest.CaptureFixture[str], known: bool) -> None:
+    """Even if nothing is known yet, and whoever's turn it is; a game analysed before need not be again."""
 
     class Typed(OwnLines):
-        left: ClassVar = ["chances", "wait", "analyse"]
+        left: ClassVar = ["chances", "wait", *([] if known else ["analyse"])]
 
         async def line(self, **_how: bool) -> str | None:
             return self.left.pop() if self.left else None
 
-    async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:
-        for _turn in range(20):
-            await asyncio.sleep(0)
-        told(analysis_of(recording))
-        return ""
+    class Analysing:
+        async def __call__(self, recording: Recording, told: Callable[[Analysis], None]) -> str:
+            for _turn in range(20):
+                await asyncio.sleep(0)
+            told(analysis_of(recording))
+            return ""
+
+        def knows(self, _recording: Recording) -> bool:
+            return known
 
     async def analysed() -> None:
         recording = recording_of(3)
-        shown = Replaying(recording, 20, recording.all_eyes, analyse).interaction
+        shown = Replaying(recording, 20, recording.all_eyes, Analysing()).interaction
         shell = LineShell(shown, Typed(io.StringIO()))
         async with asyncio.TaskGroup() as group:
             shown.start(Surroundings(shell.redraw, shell.redraw, group.create_task, shell.call))

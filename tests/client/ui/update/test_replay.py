@@ -313,7 +313,8 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     assert analysis is not None
     assert all(replay_of(pressed_at(ui, key)[0]).analysis == analysis for key in ("right", "end", "tab", "w"))
     numbers = sorted(move.number for move in analysis.deciding)
-    assert seen.notice_of(ui) == "Moves {}, {} and {} decided most.".format(*numbers)
+    assert seen.notice_of(ui).endswith("Moves {}, {} and {} decided most.".format(*numbers))
+    ui, _ = pressed_at(ui, "home")
     for number in [*numbers, numbers[0]]:
         ui, _ = pressed_at(ui, "d")
         assert replay_of(ui).stop == number
@@ -331,6 +332,22 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     ):
         notice = pressed_at(replace(state, notice=None), "d")[0].notice
         assert (notice and notice.text) == told
+
+
+def test_an_analysed_game_opens_where_it_turned() -> None:
+    """Who has gone to a move stays there, and so do those who follow; a part of an analysis leads nowhere."""
+    recording = record_of(3)
+    analysis = analysis_of(recording)
+    for stop in (0, 5, recording.moves):
+        page = replay_of(replay.open_record(recording, stop, recording.all_eyes, can_analyse=True))
+        led = replace(page, company=replay.Companions("Bruno", stop, follows=True))
+        for at in (page, led):
+            ui = replay.after_analysis(replay.with_analysis(begun().with_page(at), analysis))
+            turns = at is page and stop != 5
+            assert replay_of(ui).stop == (analysis.deciding[0].number if turns else stop)
+            assert seen.notice_of(ui).startswith(f"The game turned at move {analysis.deciding[0].number}, ")
+    part = replay.after_analysis(replay.with_analysis(begun(), analysis_of(recording, 20)))
+    assert replay_of(part).stop == 0
 
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
