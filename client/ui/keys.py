@@ -185,6 +185,7 @@ _NAMES: Final = {
     "delete": N_("Del"),
     "f1": "F1",
     "f2": "F2",
+    "f5": "F5",
     "scroll-up": N_("wheel up"),
     "scroll-down": N_("wheel down"),
 }

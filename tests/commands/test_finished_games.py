@@ -80,7 +80,7 @@ async def test_a_past_game_is_played_on_from_its_record(records: Path) -> None:
     assert isinstance(shown.ui.page, HistoryPage)
     assert shown.ui.page.chosen == 1
     assert not shown.over
-    for key in ("enter", "n", "b"):
+    for key in ("enter", "n", "p"):
         shown.press(key)
     assert shown.over
     assert isinstance(shown.request, PlayOn)

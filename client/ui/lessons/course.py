@@ -46,7 +46,7 @@ _KEYS: Final = (
         N_("next"),
         typed=("", "next"),
     ),
-    Key(("backspace", "p"), Act.BACK, N_("one step back, or the previous page"), N_("back"), typed=("back",)),
+    Key(("backspace",), Act.BACK, N_("one step back, or the previous page"), N_("back"), typed=("back",)),
     Key(
         ("right", "l", "scroll-down"), Way.EAST, N_("one step forward in the scoring; otherwise cursor east")
     ),

@@ -1157,7 +1157,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         menu=lambda _at: [MenuLine(_("choose your people"), PEOPLE)],
         keys=(
             Key(
-                ("p",),
+                ("d",),
                 pressing(_press_people),
                 N_("choose the people that you play"),
                 N_("people"),

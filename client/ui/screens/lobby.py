@@ -221,7 +221,7 @@ _KEYS: Final = (
         )
         for row in tables.WHEN_OPENED
     ),
-    Key(("r",), _refresh, N_("refresh the list"), N_("refresh")),
+    Key(("f5",), _refresh, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), typed=("back",)),
     COMMAND,
     *ON_EVERY_PAGE,

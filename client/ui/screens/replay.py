@@ -110,7 +110,7 @@ _LOOKING: Final = (
         typed=("", "next"),
     ),
     Key(
-        ("left", "backspace", "p", "h", "scroll-up"),
+        ("left", "backspace", "h", "scroll-up"),
         Act.BACK,
         N_("the previous move or step"),
         N_("back"),
@@ -128,7 +128,7 @@ _LOOKING: Final = (
     Key(("home",), Act.FIRST, N_("to the start")),
     Key(("end",), Act.SKIP, N_("to the end, or the result if there is one"), typed=("result",)),
     Key(("g",), _type_move, N_("go to the move whose number you type"), N_("go to")),
-    Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
+    Key((">",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     Key(
         ("tab",),
         next_eyes,
@@ -166,7 +166,7 @@ _READING: Final = (
     *ON_EVERY_PAGE,
 )
 _PLAY_ON: Final = Key(
-    ("b",),
+    ("p",),
     Act.PLAY_ON,
     N_("play on from here, against bots"),
     N_("play on"),

@@ -75,7 +75,7 @@ from protocol.bot_names import level_of
 from protocol.messages import NEW, Leave, Seen, Show, TableState
 
 _BACK: Final = Key(
-    ("left", "p", "backspace", "h", "up", "k", "scroll-up"),
+    ("left", "backspace", "h", "up", "k", "scroll-up"),
     Act.BACK,
     N_("one step back"),
     N_("back"),
@@ -94,7 +94,7 @@ SCORING_KEYS: Final = (
     _BACK,
     Key(("tab", "pagedown"), Act.NEXT_HILL, N_("go to the next hill"), N_("next hill"), typed=("next hill",)),
     _SKIP,
-    Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
+    Key((">",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
     READ_WHOLE,
     *TOGETHER.keys_offered(),

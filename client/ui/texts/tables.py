@@ -146,7 +146,7 @@ class Row(NamedTuple):
 ROWS: Final = (
     Row(
         Private,
-        "p",
+        "l",
         N_("found only by its code, or listed"),
         N_("the table is private: it can be found only by its code"),
         N_("the table is in the list"),

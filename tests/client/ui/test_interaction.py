@@ -100,13 +100,13 @@ def test_leaving_a_record_leads_back_to_the_table(key: str) -> None:
 def test_what_a_record_cannot_do_is_asked_of_the_table() -> None:
     table = Table()
     shown = table.interaction
-    press(shown, "v", "right", "right", "b")
+    press(shown, "v", "right", "right", "p")
     assert isinstance(shown.ui.page, Result)
     assert [type(each) for each in table.asked] == [Review, PlayOn]
 
 
 def test_a_record_alone_ends_with_what_is_asked_for() -> None:
-    for key, wanted in (("escape", Errand), ("b", PlayOn)):
+    for key, wanted in (("escape", Errand), ("p", PlayOn)):
         shown = Replaying(RECORDING, 3, RECORDING.all_eyes, None, plays_on=True).interaction
         press(shown, key)
         assert shown.over

@@ -130,7 +130,7 @@ async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
         await bob.record(4, follows=True, leader="Ann")
         bob.press("left")
         await bob.record(3, leader="Ann")
-        ann.press("end", "p", "p")
+        ann.press("end", "left", "left")
         bob.press("f")
         page = ann.shown.ui.page
         assert isinstance(page, Replay)
@@ -216,11 +216,11 @@ async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
     async with watching("Ann", "Bob") as (ann, _bob):
         ann.press("f")
         await ann.record(0, leader="Ann", leads=True)
-        ann.press("n", "n", "2", "b")
+        ann.press("n", "n", "2", "p")
         assert "leaving this table" in notice_of(ann.shown.ui)
-        ann.press("n", "b")
+        ann.press("n", "p")
         assert ann.plays_on is None
-        ann.press("b")
+        ann.press("p")
         assert ann.plays_on is not None
         assert (ann.plays_on.move, ann.plays_on.seat) == (3, 1)
 

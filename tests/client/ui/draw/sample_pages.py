@@ -234,7 +234,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering-lobby": hearing_the_lobby,
     "menu": menu,
     "menu-bots": lambda: (waiting()[0].opened(Menu(BOT, 1)), waiting()[1]),
-    "menu-peoples": lambda: then(waiting, "p", "down"),
+    "menu-peoples": lambda: then(waiting, "d", "down"),
     "quitting": lambda: then(placing, "q"),
     "ended": ended,
     "laying": laying,

@@ -172,7 +172,7 @@ def test_without_a_connection_one_request_waits() -> None:
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert "will be sent" in seen.notice_of(ui)
     assert seen.notice_of(seen.after(ui, seen.LOBBY, "enter")) != seen.notice_of(ui)
-    assert seen.after(lost, seen.LOBBY, "r").notice is not None
+    assert seen.after(lost, seen.LOBBY, "f5").notice is not None
     gone = replace(lost, lost=Outage("Your seat was taken over.", None))
     assert seen.after(gone, seen.LOBBY, "enter").notice == Notice("Your seat was taken over.")
     assert seen.request_after(gone, seen.LOBBY, "q") == requests.Errand.QUIT

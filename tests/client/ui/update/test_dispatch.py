@@ -71,7 +71,7 @@ ASKED_BY_KEYS: dict[str, dict[str, object]] = {
         "down down enter": requests.Open(2, grows=True),
         "5 x enter": requests.Open(5, random_layout=True),
         "2 o enter": requests.Open(2),
-        "r": messages.ListTables(NEW),
+        "f5": messages.ListTables(NEW),
         "q": requests.Errand.QUIT,
         "o enter": requests.Open(2, grows=True),
         "a o enter": requests.Open(2, grows=True, absence=MoveClock(60)),

@@ -165,15 +165,15 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     """As long as it is not over there, and only where it was chosen from the past games."""
     recording = RECORDED
     there = after(start(recording), *["right"] * 9)
-    assert "start screen" in seen.notice_of(after(there, "b"))
+    assert "start screen" in seen.notice_of(after(there, "p"))
     there = there.with_page(replace(replay_of(there), can_play_on=True))
     turn = recording.view(9, recording.all_eyes).turn
     assert turn is not None
-    assert after_key(there, "b", replay.seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
+    assert after_key(there, "p", replay.seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
     first = after(there, "1")
-    assert after_key(first, "b", replay.seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
+    assert after_key(first, "p", replay.seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
-        assert "over at this point" in seen.notice_of(after(there, *keys, "b"))
+        assert "over at this point" in seen.notice_of(after(there, *keys, "p"))
 
 
 def test_typed_commands() -> None:
@@ -444,7 +444,7 @@ def scoring() -> tuple[Ui, TableModel]:
 
 def test_autoplay_shows_every_step_long_enough_to_read() -> None:
     ui, model = scoring()
-    ui = seen.after(ui, model, "r")
+    ui = seen.after(ui, model, ">")
     reached, ticks = [0], {0: 0}
     while ui.ticks_left is not None:
         assert counting(ui, model)
@@ -472,7 +472,7 @@ def test_autoplay_shows_every_step_long_enough_to_read() -> None:
 
 def test_any_key_stops_autoplay_and_acts_if_it_has_another_meaning() -> None:
     ui, model = scoring()
-    autoplaying = seen.at_scoring_step(seen.after(ui, model, "r"), model, 4)
+    autoplaying = seen.at_scoring_step(seen.after(ui, model, ">"), model, 4)
     stopped = replace(autoplaying, ticks_left=None)
     for key in ("enter", " ", "Z", "f12"):
         assert after_key(autoplaying, key, model) == (stopped, None)
@@ -484,20 +484,20 @@ def test_the_same_key_makes_autoplay_faster() -> None:
     """Three speeds, and then the first again; every step is shown for a second at least."""
     ui, model = scoring()
     waits = []
-    running = seen.at_scoring_step(seen.after(ui, model, "r"), model, 9)
+    running = seen.at_scoring_step(seen.after(ui, model, ">"), model, 9)
     for speed in (2, 3, 1):
-        running = seen.after(running, model, "r")
+        running = seen.after(running, model, ">")
         assert f"speed {speed} of 3" in seen.screen_of(running, model)
         waits.append(running.ticks_left)
     fast, fastest, first = (ticks or 0 for ticks in waits)
     assert 1 <= fastest < fast < first
-    stopped = seen.after(seen.after(running, model, "r"), model, "Z")
-    assert seen.after(stopped, model, "r").speed == 1  # it goes on as fast as before
+    stopped = seen.after(seen.after(running, model, ">"), model, "Z")
+    assert seen.after(stopped, model, ">").speed == 1  # it goes on as fast as before
 
 
 def test_a_narrow_window_says_how_to_stop_autoplay() -> None:
     ui, model = scoring()
-    bar = seen.screen_of(seen.after(ui, model, "r"), model, 40, 12).splitlines()[-1]
+    bar = seen.screen_of(seen.after(ui, model, ">"), model, 40, 12).splitlines()[-1]
     assert bar.strip(" |") == "r: next speed; any other key stops it."
 
 
@@ -519,7 +519,7 @@ def test_a_narrow_window_says_whose_view_it_is_and_which_hill_is_scored() -> Non
 
 def test_a_click_anywhere_stops_autoplay() -> None:
     ui, model = scoring()
-    autoplaying = seen.after(ui, model, "r")
+    autoplaying = seen.after(ui, model, ">")
     frame = drawn(autoplaying, model, UNICODE, 80, 24)
     assert "any other key stops it" in seen.text_of(frame)
     for column, line in ((0, 0), (79, 23), (40, 12)):
@@ -552,7 +552,7 @@ def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     assert view is not None
     assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
     assert isinstance(ui.page.game, Result)
-    assert after_key(ui, "r", seen_in(ui)) == (ui, None)
+    assert after_key(ui, ">", seen_in(ui)) == (ui, None)
 
 
 @given(finished_games())

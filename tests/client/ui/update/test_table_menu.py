@@ -222,7 +222,7 @@ def test_a_people_is_chosen() -> None:
     ann, bob, free = table(model).seats
     seats = structs.replace(ann, people="M", chosen=True), structs.replace(bob, people="S"), free
     seen.change(model, seats=[*seats])
-    assert effect_chosen(seen.after(ui, model, "p"), model) == messages.ChoosePeople(NEW, People.SABINES)
+    assert effect_chosen(seen.after(ui, model, "d"), model) == messages.ChoosePeople(NEW, People.SABINES)
     taken = seen.on_line(None, ui, model, actions.PEOPLE)
     assert seen.request_after(taken, model, "enter") is None
     assert effects(actions.PEOPLE, model) == [
@@ -233,7 +233,7 @@ def test_a_people_is_chosen() -> None:
     assert {"people Sabines", "people any"} <= set(typed_commands.completions("people ", At(BARE, model)))
     assert "people Marsi" not in typed_commands.completions("people ", At(BARE, model))
     model.seat = None
-    assert "watching" in seen.notice_of(seen.after(ui, model, "p"))
+    assert "watching" in seen.notice_of(seen.after(ui, model, "d"))
 
 
 def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
