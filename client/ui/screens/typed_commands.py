@@ -50,6 +50,10 @@ def _known(at: At) -> tuple[Action, ...]:
     return ACTIONS
 
 
+def is_command(word: str, at: At) -> bool:
+    return any(each.verb == word and each.concerns(at) for each in _known(at))
+
+
 def meaning(text: str, at: At) -> Meaning:
     """Return the request that a line stands for; raises BadText, or Misplaced if it is for another page."""
     verb, rest = [*text.split(maxsplit=1), "", ""][:2]

@@ -469,7 +469,8 @@ def test_a_record_is_played_on_against_bots(tmp_path: Path) -> None:
     record.write_text(recorded(game.events, ["Bob", "Cosima"]), encoding="utf-8")
     words = "--from", str(record), "--at", "7", "--seat", "cosima", "--name", "Ann"
     visit = Visit(tmp_path, "play", "--plain", *words)
-    visit.type("wait", "moves")
+    visit.type("wait", "hint", "moves")
+    visit.until("Hint: ")
     move = visit.until(r"You may place (\S+?),? .*on (\w\d)")
     visit.type("v", "back", "quit")
     visit.until("move 6 of 7, seen by Ann")
