@@ -253,6 +253,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     before = replace(
         _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
     )
+    if ui.ponders and action is Act.CONFIRM:  # which would make another move than the one that is looked for
+        return before, None
     after, request = _act(before, action, model)
     at_board = ui.entry is None and isinstance(ui.top, Playing)
     if ui.asked is not None and at_board and action in {Act.CONFIRM, Act.CANCEL}:

@@ -229,11 +229,12 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard)
         await run(Player("Ann", suggest=suggest), Destination(url), Stay(requests.Join("KXQT")))
 
 
-@pytest.mark.parametrize("key", ["l", "s"])
+@pytest.mark.parametrize("key", ["l", "s", "\r"])
 async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key: str) -> None:
     """Until then the screen says what it does; the key does what it always does, and no hint comes.
 
-    The key that has begun the search begins no other one beside it.
+    The key that has begun the search begins no other one beside it, and Enter makes no move that nobody
+    has found yet.
     """
     cancelled = asyncio.Event()
 
