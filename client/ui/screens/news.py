@@ -522,12 +522,12 @@ def _after_events(ui: Ui, happened: Happened, model: TableModel) -> Ui:
             case events.TakenBack(), Playing():
                 ui = _after_snapshot(ui, model)
             case events.GameEnded(), Scoring() | Result():
-                ui = replace(ui.with_only(Announcements, TalkPage), entry=None, since_end=0)
+                ui = replace(ui.with_only(Announcements, TalkPage), entry=None, notice=None, since_end=0)
                 ui = with_game(ui, Scoring(begun=True))
             case _:
                 pass
-    if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:
-        ui = replace(ui, notice=None)  # it was of what was too early
+    if on_turn(model) and ui.entry is None and ui.notice is not None:
+        ui = replace(ui, notice=None)  # it was of what was too early, or of another's turn
     if on_turn(model):
         ui = ui.without(PlanChoice)
     return _ready(ui, model)

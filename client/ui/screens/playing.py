@@ -309,6 +309,8 @@ def _place(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
         return ui.with_notice(_(Code.PAUSED.text), refusal=True), None
     if model.view is not None and model.view.phase is Phase.LAYING:
         return ui.with_notice(_(Fault.NOT_YOUR_TURN.text), refusal=True), None
+    if piece is None and not any(each.count for each in at_table.hand(model)):
+        return ui.with_notice(_("All your pieces are placed.")), None
     if piece is None:
         return ui.with_notice(_("Pick a piece from your hand first: press its number, or Tab.")), None
     if field is None:

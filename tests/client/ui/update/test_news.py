@@ -608,7 +608,8 @@ def test_votes_and_another_game() -> None:
     assert called_for(over)[0] == "All pieces are placed: the scoring begins."
 
 
-def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
+def test_what_was_too_early_goes_when_the_turn_comes() -> None:
+    """A refusal, a question about a plan, and any other notice about another's turn."""
     game = played(GameOptions(3, random_layout=True), 1, 6)
     for seat in map(Seat, range(3)):
         model = seen.model_of(game, seat)
@@ -619,6 +620,9 @@ def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
             here = seat == seen.view_of(model).turn
             told_nothing = here or request is early
             assert (ui.notice is None, ui.overlay is None) == (told_nothing, here or request is None)
+        waits = Ui("Ann").with_notice("There are hints on your own turn.")
+        ui = after_update(waits, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
+        assert (ui.notice is None) == (seat == seen.view_of(model).turn)
 
 
 def test_a_sign_is_read_in_ones_own_words() -> None:
