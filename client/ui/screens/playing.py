@@ -99,8 +99,8 @@ class _GameScreen(at_table.Selection, ServerScreen):
         marks, box = self.marks(pane.model), request_box
         board = Board(pane.view, marks, panel, sentence, self.hand_line, panel, share, box)
         told = sentence if pane.ui.notice is None else pane.ui.notice.text
-        room = LOG_LINES - len(wrapped(told, pane.width))
-        ui = pane.ui if pane.height >= _ROOM_FOR_ALL else _with_round_in_brief(pane.ui, pane.model, room)
+        room = 1 if pane.small else LOG_LINES - len(wrapped(told, pane.width))
+        ui = pane.ui if pane.height >= _ROOM_FOR_ALL else _with_round_in_brief(pane, room)
         return board.laid_out(structs.replace(pane, ui=ui)), 0
 
     def sentence(self, pane: Pane) -> str:
@@ -129,7 +129,7 @@ class _GameScreen(at_table.Selection, ServerScreen):
             part = (
                 line(f"{mark}{number} ", "class:key")
                 + line(piece_sign(each.piece), people_style(each.piece.people) if each.legal else "class:off")
-                + line(f"{pane.glyphs.times}{each.count} ")
+                + line(f"{pane.glyphs.times}{each.count}")
             )
             if width_of(told) + width_of(part) > pane.width:
                 break
@@ -215,13 +215,14 @@ class Ended(_GameScreen):
 _ROOM_FOR_ALL: Final = 30  # lines of a window that shows each move of a round
 
 
-def _with_round_in_brief(ui: Ui, model: TableModel, room: int) -> Ui:
+def _with_round_in_brief(pane: Pane, room: int) -> Ui:
     """Return the state with what others have placed since the player's turn in one line of the log.
 
-    It is as it was if there is `room` for a line for each, or if the player reads older lines.
+    It is as it was if there is `room` for a line for each, or if the player reads older lines. In a small
+    window the colours of the pieces have to say whose they are.
     """
-    view, names = model.view, names_at(model)
-    if view is None or model.seat is None or ui.scroll:
+    ui, model, view, names = pane.ui, pane.model, pane.view, names_at(pane.model)
+    if model.seat is None or ui.scroll:
         return ui
     moves = [field for field in just_placed(view, model.seat) if view.owners[field] != model.seat]
     sentences = [describe_event(placed_there(view, field), names) for field in moves]
@@ -229,8 +230,9 @@ def _with_round_in_brief(ui: Ui, model: TableModel, room: int) -> Ui:
         return ui
     at = max(number for number, told in enumerate(ui.log) if told == sentences[0])
     others = tuple(told for told in ui.log[at:] if told not in sentences)
-    each = (f"{names[view.owners[field]]} {piece_sign(view.placed[field])} {field}" for field in moves)
-    brief = _("Since your turn: {moves}.").format(moves=", ".join(each))
+    placed = {field: f"{piece_sign(view.placed[field])} {field}" for field in moves}
+    who = {field: "" if pane.small else f"{names[view.owners[field]]} " for field in moves}
+    brief = _("Since your turn: {moves}.").format(moves=", ".join(who[each] + placed[each] for each in moves))
     return replace(ui, log=(*ui.log[:at], *others, brief))
 
 
