@@ -84,6 +84,8 @@ class Gathering(ServerScreen):
         return with_news(block, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        if ui.can.private:  # bots sit down at once, and then the game starts
+            return ()
         # Who comes to the lobby is told by the log.
         return spoken(gathering_block(replace(ui, company=None), model, glyphs_to_read(), WIDE))
 

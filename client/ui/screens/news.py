@@ -153,8 +153,9 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             changes = tables.describe_changes(state, before, model.view)
             if seat_freed(update, model):
                 changes = [*changes, _(SEAT_FREE)]
-            if ui.can.private:  # bots are always there; they come back when this program has
-                changes = [each for each in changes if not isinstance(each, tables.PresenceLine)]
+            if ui.can.private:  # bots are always there; they come when this program does
+                alone = isinstance(ui.page, Gathering)
+                changes = [each for each in changes if not (alone or isinstance(each, tables.PresenceLine))]
             return _come_or_gone(ui, changes)
         case HeardRemark():
             reads = isinstance(ui.overlay, TalkPage)
