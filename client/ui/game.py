@@ -29,6 +29,7 @@ from client.ui.interaction import Interaction, StandaloneService
 from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
+from client.ui.screens.actions import AGAIN, SIT
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.scoring import to_tell
 from client.ui.screens.screen import window_title
@@ -507,6 +508,8 @@ class Client(StandaloneService):
     async def _open(self, request: requests.Open) -> None:
         opening = structs.asdict(request) | {"id": NEW, "name": self._name}
         del opening["people"]
+        if self.model.table is not None and self.model.seat is None:  # another table than the one watched
+            await self._connection.ask(messages.Leave(NEW))
         if request.grows and not self._connection.opens_growing:
             opening |= {"players": _SEATS_WITHOUT_GROWING, "grows": False}
         seated = await self._connection.ask(messages.OpenTable(**opening))
@@ -631,7 +634,9 @@ class Client(StandaloneService):
                 await self._connection.ask(messages.Watch(NEW, table, name=self._name))
             except RequestRefused:
                 raise refusal from None
-            self.log(tables.describe_too_late(begun=refusal.code == Code.GAME_RUNNING))
+            begun = refusal.code == Code.GAME_RUNNING
+            (key,) = (AGAIN if begun else SIT).keys
+            self.log(tables.describe_too_late(key.names[0], begun=begun))
 
     async def _take_new_seat(self, table: str, name: str) -> messages.Seated:
         """Take a seat with a token that is stored first: it may be taken even if no answer comes."""

@@ -34,6 +34,7 @@ class May(enum.Enum):
 
 class Who(enum.Enum):
     ANYBODY = enum.auto()
+    SPECTATORS = enum.auto()  # and who is in the lobby
     PLAYERS = enum.auto()
     HOST = enum.auto()
 
@@ -98,13 +99,14 @@ class Action(Struct, frozen=True):
         if stage_of(model) not in self.stages or not self.possible(at):
             return May.NO
         hosts = self.who is not Who.HOST or (model.state is not None and model.seat == model.state.host)
-        if not hosts or (self.who is Who.PLAYERS and model.seat is None):
+        seated = self.who is not Who.SPECTATORS if model.seat is not None else self.who is not Who.PLAYERS
+        if not hosts or not seated:
             return May.SEEN if self.shown else May.NO
         return May.YES
 
     def concerns(self, at: At) -> bool:
         """Return whether it can become possible for the player at this stage of the table."""
-        seated = self.who is Who.ANYBODY or at.model.seat is not None
+        seated = self.who is Who.ANYBODY or (at.model.seat is None) == (self.who is Who.SPECTATORS)
         return seated and stage_of(at.model) in self.stages
 
     def meaning(self, text: str, at: At) -> Meaning:

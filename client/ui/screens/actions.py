@@ -1379,8 +1379,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
             ("open no-spectators", N_("and so for each setting that is on or off")),
         ),
         texts=anything,
-        stages=LOBBY,
-        who=Who.ANYBODY,
+        stages=ANYWHERE,
+        who=Who.SPECTATORS,
+        menu=lambda _at: [MenuLine(_("open another table"), requests.FOR_WHOEVER_COMES)],
     ),
     Action(
         "name Ann", N_("change the name others see"), _rename, texts=anything, stages=LOBBY, who=Who.ANYBODY

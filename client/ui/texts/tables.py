@@ -459,11 +459,14 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     return ""
 
 
-def describe_too_late(*, begun: bool) -> str:
+def describe_too_late(key: str, *, begun: bool) -> str:
     """Return why a player who came too late watches, and when they can play."""
     if begun:
-        return _("The game has begun, so you watch it. When these players play again, m takes you along.")
-    return _("All seats are taken, so you watch. As soon as one is free, m takes it.")
+        form = _("The game has begun, so you watch it. When these players play again, {key} takes you along.")
+    else:
+        form = _("All seats are taken, so you watch. As soon as one is free, {key} takes it.")
+    other = _("To play now, type open: that opens another table.")
+    return f"{form.format(key=key)} {other}"
 
 
 def describe_spectators(state: TableState) -> str:

@@ -104,6 +104,24 @@ async def test_who_comes_too_late_watches_and_has_a_seat_as_soon_as_one_is_free(
         assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
+async def test_who_comes_too_late_opens_another_table(keys: keyboard.Keyboard) -> None:
+    async def act(peer: Peer) -> None:
+        await peer.answer(messages.JoinTable, messages.Refused("table-full", "Full.", NEW))
+        full = keyboard.gathering("Bob", "Cosima")
+        await peer.answer(messages.Watch, messages.Watching(NEW, "KXQT"), full)
+        await keys.until(lambda ui, _: any("type open" in each for each in ui.log))
+        keys.press(":open\r")
+        await peer.answer(messages.Leave, messages.Done(NEW))
+        seated = messages.Seated(NEW, "ABCD", 0, "token")
+        own = structs.replace(keyboard.gathering("Ann", None), table="ABCD")
+        await peer.answer(messages.OpenTable, seated, own)
+        await keys.until(lambda ui, model: keyboard.is_idle(ui, model) and model.seat == 0)
+        await keyboard.quit_table(keys, peer)
+
+    async with scripted(act) as url:
+        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
+
+
 @pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
 async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
     keys: keyboard.Keyboard, tmp_path: Path, code: str, left: int

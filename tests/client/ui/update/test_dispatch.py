@@ -297,7 +297,7 @@ def test_a_spectator_goes_to_the_next_game_too() -> None:
 
 
 def test_spectators_are_not_offered_what_players_do() -> None:
-    """Neither in the help nor in the function bar; `m` leads to the next game when there is one."""
+    """Neither in the help nor in the function bar; `g` leads to the next game when there is one."""
     game = played(GameOptions(2, random_layout=True), 1)
     model = seen.model_of(game, None)
     seen.change(model, stage="over", next="ABCD")

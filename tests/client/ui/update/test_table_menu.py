@@ -18,6 +18,7 @@ from client.ui.at_table import next_vote
 from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
 from client.ui.frame import plain
 from client.ui.keys import Act
+from client.ui.requests import FOR_WHOEVER_COMES
 from client.ui.screens import actions, typed_commands
 from client.ui.screens.action import Action, May
 from client.ui.screens.actions import ACTIONS, MENU, PAUSE_UNTIL
@@ -138,11 +139,17 @@ def test_the_host_finds_everything_in_the_menu() -> None:
 
 @pytest.mark.parametrize("seat", [1, None])
 def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
-    """A player can be ready, sit elsewhere and choose a people besides."""
+    """A player can be ready, sit elsewhere and choose a people besides; spectators open another table."""
     _, model = gathering(seat)
     own = [] if seat is None else [messages.SayReady(NEW, on=True), actions.SEAT, actions.PEOPLE]
+    opens = [FOR_WHOEVER_COMES] if seat is None else []
     lines, hosts = ([*MENU.lines(At(BARE, each))] for each in (model, gathering()[1]))
-    assert [line.effect for line in lines if line.effect is not None] == [*own, actions.SIGN, actions.MUTE]
+    assert [line.effect for line in lines if line.effect is not None] == [
+        *own,
+        actions.SIGN,
+        actions.MUTE,
+        *opens,
+    ]
     set_up = [line.text for line in hosts if isinstance(line.effect, ChangeSetting)]
     assert {*set_up} <= {line.text for line in lines if line.effect is None}
 
