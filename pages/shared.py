@@ -28,6 +28,14 @@ class NoPage(enum.Enum):
     NAME = enum.auto()
 
 
+class SeatLater(enum.Enum):
+    """When a spectator may have a seat if none is free: never, once one is, or in the next game."""
+
+    NEVER = enum.auto()
+    ONCE_FREE = enum.auto()
+    NEXT_GAME = enum.auto()
+
+
 class MoveChoice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a player has chosen for the next move so far, as JSON in a page's text frame.
 
@@ -154,6 +162,7 @@ class Pages(Protocol):
         *,
         hand: PlayerHand | None = None,
         within: float | None = None,
+        later: SeatLater = SeatLater.NEVER,
     ) -> tuple[Mapping[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 

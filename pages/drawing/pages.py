@@ -48,7 +48,7 @@ from pages.drawing.seat_parts import invitation, sign_button, to_copy
 from pages.drawing.table_parts import PARTS, empty_board, seconds_of_scoring, table_parts, way_in
 from pages.drawing.tv_parts import SMALL, between_games, scene_of, sized, small_table, strip_of
 from pages.serving.site import Site
-from pages.shared import NoPage, OnTelevision, PlayerHand
+from pages.shared import NoPage, OnTelevision, PlayerHand, SeatLater
 from protocol.admin import VERSION, Envelope, FailureReport, ShowEvening
 from protocol.codes import sentence
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
@@ -198,6 +198,7 @@ class WebPages:
                 "data_came": _("{name} has come to the lobby."),
                 "data_aloud": _("The lobby hears this, too."),
                 "data_overheard": _("{name} (in the lobby)"),
+                "data_again": _("{name} wants to play again."),
                 "data_server": _("The server"),
                 "data_missed": _("Missed: {news}"),
                 "data_taken": _("This seat is in use in another window or on another device."),
@@ -298,6 +299,7 @@ class WebPages:
         *,
         hand: PlayerHand | None = None,
         within: float | None = None,
+        later: SeatLater = SeatLater.NEVER,
     ) -> tuple[dict[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 
@@ -306,7 +308,9 @@ class WebPages:
         """
         with speaking(language):
             brief = within is not None
-            parts, goes_on = table_parts(state, view, events, step, hand, plays=self._plays, brief=brief)
+            parts, goes_on = table_parts(
+                state, view, events, step, hand, plays=self._plays, brief=brief, later=later
+            )
             if not goes_on:
                 return parts, None
             seconds = self._seconds_for(parts["now"])

@@ -39,7 +39,7 @@ from client.ui.screens.reading import counts_page
 from client.ui.spots import Marks
 from client.ui.state import Offers, OnlineList, TypedLine, Ui
 from client.ui.texts.advice import Advice, describe_suggestion
-from client.ui.texts.games import turned
+from client.ui.texts.games import describe_who_plays_again, turned
 from client.ui.texts.pieces import kind_words, piece_sign, piece_words
 from client.ui.texts.plans import describe_plan, describe_plans, describe_played
 from client.ui.texts.tables import (
@@ -152,7 +152,9 @@ class SeatPage:
                 return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
                 (again,) = AGAIN.keys
-                return button(_(again.short), messages.Rematch(NEW), main=True)
+                others = describe_who_plays_again(self._state)
+                told = element("p", others) if others else EMPTY
+                return join(told, button(_(again.short), messages.Rematch(NEW), main=True))
 
     def _before(self) -> Iterator[Markup]:
         state, seat = self._state, self.model.seat

@@ -31,7 +31,7 @@ from engine.pieces import Seat
 from engine.view import View
 from pages.drawing.html import EMPTY, element, join, scrolled
 from pages.drawing.seat_parts import SeatPage, company, navigation
-from pages.shared import PlayerHand
+from pages.shared import PlayerHand, SeatLater
 from protocol.messages import SeatSummary, TableState
 
 T = TypeVar("T")
@@ -64,6 +64,17 @@ def way_in(*, joins: str | None, plays: bool) -> dict[str, str]:
     return {"way-in": str(join(heading)), "watching": option, "play": play}
 
 
+def _way_to_a_seat(state: TableState, later: SeatLater) -> Markup:
+    """Return how somebody who watches comes to play while no seat is free here."""
+    if later is SeatLater.NEXT_GAME and state.next is not None:
+        return element("a", _("Take a seat in the next game"), href=f"../play/{state.next}", class_="main")
+    if later is SeatLater.ONCE_FREE:
+        told = _("You can take a seat here as soon as one is free, or in the next game.")
+        opens = element("a", _("Open a table"), href="../play/")
+        return join(element("span", told, class_="faint"), " ", opens)
+    return EMPTY
+
+
 def _has_room(state: TableState) -> bool:
     """Return whether somebody may take a seat: a free one, a bot's before the game, or a vacant one."""
     if state.stage == "gathering":
@@ -80,6 +91,7 @@ def table_parts(
     *,
     plays: bool = False,
     brief: bool = False,
+    later: SeatLater = SeatLater.NEVER,
 ) -> tuple[dict[str, str], bool]:
     """Return the parts, and whether they are at a step of the scoring before the last.
 
@@ -119,7 +131,7 @@ def table_parts(
         elif seated is not None and not state.ended:
             marks, touch = seated.on_board(view, marks)
     next_table = EMPTY
-    if state.next is not None:
+    if state.next is not None and hand is None:
         text = _("The players continue at table {code}.").format(code=state.next)
         next_table = element("p", element("a", text, href=state.next))
     parts: dict[str, str] = {
@@ -132,6 +144,8 @@ def table_parts(
         "words": "" if shown is None else _in_words(shown, marks),
         **way_in(joins=state.table if _has_room(state) else None, plays=plays),
     }
+    if plays and not _has_room(state):
+        parts["play"] = _way_to_a_seat(state, later)
     parts = {part: str(join(inside)) for part, inside in parts.items()}
     if seated is not None:
         parts |= seated.parts() | {"look": str(look)}

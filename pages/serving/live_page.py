@@ -112,7 +112,7 @@ class PlayerSession(PageSession):
     def __init__(
         self,
         *args: Any,
-        refusal: Callable[[Refused], str],
+        refusal: Callable[[Refused], Parts],
         device: Callable[[str], Awaitable[str]],
         **options: Any,
     ) -> None:
@@ -134,7 +134,7 @@ class PlayerSession(PageSession):
             message.code is codes.Code.NOT_SIGNED_UP or (message.id is not None and message.id == self._tries)
         )
         if isinstance(message, Refused) and not by_page:
-            Session.post(self, page_frame({"refusal": self._refusal(message)}))
+            Session.post(self, page_frame(self._refusal(message)))
 
     def post(self, frame: bytes) -> None:
         Session.post(self, _text_frame(as_json(payload_of(frame))))

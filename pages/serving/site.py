@@ -17,12 +17,12 @@ from websockets.frames import CloseCode
 
 from pages.serving import routes
 from pages.serving.host import HostDesk, HostedEvening
-from pages.serving.live_page import LivePage, PageSession, PageSubject, Parts, PlayerSession
+from pages.serving.live_page import MOVED, LivePage, PageSession, PageSubject, Parts, PlayerSession
 from pages.serving.subjects import PlayedTable, TableList, WatchedTable
 from pages.serving.television import Television
 from pages.shared import NoPage, Pages
 from protocol.codes import Code
-from protocol.messages import Watch
+from protocol.messages import Refused, Watch
 from server.errors import JournalError
 from server.limits.fair_thread import FairThread
 from server.limits.networks import Networks
@@ -44,6 +44,7 @@ T = TypeVar("T")
 _HTML: Final = "text/html; charset=utf-8"
 _PLAIN: Final = "text/plain; charset=utf-8"
 _METHODS: Final = ("GET", "HEAD")
+_TOO_LATE: Final = frozenset({Code.TABLE_FULL, Code.GAME_RUNNING, Code.GAME_FINISHED})  # to take a seat
 _SLOW_DOWN: Final = "Too many pages from this address within a minute. Try again later.\n"
 
 
@@ -203,13 +204,19 @@ class Site:
         self, connection: LimitedConnection, language: str, converse: Callable[[Session], Awaitable[None]]
     ) -> None:
         """Let a browser's player talk as any client does, and show what the seat may see beside that."""
-        refusal = partial(self.pages.refusal, language)
         request = connection.request
         assert request is not None  # noqa: S101 - it has been answered
         address = await self._address(page_request(connection, request))
 
         async def device(place: str) -> str:
             return await self._draw(partial(self.pages.device, language, address, place), session.address)
+
+        def refusal(refused: Refused) -> Parts:
+            table = (refused.about or {}).get("table", "")
+            late = session.table is None and refused.code in _TOO_LATE
+            if late and self.lobby.public.open_to_all(table) is not None:
+                return {MOVED: f"../{routes.TABLES.lstrip('/')}/{table}"}
+            return {"refusal": self.pages.refusal(language, refused)}
 
         session = PlayerSession(connection, self.server.clients, refusal=refusal, device=device)
         subject = PlayedTable(session, self.server, self.pages, address)

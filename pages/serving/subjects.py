@@ -14,7 +14,7 @@ from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
 from pages.serving.hints import Hints
 from pages.serving.live_page import MOVED, Drawn, PlayerSession, Sight
-from pages.shared import MoveChoice, Pages, PlayerHand
+from pages.shared import MoveChoice, Pages, PlayerHand, SeatLater
 from protocol.messages import Notices, PauseSummary, PlannedMove, SeatSummary, TableState
 from server.parts import Running
 from server.probes import probe
@@ -26,7 +26,7 @@ _EVENTS: Final = 8  # the last ones are told
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the lists, and at the table where the players go on
 # All that spectators in browsers are shown: nothing in it changes because time passes.
 _SHOWN_OF_SEAT: Final = ("name", "here", "bot", "vacant", "level", "holiday_until")
-_SHOWN_OF_TABLE: Final = ("table", "stage", "host", "spectators", "title", "ended")
+_SHOWN_OF_TABLE: Final = ("table", "stage", "host", "spectators", "title", "ended", "grows")
 
 
 @dataclass(eq=False, repr=False)
@@ -88,6 +88,7 @@ class WatchedTable:
         view = None if game is None else snapshot(game.view, eyes)
         latest = [] if game is None else [redacted(event, eyes) for event in game.events[-_EVENTS:]]
         step, goes_on = self._step, hand is None and self._goes_on(state.next)
+        later = SeatLater.NEVER if hand is not None else self._seat_later(table, state.next)
 
         back: Sequence[Event] | None = None
         if game is not None and hand is not None:
@@ -99,14 +100,14 @@ class WatchedTable:
                 seen = [redacted(event, eyes) for event in back]
                 then, last = folded(seen, eyes), seen[-_EVENTS:]
             parts, seconds = self.pages.table(
-                language, state, then, last, step, hand=hand, within=self.within
+                language, state, then, last, step, hand=hand, within=self.within, later=later
             )
             self.walking = seconds is not None
             if goes_on and state.next is not None:
                 return {**parts, MOVED: state.next}, None
             return parts, seconds
 
-        key = (state, 0 if game is None else len(game.events), step, goes_on, hand)
+        key = (state, 0 if game is None else len(game.events), step, goes_on, hand, later)
         # Nothing that happens at the next table is told to those who are at this one.
         follows = state.next is not None and hand is None and not goes_on
         return Sight(key, (step, state.next), draw, _SECONDS_BETWEEN_LOOKS if follows else None)
@@ -114,6 +115,16 @@ class WatchedTable:
     def advance(self) -> None:
         if self.walking and self._step is not None:
             self._step += 1
+
+    def _seat_later(self, table: Table, code: str | None) -> SeatLater:
+        """Return when somebody who watches may have a seat; the next game's table may have a `code`."""
+        following = None if code is None else self.tables.open_to_all(code)
+        if table.state.of_evening:
+            return SeatLater.NEVER
+        if following is None:
+            return SeatLater.NEVER if table.state.stage == "over" else SeatLater.ONCE_FREE
+        waits = following.state.stage == "gathering" and following.as_seen().has_seat
+        return SeatLater.NEXT_GAME if waits else SeatLater.NEVER
 
     def _goes_on(self, code: str | None) -> bool:
         """Return whether the next game has begun since the table was first seen."""

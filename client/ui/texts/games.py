@@ -174,12 +174,17 @@ def describe_result(event: events.GameEnded, names: Sequence[str]) -> str:
 
 def describe_rematch(state: TableState, seat: Seat | None) -> str:
     """Return which players of a finished game play again, and how to join them; empty if none does."""
-    names = [summary.name for summary in state.seats if summary.again and summary.name]
-    if not names:
+    if not (told := describe_who_plays_again(state)):
         return ""
-    form = counted("{names} plays again.", "{names} play again.", len(names))
     how = _("Press g to play if a seat is free, or to watch.") if seat is None else _("Press g to play too.")
-    return f"{form.format(names=listed(names))} {how}"
+    return f"{told} {how}"
+
+
+def describe_who_plays_again(state: TableState) -> str:
+    """Return which players of a finished game play again; empty if none does."""
+    names = [summary.name for summary in state.seats if summary.again and summary.name]
+    form = counted("{names} plays again.", "{names} play again.", len(names))
+    return form.format(names=listed(names)) if names else ""
 
 
 def describe_next_game(turn: Turn) -> str:

@@ -46,6 +46,12 @@ function noteLobby(people) {
   known = new Set([...(known ?? []), ...names]);
 }
 
+/** Call the player, who looks at the scoring still, when another one wants to play again. */
+function noteAgain(now) {
+  const wants = now.find((each, at) => each.again && seats[at]?.again === undefined && seats[at]?.name === each.name);
+  if (wants && now.indexOf(wants) !== seat) summon(texts.again.replace("{name}", () => wants.name));
+}
+
 /** Call the player to the table to which the page leads now, and did not before. */
 function listen() {
   part("called").className = document.querySelector("#hand .people")?.className ?? "";

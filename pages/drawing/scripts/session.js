@@ -50,7 +50,8 @@ function play() {
   expect(socket, 2 * silence);
 }
 
-function look(parts) {
+function look({ moved, ...parts }) {
+  if (moved) location.replace(moved + location.search); // where those watch who come too late
   show(parts);
   refocus();
   listen();
@@ -103,6 +104,7 @@ function take(message) {
       seat = message.seat;
       break;
     case "table":
+      noteAgain(message.seats);
       seats = message.seats;
       enterLobby();
       waits = message.stage === "gathering" && !message.switches?.private;
