@@ -75,6 +75,7 @@ from protocol.codes import Code
 from protocol.messages import (
     Announced,
     Evening,
+    LobbyRemark,
     Online,
     SaidInLobby,
     Stopping,
@@ -172,13 +173,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             text = describe_refusal(refused)
             return with_log(replace(ui, person=None), [text]).with_notice(text, refusal=True)
         case SaidInLobby(remarks):
-            reads = isinstance(ui.overlay, TalkPage)
-            if ui.talk.table is None:
-                talk = with_lobby_remarks(ui.talk, remarks, ui.name, read=reads)
-                return _with_invitation(replace(ui, talk=_noted(talk, ui)), ui.talk)
-            talk = _noted(with_overheard(ui.talk, remarks, ui.lobby_talk, read=reads), ui)
-            heard = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
-            return replace(ui, talk=talk, lobby_talk=replace(heard, unread=ui.lobby_talk.unread))
+            return _after_lobby_remarks(ui, remarks)
         case PlanNews() | NoticesChanged():
             return with_log(ui, _told_alone(update, model))
         case TableClosed(refused):
@@ -203,6 +198,17 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return with_log(replace(ui, stops_at=ui.now + seconds), [tables.server_stops(seconds)])
         case _:
             assert_never(update)
+
+
+def _after_lobby_remarks(ui: Ui, remarks: Sequence[LobbyRemark]) -> Ui:
+    """Return `ui` with what was said in the lobby, which those at a waiting table overhear."""
+    reads = isinstance(ui.overlay, TalkPage)
+    if ui.talk.table is None:
+        talk = with_lobby_remarks(ui.talk, remarks, ui.name, read=reads)
+        return _with_invitation(replace(ui, talk=_noted(talk, ui)), ui.talk)
+    talk = _noted(with_overheard(ui.talk, remarks, ui.lobby_talk, read=reads), ui)
+    heard = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
+    return replace(ui, talk=talk, lobby_talk=replace(heard, unread=ui.lobby_talk.unread))
 
 
 def _noted(talk: TalkLog, ui: Ui) -> TalkLog:
