@@ -142,9 +142,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
             if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
-                again = [*_played_again(ui, state, before, model)]
-                ui = _where_led(ui, state, before, model)
-                return with_log(ui, [*_lead_changes(state, before, model), *again])
+                return _after_end(ui, state, before, model)
             if _asks_more(state, before):
                 ui = replace(ui, asked_at=ui.now)
             paused = before is not None and before.paused is not None
@@ -270,6 +268,13 @@ def _played_again(ui: Ui, state: TableState, before: TableState | None, model: T
         return
     if any(now.again and not then.again for now, then in zip(state.seats, before.seats, strict=False)):
         yield games.describe_rematch(state, model.seat)
+
+
+def _after_end(ui: Ui, state: TableState, before: TableState | None, model: TableModel) -> Ui:
+    """Return `ui` after a change at the table of a finished game."""
+    again = _played_again(ui, state, before, model)
+    changes = [*_lead_changes(state, before, model), *again]
+    return with_log(_where_led(ui, state, before, model), changes)
 
 
 def _begins_to_show(state: TableState, before: TableState | None, view: View | None) -> bool:
