@@ -190,6 +190,8 @@ def _waits_for(state: TableState, model: TableModel) -> str:
     kept = [each.name for each in state.seats if each.kept and each.name]
     if kept:
         waits = _("Waiting for {names}.").format(names=listed(kept))
+        if model.seat == state.host:
+            waits += " " + _("Type remove {name} to play without {name}.").format(name=kept[0])
     elif not state.can_start:
         free = state.room
         waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)

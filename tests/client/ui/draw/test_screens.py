@@ -337,7 +337,10 @@ def test_spectators_see_that_they_are_watching() -> None:
 
 @pytest.mark.parametrize("bots", [False, True])
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
-    """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
+    """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start.
+
+    While a seat is kept for somebody who may not come, the host is told how to do without them.
+    """
     ui = Ui("Ann", seen.ADDRESS, offers=Offers(levels=("greedy",) if bots else ()))
     (seat_bot,), (start_game,) = ([key.action for key in each.keys] for each in (SEAT_BOT, START))
     for seats, expected in (
@@ -348,6 +351,8 @@ def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
         model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
         actions = {*seen.actions_of(drawn(ui, model, UNICODE, 80, 24))}
         assert actions & {seat_bot, start_game} == expected
+        told = "Type remove Bob to play without Bob." in seen.screen_of(ui, model)
+        assert told == seats[1].kept
 
 
 def test_the_options_of_the_chosen_table_are_shown() -> None:
