@@ -120,7 +120,7 @@ def _listed(at: At) -> Iterator[MenuLine]:
     plans, names = at.model.plans, names_at(at.model)
     for number, plan in enumerate(plans, start=1):
         told = describe_plan(plan, names, first=number == 1)
-        yield MenuLine(f"{number} {told}", page_of(plan, told), about=_("Enter: try it first, or remove it."))
+        yield MenuLine(told, page_of(plan, told))
     if len(plans) > 1:
         yield MenuLine(_("remove all plans"), Plan(NEW))
 

@@ -548,7 +548,7 @@ def test_plans_are_tried_in_order_and_never_replaced_unasked() -> None:
     assert seen.request_after(asks, model, "escape") is None
     assert seen.request_after(ui, model, *typed("plan remove 1")) == messages.Plan(NEW, "Em", "C4")
     shown = seen.after(ui, model, *typed("plans"))
-    assert "1 if somebody takes D6, Es on B1" in seen.screen_of(shown, model)
+    assert "if somebody takes D6, Es on B1" in seen.screen_of(shown, model)
     first = messages.Plan(NEW, plans=(always, taken))
     assert seen.request_after(shown, model, "down", "enter", "enter") == first
     assert seen.is_refused(seen.after(ui, model, *typed("plan remove 3")))
