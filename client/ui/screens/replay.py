@@ -53,6 +53,7 @@ from client.ui.texts.games import (
     percent,
 )
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.names import in_sentences
 from client.ui.texts.tables import describe_lead, names_at
 from client.ui.texts.turning import describe_turn_of_game, turning_point, what_it_changed
 from engine.board import HILLS, Hex
@@ -640,7 +641,7 @@ def chances_line(replay: Replay, analysis: Analysis, pane: Pane) -> Line:
 def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: int) -> Line:
     """Return who it is, the chance at this stop, and what the last move has changed."""
     move, chances = analysis.move_at(replay.stop), analysis.at(replay.stop)
-    left = who + line(f" {replay.recording.names[seat]}")
+    left = who + line(f" {in_sentences(replay.recording.names)[seat]}")
     if chances is None:
         return ends(left, EMPTY, width)
     before = "" if move is None else f"{in_100(move.before[seat])} -> "

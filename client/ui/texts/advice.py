@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from client.language import _
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
 from client.ui.texts.games import bounds_text, describe_captives
-from client.ui.texts.names import by
+from client.ui.texts.names import by, in_sentences
 from client.ui.texts.pieces import piece_sign
 from engine.board import tile_of
 from engine.events import Place
@@ -73,7 +73,7 @@ def explain(recording: Recording, judged: JudgedMove) -> list[str]:
         return []
     text = _("Better, as {name} saw it: {move}, from {n} to {m} of 100 games won.")
     first = text.format(
-        name=recording.names[judged.seat],
+        name=in_sentences(recording.names)[judged.seat],
         move=describe_placement(better.move),
         n=in_100(better.instead_of),
         m=in_100(better.chance),
@@ -84,7 +84,7 @@ def explain(recording: Recording, judged: JudgedMove) -> list[str]:
 def reasons_of(recording: Recording, judged: JudgedMove, better: Better) -> list[str]:
     """Return why a move was better than the one played, as its player could see."""
     view = recording.view(judged.number - 1, eyes_of(judged.seat))
-    return list(describe_reasons(view, better, judged.move, recording.names))
+    return list(describe_reasons(view, better, judged.move, in_sentences(recording.names)))
 
 
 def describe_reasons(view: View, better: Better, other: Place, names: Sequence[str]) -> Iterator[str]:

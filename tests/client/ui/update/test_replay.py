@@ -350,6 +350,15 @@ def test_an_analysed_game_opens_where_it_turned() -> None:
     assert replay_of(part).stop == 0
 
 
+def test_bots_are_called_by_their_names_in_an_analysis() -> None:
+    """Levels would leave no room for the chances at 80 columns."""
+    recording = replace(record_of(3), names=("Ann", "Tiberius (plebeian)", "Cato (plebeian)"))
+    ui = replay.with_analysis(replay.open_record(recording, 20, recording.all_eyes), analysis_of(recording))
+    chances = screen(ui).partition("CHANCES")[2]
+    assert "Tiberius " in chances
+    assert "pleb" not in chances
+
+
 _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
