@@ -36,7 +36,9 @@ class Clocks:
         if isinstance(self.policy, LongClock):
             over = self._turn + milliseconds - 1000 * self.policy.seconds
             self._reserve[seat] += min(max(0, over), self.reserve(seat))
-        self._turn, self._limited = 0, self.limit
+        self._turn = 0
+        if self._next is not None:
+            self._limited = self.limit
 
     def stopped(self, seat: Seat, milliseconds: int) -> Clocked:
         """Return the clocks as they are if the seat's turn is stopped after this time."""

@@ -48,11 +48,13 @@ class Answers:
 
         Raises Refusal if its id was another message's.
         """
-        answer: Answer = messages.Done(message.id)
+        answer: Answer
         if (asked := self.stored.get(message.id)) is None:
             if (other := self.others.get(message.id)) is None:
                 return None
             asked, answer = other
+        else:
+            answer = messages.Done(message.id)
         if asked != digest(message):
             raise Refusal(Code.ID_REUSED, id=message.id)
         return answer

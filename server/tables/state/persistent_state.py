@@ -575,7 +575,7 @@ class PersistentState:
         """Take in a move, as `fold` does, whose events are at hand already."""
         self.entry_count += 1
         seen = self._fold_in_rooms(entry)
-        seat, game = Seat(entry.seat), self.game
+        seat, game = Seat(entry.seat), self._game  # no packed one: that is over
         if game is None:
             happened = tuple(happened)
             if isinstance(entry, stored.Played) and entry.seed is not None:
