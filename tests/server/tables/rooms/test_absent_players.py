@@ -21,6 +21,7 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.bot_pace import MOST_SECONDS
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
     Events,
@@ -350,7 +351,7 @@ async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -
                 await peers[1].done(peers[1].random_move(random.Random(2)))
                 assert (await again.until(Events)).by is None
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
-        time.advance(1.0)
+        time.advance(MOST_SECONDS)
         assert (await peers[1].until(Events)).by == "bot"
 
 

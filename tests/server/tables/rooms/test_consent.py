@@ -14,6 +14,7 @@ from engine.pieces import Seat
 from engine.record import recorded, replayed
 from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
+from protocol.bot_pace import MOST_SECONDS
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH, OTHERS_WAIT_SECONDS
 from protocol.messages import Events, Leave
@@ -487,7 +488,7 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
         assert state.paused is not None
         assert host.seq == seq
         await host.done(messages.AskPause, on=False)
-        clock.advance(THINKING)
+        clock.advance(MOST_SECONDS * THINKING)
         while host.seq == seq:
             await host.news()
         check_views(table_of(server, [host]), [host])
