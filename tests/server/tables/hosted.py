@@ -127,6 +127,11 @@ def policy_of(server: Running, peers: Sequence[Peer]) -> AbsencePolicy:
     return table_of(server, peers)._context.policy
 
 
+def has_chosen(policy: AbsencePolicy) -> bool:
+    """Return whether a stand-in's move has been chosen; until then, the table's clock only makes it later."""
+    return policy._substitute_move is not None and policy._substitute_move.command.done()
+
+
 def game_of(server: Running, peers: Sequence[Peer]) -> Game:
     """Return the game at the peers' table, which has begun."""
     game = table_of(server, peers).state.game

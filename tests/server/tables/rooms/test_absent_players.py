@@ -21,7 +21,7 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
-from protocol.bot_pace import MOST_SECONDS
+from protocol.bot_pace import LEAST_SECONDS, MOST_SECONDS
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
     Events,
@@ -65,6 +65,7 @@ from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
     disconnect,
     game_of,
+    has_chosen,
     held_by_bot,
     play_to_the_end,
     policy_of,
@@ -321,17 +322,17 @@ async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
         game(server.port, 3, absence=ByBot(0)) as peers,
     ):
         async with thinking_for(peers, thinks, may_move):
-            time.advance(4.0)  # as long as it may take at most
+            time.advance(MOST_SECONDS)
             await peers[1].done(Sync, 0)
             policy = policy_of(server, peers)
             move = policy._substitute_move
             assert move is not None
         await eventually(move.command.done)
         await peers[1].done(Sync, 0)  # it has chosen
-        time.advance(1.4)
+        time.advance(LEAST_SECONDS - 0.1)
         await peers[1].done(Sync, 0)  # nothing to be seen
         assert policy._substitute_move is move
-        time.advance(4.0)
+        time.advance(MOST_SECONDS)
         assert (await peers[1].until(Events)).by == "bot"
 
 
@@ -350,7 +351,7 @@ async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -
                 assert (await peers[1].until(Events)).by is None
                 await peers[1].done(peers[1].random_move(random.Random(2)))
                 assert (await again.until(Events)).by is None
-        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
+        await eventually(lambda: has_chosen(policy_of(server, peers)))
         time.advance(MOST_SECONDS)
         assert (await peers[1].until(Events)).by == "bot"
 

@@ -30,7 +30,7 @@ from tests.server.peer import Peer, connected, eventually, next_state_where, sta
 from tests.server.playing import changed, check_views, game, happen, play_on, removed, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.test_clocks import latest
-from tests.server.tables.hosted import game_of, policy_of, served
+from tests.server.tables.hosted import game_of, has_chosen, policy_of, served
 from tests.server.tables.test_answers import repeated
 
 THINKING = 1.0  # seconds that bots take
@@ -488,6 +488,7 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
         assert state.paused is not None
         assert host.seq == seq
         await host.done(messages.AskPause, on=False)
+        await eventually(lambda: has_chosen(policy_of(server, [host])))
         clock.advance(MOST_SECONDS * THINKING)
         while host.seq == seq:
             await host.news()
