@@ -28,7 +28,7 @@ from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.names import by, called
-from client.ui.texts.pieces import NAMED_SIGNS, kind_words, piece_sign, piece_words
+from client.ui.texts.pieces import kind_words, piece_sign, piece_words
 from client.ui.texts.tables import describe_spectators, names_at, players_at
 from engine.board import Field, Tile, neighbours, tile_of
 from engine.knowledge import beside as around
@@ -262,9 +262,13 @@ class Panel(Struct, frozen=True):
         if given is not None:
             return _("Gives {amount} now.").format(amount=bounds_text(given))
         found = around(self.pane.view, field)
-        text = _("Beside it: {merchants} {merchant}, {farmers} {farmer}, {wolves} {unknown_wolf}.")
-        amounts = {"merchants": found.merchants, "farmers": found.farmers, "wolves": found.wolves}
-        return text.format(**amounts, **NAMED_SIGNS)
+        near = (
+            (found.merchants, counted("{n} merchant", "{n} merchants", found.merchants)),
+            (found.farmers, counted("{n} farmer", "{n} farmers", found.farmers)),
+            (found.wolves, counted("{n} wolf of unknown kind", "{n} wolves of unknown kind", found.wolves)),
+        )
+        prey = ", ".join(words.format(n=number) for number, words in near if number)
+        return _("Within its reach: {prey}.").format(prey=prey) if prey else _("Nothing is within its reach.")
 
     def _age(self, field: Field) -> str:
         later = len(self.pane.view.placed) - list(self.pane.view.placed).index(field) - 1

@@ -64,7 +64,7 @@ from engine.events import Place, Tally
 from engine.forecast import Change, Forecast, SoldierAct
 from engine.game import Game, GameOptions
 from engine.knowledge import Bounds, HillInfluence
-from engine.pieces import Piece, Seat
+from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
 from protocol.absence import ByVote, LongClock, MoveClock
@@ -510,6 +510,29 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
             (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))
         )
         assert frame.action_at(text.index("▐") + 3, line) == PointAt(cell)
+
+
+def test_what_a_soldier_reaches_is_said_in_words() -> None:
+    """Nothing of which there is none, and a wolf whose kind the player does not know as such."""
+    game = played(GameOptions(3, random_layout=True), 1, 30)
+    ui, model = seen.client_of(game, game.view.turn)
+    view, told = seen.view_of(model), set[str]()
+    for field, piece in view.placed.items():
+        if not isinstance(piece, Piece) or piece.kind is not Kind.SOLDIER:
+            continue
+        screen = seen.screen_of(seen.with_cursor(ui, view.layout.hexes[field]), model, 120, 40)
+        words = " ".join(row[80:].rstrip("| ").strip() for row in screen.splitlines())
+        found = re.search(r"Within its reach: .*?\.|Nothing is within its reach\.", words)
+        assert found, words
+        beside = map(view.layout.fields.get, neighbours(view.layout.hexes[field]))
+        near = [view.placed[each] for each in beside if each in view.placed]
+        for kind, name in ((Kind.MERCHANT, "merchant"), (Kind.FARMER, "farmer")):
+            number = sum(isinstance(each, Piece) and each.kind is kind for each in near)
+            assert re.findall(rf"(\d+) {name}", found[0]) == ([str(number)] if number else [])
+        wolves = sum(isinstance(each, Wolf) for each in near)
+        assert re.findall(r"(\d+) wol", found[0]) == ([str(wolves)] if wolves else [])
+        told.add(found[0])
+    assert len(told) > 1
 
 
 @pytest.mark.parametrize(
