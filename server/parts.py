@@ -302,12 +302,11 @@ class SharedTables:
         """
         if self.journal.lapsed:
             return
-        before = len(self.lobby.tables)
+        tried: set[Table] = set()
         try:
             async with asyncio.timeout(_MOST_SECONDS):
                 self._departure = departure = await self.journal.leave()
                 where = await self.lobby.evenings.hand_over(departure.give)
-                tried: set[Table] = set()
                 async with Tasks() as tasks:
                     for _ in range(_TABLES_AT_ONCE):
                         tasks.start(self._give_tables(departure, tried, where), "handing tables over")
@@ -316,7 +315,7 @@ class SharedTables:
             reason = error.reason if isinstance(error, JournalError) else "too slow"
             log.warning("not all tables could be handed over", extra=about(reason=reason))
         finally:
-            log.info("leaving", extra=about(handed_over=before - len(self.lobby.tables)))
+            log.info("leaving", extra=about(handed_over=len(tried.difference(self.lobby.tables.values()))))
             if self._departure is not None:
                 for session in self.server.clients:
                     session.move_from_lobby(self._departure.address())

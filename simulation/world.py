@@ -441,12 +441,14 @@ class World:
         await self._wait_for_leases()
         self._known.clear()
         for server in self.servers:
-            if server.running is not None:
-                lobby = server.running.lobby
+            lobby = None if server.running is None else server.running.lobby
+            if lobby is not None:
                 self._known |= {*lobby.tables, *lobby.journal.archived}
                 self._left |= {code: table.state for code, table in lobby.tables.items()}
             if (wrong := await server.stop()) is not None:
                 verdict.unfinished.append(self._finding(wrong))
+            if lobby is not None:  # a node whose lease ended meanwhile may have taken up others
+                self._known |= lobby.tables.keys()
             verdict.unfinished += map(self._finding, server.left)
 
     async def _wait_for_leases(self) -> None:
