@@ -68,7 +68,8 @@ class Action(Struct, frozen=True):
     the lines of `pages` type.
 
     `stages`, `who` and `possible` say when it is possible; if it is `shown`, everybody sees in the menu how
-    the table is set up. `menu` are its lines there, `keys` its keys on the screens of its stage.
+    the table is set up. What is `for_company` is not in the help of a game against bots alone. `menu` are
+    its lines in the menu, `keys` its keys on the screens of its stage.
     """
 
     typed: str
@@ -82,6 +83,7 @@ class Action(Struct, frozen=True):
     who: Who = Who.PLAYERS
     possible: Callable[[At], object] = lambda _at: True
     shown: bool = False
+    for_company: bool = False
     menu: Callable[[At], Iterable[MenuLine]] = lambda _at: ()
     keys: tuple[Key, ...] = ()
 

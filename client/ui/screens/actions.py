@@ -899,6 +899,7 @@ READY: Final = Action(
             for_players=True,
         ),
     ),
+    for_company=True,
 )
 SEAT_BOT: Final = Action(
     "bot slave, remove Bob",
@@ -927,6 +928,7 @@ SIT: Final = Action(
             N_("take a seat"),
         ),
     ),
+    for_company=True,
 )
 INVITE: Final = Action(
     "invite",
@@ -944,6 +946,7 @@ INVITE: Final = Action(
             for_players=True,
         ),
     ),
+    for_company=True,
 )
 AGAIN: Final = Action(
     "again",
@@ -980,6 +983,7 @@ TOGETHER: Final = Action(
     who=Who.ANYBODY,
     possible=_has_companions,
     keys=(Key(("f",), Act.TOGETHER, "", N_("together")),),
+    for_company=True,
 )
 APPLAUD: Final = Action(
     "applaud",
@@ -1057,6 +1061,7 @@ SAY: Final = Action(
     texts=anything,
     stages=ANYWHERE,
     who=Who.ANYBODY,
+    for_company=True,
 )
 PLACE: Final = Action(
     "m* C4",
@@ -1146,6 +1151,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         stages=GATHERING,
         possible=lambda at: free_seats(at.state),
         menu=lambda _at: [MenuLine(_("move to another seat"), SEAT)],
+        for_company=True,
     ),
     Action(
         "people S, any",
@@ -1164,6 +1170,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
                 for_players=True,
             ),
         ),
+        for_company=True,
     ),
     Action(
         "hint",
@@ -1200,6 +1207,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         keys=(
             Key(("v",), asking(requests.Errand.SEE_MOVES), N_("look back at the moves"), with_others=True),
         ),
+        for_company=True,
     ),
     Action(
         "pause",
@@ -1218,6 +1226,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
                 with_others=True,
             ),
         ),
+        for_company=True,
     ),
     Action(
         "time",
@@ -1227,6 +1236,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         stages=PLAYING,
         possible=_can_ask("more-time"),
         menu=_line_of_wish("more-time"),
+        for_company=True,
     ),
     Action(
         "holiday",
@@ -1236,6 +1246,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         stages=PLAYING,
         possible=lambda at: holiday_request(at.model),
         menu=_line_of_holiday,
+        for_company=True,
     ),
     Action(
         "sign 1",
@@ -1245,6 +1256,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         who=Who.ANYBODY,
         pages=(SIGN,),
         menu=_line_of_signs,
+        for_company=True,
     ),
     Action(
         "mute Bob",
@@ -1272,6 +1284,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         stages=UNFINISHED,
         possible=lambda at: at.ui.offers.notices,
         menu=_line_of_notices,
+        for_company=True,
     ),
     SIT,
     INVITE,
@@ -1343,6 +1356,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         stages=ANYWHERE,
         who=Who.ANYBODY,
         possible=lambda at: at.ui.evening is not None,
+        for_company=True,
     ),
     Action(
         "count",

@@ -28,8 +28,12 @@ def help_rows(actions: Iterable[Action]) -> tuple[HelpRow, ...]:
 
 
 def help_on_commands(at: At) -> tuple[HelpRow, ...]:
-    """Return the help on the commands that everybody can type on this page."""
-    return help_rows(each for each in _known(at) if each.who is not Who.HOST and each.concerns(at))
+    """Return the help on the commands that everybody can type on this page.
+
+    In a game against bots alone, what is for company is left out.
+    """
+    known = (each for each in _known(at) if not (each.for_company and at.ui.can.private))
+    return help_rows(each for each in known if each.who is not Who.HOST and each.concerns(at))
 
 
 def help_on_hosting(at: At) -> tuple[HelpRow, ...]:
