@@ -439,7 +439,9 @@ class World:
                 verdict.different.append(self._finding(f"the evening is a table of {server.name}"))
             verdict.unfinished += map(self._finding, await server.left_by_guests())
         await self._wait_for_leases()
-        self._known.clear()
+        # A node whose lease ends while others stop gives up its tables, and may not have all of them again.
+        running = [server.running for server in self.servers if server.running is not None]
+        self._known = {code for each in running for code in each.lobby.tables}
         for server in self.servers:
             lobby = None if server.running is None else server.running.lobby
             if lobby is not None:
@@ -447,7 +449,7 @@ class World:
                 self._left |= {code: table.state for code, table in lobby.tables.items()}
             if (wrong := await server.stop()) is not None:
                 verdict.unfinished.append(self._finding(wrong))
-            if lobby is not None:  # a node whose lease ended meanwhile may have taken up others
+            if lobby is not None:  # it may have taken up others
                 self._known |= lobby.tables.keys()
             verdict.unfinished += map(self._finding, server.left)
 
