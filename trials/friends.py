@@ -4,9 +4,9 @@
 
 The host opens the room with two keys from the start screen. The others come one by one, each by what the
 host's screen shows for them, and nobody types a code. A sixth comes in the middle of the game and watches.
-A seventh opens another table in the same lobby. One of the five goes home after the game, the others play
-again, and the sixth has a seat. The host's program is killed, *Host on* opens the table again, and everybody
-comes back.
+A seventh opens another table in the same lobby. After the game the host leads the others through it; one of
+the five goes home, the others play again, and the sixth has a seat. The host's program is killed, *Host on*
+opens the table again, and everybody comes back.
 
 Each step is printed with what was seen. If one is not seen, it prints everybody's screens and ends with 1.
 Without Chromium nobody has a phone; where there are no network namespaces, nobody is found on the network.
@@ -288,6 +288,15 @@ class Evening:
         """Have one of them go home, and the others play with the one who has watched."""
         room = self.room
         ann, bob, gino, ida, *phones, kim = room.friends
+        await ann.press("f")
+        await room.see("Ann leads through the game once more", "Ann (is leading|leads)", [bob, gino])
+        await gino.press("f")
+        await room.see("Gino follows", "you follow Ann", [gino])
+        await ann.press("f")
+        await room.see("Ann leads no more", "Ann has stopped leading", [bob])
+        await gino.press(_ESCAPE)
+        await ann.press(_ESCAPE)
+        await ann.sees(ann.end)
         await ann.press("g")
         others = [bob, gino, ida, *phones]
         await room.see("Ann plays again, and all hear it", "Ann (plays|wants to play) again", others)
