@@ -6,7 +6,6 @@ import gc
 import importlib
 import logging
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -39,8 +38,10 @@ from tests.games import USUAL  # noqa: E402
 
 # A disk is slow to sync, and no test cuts the power.
 _MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
-if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2**30:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK):
+    memory = os.statvfs(_MEMORY)
+    if memory.f_bavail * memory.f_frsize > 2**30 and not memory.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 if TYPE_CHECKING:
     from tests.postgresql import SharedServer
