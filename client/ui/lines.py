@@ -622,7 +622,7 @@ class LineShell:
             shown.act(key.action)
         elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
             shown.act(agree if reply is Act.CONFIRM else refuse)
-        elif word in _words_of_keys() and not is_command(word, At(ui, model)):
+        elif word and word in _words_of_keys() and not is_command(word, At(ui, model)):
             self._say([_("There is nothing for {word} to do now.").format(word=word)])
         elif word:
             _type(shown, TypedLine(), text.removeprefix(":"))

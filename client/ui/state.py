@@ -340,8 +340,15 @@ class TypedLine:
 
 
 class Notice(Struct, frozen=True):
+    """What is to be read now; `keys` says what keys do about it, on a screen alone."""
+
     text: str
     refusal: bool = False
+    keys: str = ""
+
+    @property
+    def on_screen(self) -> str:
+        return f"{self.text} {self.keys}".rstrip()
 
 
 class Outage(Struct, frozen=True):

@@ -305,7 +305,7 @@ def _now(ui: Ui, sentence: str) -> tuple[str, str]:
     if ui.overlay is not None and (asked := ui.overlay.question(ui)):
         return asked, "class:refusal"
     if ui.notice is not None:
-        return ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"
+        return ui.notice.on_screen, "class:refusal" if ui.notice.refusal else "class:info"
     return sentence, "class:info"
 
 
@@ -419,7 +419,8 @@ def _small_board(board: Board, pane: Pane) -> list[Line]:
     """Return the board around the cursor, the hand in one line, and what is new."""
     width, height, marks = pane.width, pane.height, board.marks
     hand = EMPTY if board.hand is None else board.hand(pane)
-    asks, below = board.sentence if pane.ui.notice is None else pane.ui.notice.text, height // board.share
+    asks = board.sentence if pane.ui.notice is None else pane.ui.notice.on_screen
+    below = height // board.share
     below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
     rows = height - below - bool(hand)
     drawn = drawn_board(board.view, marks, pane.glyphs, SMALL)

@@ -275,7 +275,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         if isinstance(table := after.page.game, Playing) and table.hint:  # another search might differ
             hint = table.why or table.hint
             return with_game(after, replace(table, hint=hint, why="")).with_notice(hint), None
-        told = Notice(_("Looking for a good move ... Any key stops the search."))
+        told = Notice(_("Looking for a good move ..."), keys=_("Any key stops the search."))
         return replace(after, ponders=True, notice=told), request
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)

@@ -98,7 +98,7 @@ class _GameScreen(at_table.Selection, ServerScreen):
         share = 2 if request_question(pane.model) else 4
         marks, box = self.marks(pane.model), request_box
         board = Board(pane.view, marks, panel, sentence, self.hand_line, panel, share, box)
-        told = sentence if pane.ui.notice is None else pane.ui.notice.text
+        told = sentence if pane.ui.notice is None else pane.ui.notice.on_screen
         room = 1 if pane.small else LOG_LINES - len(wrapped(told, pane.width))
         ui = pane.ui if pane.height >= _ROOM_FOR_ALL else _with_round_in_brief(pane, room)
         return board.laid_out(structs.replace(pane, ui=ui)), 0

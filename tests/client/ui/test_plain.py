@@ -470,6 +470,8 @@ def test_a_record_is_played_on_against_bots(tmp_path: Path) -> None:
     words = "--from", str(record), "--at", "7", "--seat", "cosima", "--name", "Ann"
     visit = Visit(tmp_path, "play", "--plain", *words)
     visit.type("wait", "hint", "moves")
+    asked = visit.until("Looking for a good move")
+    assert "key" not in asked.string  # none is pressed in text mode
     visit.until("Hint: ")
     move = visit.until(r"You may place (\S+?),? .*on (\w\d)")
     visit.type("v", "back", "quit")
@@ -511,10 +513,11 @@ def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_words_that_do_nothing_now_are_not_called_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     shown = Service(*placing()).interaction
-    asyncio.run(LineShell(shown, OwnLines(io.StringIO("next\nresult\nfoo\n"))).run())
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO("next\nresult\n\nfoo\n"))).run())
     told = capsys.readouterr().out
     assert "There is nothing for next to do now." in told
     assert "There is nothing for result to do now." in told
+    assert told.count("There is nothing for") == 2  # an empty line asks for nothing
     assert "'foo' is not a command. Type help for the list." in told
 
 
