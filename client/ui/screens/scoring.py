@@ -200,7 +200,7 @@ class _Walk(ServerScreen):
         told = scene.sentence
         if pane.ui.explains and step_of(self, pane.view) == 0 and not self.follows(pane.model):
             told = f"{told} {_explained()}"
-        if _may_lead(pane.model) and step_of(self, pane.view) == 0:
+        if _told_to_lead(pane.ui, pane.model) and step_of(self, pane.view) == 0:
             told = " ".join((told, _("f: lead everybody through the scoring")))
         told_before = structs.replace(pane, ui=self._with_hills(pane))
         return Board(scene.board, scene.marks, self.panel_block, told).laid_out(told_before), 0
@@ -234,6 +234,7 @@ class _Walk(ServerScreen):
         if not isinstance(step.event, events.WolvesRevealed):
             return (told, *heard)
         begins = (games.describe_event(step.event, names),) if len(step.turned) < 2 else ()
+        led = _told_to_lead(ui, model)
         wolves = (
             self._in_words(each, names[view.owners[each.field]])
             for seat in step.turned[-1:]
@@ -246,7 +247,7 @@ class _Walk(ServerScreen):
             _("An empty line says that you have seen this; next continues alone.")
             if self.follows(model)
             else _("An empty line shows what is scored next; result leads to the end."),
-            *([_("To lead everybody through the scoring, type together.")] if _may_lead(model) else ()),
+            *([_("To lead everybody through the scoring, type together.")] if led else ()),
             *heard,
         )
 
@@ -266,6 +267,11 @@ def _may_lead(model: TableModel) -> bool:
     """Return whether there are others whom the player could lead, and nobody else does."""
     alone = model.state is None or model.state.shown is not None or model.seat is None
     return not alone and bool(heirs(model))
+
+
+def _told_to_lead(ui: Ui, model: TableModel) -> bool:
+    """Return whether the player is told how to lead: nobody would follow in a game against bots alone."""
+    return _may_lead(model) and not ui.can.private
 
 
 def _explained() -> str:

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from client.ui.screens.scoring import Result
+from client.ui.state import Can
 from client.ui.texts.story import captives_of, story, what_it_means
 from engine.components import LAUREL_WORTH
 from engine.events import Captured, DecidedBy, HillScored, Tally
@@ -111,6 +113,15 @@ def test_captives_are_those_that_count(view: View) -> None:
     assert view.result is not None
     for seat, tally in enumerate(view.result.tallies):
         assert len(captives_of(view, Seat(seat))) == tally.captives
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_only_who_has_company_is_told_how_to_lead_through_the_scoring(alone: bool) -> None:
+    """On a screen and in text mode."""
+    ui, model = seen.over()
+    ui = seen.after(replace(ui, can=Can(private=alone)), model, "home")
+    assert ("lead everybody" in seen.screen_of(ui, model)) != alone
+    assert any("lead everybody" in told for told in ui.page.words(ui, model)) != alone
 
 
 def test_nothing_is_told_before_the_result() -> None:
