@@ -88,13 +88,19 @@ def forecast(view: View, seat: Seat, piece: Piece, field: Field) -> Forecast:
 
 
 def _changes(view: View, piece: Piece, field: Field) -> Iterator[Change]:
-    """Yield what the piece changes for the merchants and farmers beside it (R6.2, R6.3)."""
+    """Yield what the piece changes for the merchants and farmers beside it (R6.2, R6.3).
+
+    A soldier changes nothing for those that leave the board, or that it leaves, before their hill is counted.
+    """
     worth = {Kind.MERCHANT: WORTH_TO_MERCHANT[piece.kind], Kind.FARMER: -WORTH_TO_FARMER, Kind.SOLDIER: 0}
     sums = []
     for kinds in possible_kinds(view, view.layout.adjacent(field)):
+        act = _outcome(kinds.values()) if piece.kind is Kind.SOLDIER else None
         total = Counter[tuple[Tile, Seat]]()
         for beside, kind in kinds.items():
-            total[tile_of(beside), view.owners[beside]] += worth[kind]
+            acts_before = act is not None and tile_of(field) <= tile_of(beside)
+            if not (acts_before and act in {SoldierAct.FLIGHT, GROUPS.get(kind)}):
+                total[tile_of(beside), view.owners[beside]] += worth[kind]
         sums.append(total)
     for hill, seat in sorted({key for total in sums for key in total}):
         amounts = [total[hill, seat] for total in sums]

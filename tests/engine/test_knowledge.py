@@ -118,14 +118,26 @@ def placements(draw: st.DrawFn) -> tuple[View, Seat, Piece, Field]:
     return view, legal.seat, draw(st.sampled_from(legal.pieces)), draw(st.sampled_from(legal.fields))
 
 
-def influence_by_seat(board: Board, without: Field) -> dict[tuple[str, int], int]:
-    """Return the influence of everything but the piece on `without`, by hill and seat."""
+def influence_by_seat(board: Board, without: frozenset[Field]) -> dict[tuple[str, int], int]:
+    """Return the influence of everything but the pieces on the fields `without`, by hill and seat."""
     found: dict[tuple[str, int], int] = {}
     for hill in TILES:
         for each in influences(board, hill):
-            if each.field != without:
+            if each.field not in without:
                 found[hill, each.seat] = found.get((hill, each.seat), 0) + each.amount
     return found
+
+
+def unchanged_by(board: Board, field: Field) -> frozenset[Field]:
+    """Return the fields that the piece on `field` cannot matter to: its own, and those counted after it acts.
+
+    A soldier that has fled matters to none of those, and one that has captured to all but its captives.
+    """
+    if board.kinds[field] is not Kind.SOLDIER:
+        return frozenset({field})
+    act = next(each for each in soldier_acts(board, tile_of(field)) if each.field == field)
+    gone = (*act.taken, *act.shared) if isinstance(act, Captured) else board.kinds
+    return frozenset({field, *(each for each in gone if tile_of(each) >= tile_of(field))})
 
 
 def outcome_on(board: Board, soldier: Field) -> SoldierAct:
@@ -159,7 +171,8 @@ def test_a_forecast_is_as_narrow_as_the_view_allows(placement: tuple[View, Seat,
         now = Board(view.layout, pieces, view.owners)
         then = Board(view.layout, {**pieces, field: piece}, owners)
         gives += [each.amount for each in influences(then, tile_of(field)) if each.field == field]
-        had, has = influence_by_seat(now, field), influence_by_seat(then, field)
+        unchanged = unchanged_by(then, field)
+        had, has = influence_by_seat(now, unchanged), influence_by_seat(then, unchanged)
         changed.append({key: has.get(key, 0) - had.get(key, 0) for key in had | has})
         for soldier in found.soldiers:
             before_acts[soldier.field].add(outcome_on(now, soldier.field))
