@@ -67,6 +67,12 @@ class Forecast:
     changes: tuple[Change, ...]
     soldiers: tuple[SoldierBeside, ...]
 
+    @property
+    def taken_first(self) -> bool:
+        """Return whether a soldier is certain to capture the piece before its hill is counted."""
+        takes = GROUPS.get(self.piece.kind)
+        return any(each.first and each.after == {takes} for each in self.soldiers)
+
 
 def forecast(view: View, seat: Seat, piece: Piece, field: Field) -> Forecast:
     """Return what `piece` of `seat` would do on the empty `field`, with all tiles laid."""

@@ -10,6 +10,7 @@ from client.ui.texts.games import bounds_text, describe_forecast
 from client.ui.texts.tables import names_at
 from engine.board import TILES, Field, Tile, tile_of
 from engine.components import LAUREL_WORTH, Laurel
+from engine.forecast import Forecast
 from engine.knowledge import Bounds, beside, hill_influences
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.view import View
@@ -82,13 +83,15 @@ def describe_foreseen(chosen: Selection, model: TableModel) -> list[str]:
     found = foreseen(chosen, model)
     if found is None or model.view is None or model.seat is None:
         return []
-    taken = _leads_taken(model.view, model.seat, found.piece, found.field)
-    return [*taken, *describe_forecast(found, names_at(model))]
+    return [*_leads_taken(model.view, model.seat, found), *describe_forecast(found, names_at(model))]
 
 
-def _leads_taken(view: View, seat: Seat, piece: Piece, field: Field) -> list[str]:
+def _leads_taken(view: View, seat: Seat, found: Forecast) -> list[str]:
     """Return on which hills the player would come into the lead by placing the piece there."""
+    piece, field = found.piece, found.field
     near = {tile_of(each) for each in (field, *view.layout.adjacent(field))}
+    if found.taken_first:
+        near.remove(tile_of(field))
     then = replace(view, placed={**view.placed, field: piece}, owners={**view.owners, field: seat})
     told, before = [], [each for each in hill_leads(view) if each.hill in near]
     influences = hill_influences(then, [each.hill for each in before])
@@ -128,10 +131,14 @@ def _influences(board: _Board) -> tuple[tuple[Bounds, ...], ...]:
 
 
 def changed_hands(view: View) -> list[HillLead]:
-    """Return the hills that the last piece placed has certainly given another leader."""
-    *others, _last = view.placed
+    """Return the hills that the last piece placed has certainly given another leader.
+
+    What a soldier is worth to the pieces beside it may be gone before its hill and later ones are counted.
+    """
+    *others, last = view.placed
     before = replace(view, placed={field: view.placed[field] for field in others})
-    return [now for _was, now in new_leaders(before, view)]
+    hills = [now for _was, now in new_leaders(before, view)]
+    return [each for each in hills if each.hill < tile_of(last)] if _is_soldier(view, last) else hills
 
 
 def new_leaders(before: View, after: View) -> list[tuple[Seat, HillLead]]:
@@ -152,6 +159,11 @@ def who_has_no_wolf_left(view: View) -> Seat | None:
     return seat if last in wolves and sum(view.owners[field] == seat for field in wolves) == dealt else None
 
 
+def _is_soldier(view: View, field: Field) -> bool:
+    piece = view.placed.get(field)
+    return isinstance(piece, Piece) and piece.kind is Kind.SOLDIER
+
+
 def sure_prey(view: View, soldier: Field) -> int:
     """Return how many pieces a soldier would capture for certain as the board is now."""
     found = beside(view, soldier)
@@ -165,8 +177,7 @@ def preying(view: View) -> list[tuple[Field, int]]:
     before = replace(view, placed={field: view.placed[field] for field in others})
     found = []
     for field in view.layout.adjacent(last):
-        piece = before.placed.get(field)
-        if isinstance(piece, Piece) and piece.kind is Kind.SOLDIER:
+        if _is_soldier(before, field):
             prey = sure_prey(view, field)
             if prey >= 2 * max(sure_prey(before, field), 1):
                 found.append((field, prey))
