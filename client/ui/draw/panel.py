@@ -166,8 +166,10 @@ class Panel(Struct, frozen=True):
         return ends(left, line(f" {count}", style), self.pane.width, style)
 
     def hills(self) -> list[Line]:
-        """Return each hill's leader, `?` if it is uncertain, and this player's influence."""
+        """Return each hill's leader, `?` if uncertain, and one's own influence; nothing without laurels."""
         view, me = self.pane.view, self.pane.model.seat
+        if not view.laurels:
+            return []
         right = _("leads").ljust(_LEADER) + ("" if me is None else _("you").rjust(_MINE))
         rows = [self._heading(_("HILLS"), right)]
         for each in hill_leads(view):
