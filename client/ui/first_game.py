@@ -45,8 +45,8 @@ def _news(view: View, me: Seat, names: Sequence[str]) -> Iterator[str]:
     mine = _placed_by(view, me)
     if not mine:
         yield _(
-            "Win hills: whoever has the most influence on one at the end takes its laurel. Merchants like "
-            "company, farmers springs and room, soldiers take captives."
+            "Most points win: the most influence on a hill takes its points, at the end. Merchants like "
+            "company, farmers springs and room; soldiers take captives, a point each."
         )
         return
     yield from _deadlines(view, me)

@@ -652,7 +652,9 @@ def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
     """Return the move before the current stop, in words."""
     move = analysis.move_at(replay.stop)
     if move is None:
-        return [_outside(replay, analysis)]
+        waits = replay.judging and not analysis.complete
+        awaited = _("What decided the game is told when all its moves are analysed.") if waits else ""
+        return [*filter(None, (_outside(replay, analysis), awaited))]
     told = []
     if move in analysis.deciding:
         turned = analysis.complete and move == turning_point(analysis)

@@ -52,8 +52,8 @@ def test_each_new_thing_is_explained_once(players: int, seed: int) -> None:
             soldiers = {piece.kind for piece in legal.pieces} == {Kind.SOLDIER}
             assert soldiers == ("Now a soldier has to be placed" in text)
         game.apply(some_command(game, chooser))
-    assert told[0].startswith("Win hills")
-    assert [text.startswith("Win hills") for text in told].count(True) == 1
+    assert told[0].startswith("Most points win")
+    assert [text.startswith("Most points win") for text in told].count(True) == 1
     assert "Your last piece" in told[-1]
     for once in ("wolf on", "beside it, whichever are"):
         assert sum(once in text for text in told) <= 1
@@ -64,13 +64,15 @@ def test_who_stops_the_explanations_is_told_no_more() -> None:
     game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 3, 0), 0)
     ui, model = seen.client_of(game, 0)
     assert game.view.phase is Phase.PLACING
-    assert "Win hills" not in seen.screen_of(ui, model)
+    assert "Most points win" not in seen.screen_of(ui, model)
     ui = replace(ui, explains=True, can=Can(explains=True))
-    assert "Win hills" in seen.screen_of(ui, model)
+    assert "Most points win" in seen.screen_of(ui, model)
+    smallest = " ".join(seen.screen_of(ui, model, 40, 12).replace("|", "").split())
+    assert "Most points win: the most influence on a hill takes its points" in smallest
     overlay = seen.after(ui, model, "m").overlay
     assert isinstance(overlay, Reading)
-    assert overlay.told.startswith("Win hills")
+    assert overlay.told.startswith("Most points win")
     *keys, enter = seen.typed("explain off")
     quiet, request = after_key(seen.after(ui, model, *keys), enter, model)
     assert request == Explain(on=False)
-    assert "Win hills" not in seen.screen_of(seen.after(quiet, model, "l"), model)
+    assert "Most points win" not in seen.screen_of(seen.after(quiet, model, "l"), model)

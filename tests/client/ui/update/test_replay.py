@@ -295,6 +295,14 @@ def test_escape_stops_the_analysis_first() -> None:
     assert pressed_at(ended, "escape")[1] == requests.Errand.QUIT
 
 
+def test_who_waits_for_what_decided_the_game_reads_when_it_is_told() -> None:
+    record, waits = record_of(3), "is told when all its moves"
+    for analysis, expected in (analysis_of(record, 5), True), (analysis_of(record), False):
+        page = replay_of(replay.with_analysis(begun(), analysis))
+        told = replay.told_of_move(replace(page, stop=analysis.first), analysis)
+        assert any(waits in each for each in told) == expected
+
+
 def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
     """In a window of the least size there is little room for it beside the board."""
     ui = replay.with_analysis(begun(), analysis_of(record_of(3)))
