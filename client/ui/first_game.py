@@ -79,7 +79,9 @@ def _usual(view: View, me: Seat, *, keys: bool) -> str:
             panel = _(
                 "The panel says what your piece would do on the field under the cursor. Tab: another piece."
             )
-            return _joined(panel if keys else "", _("Type :explain off to be told no more."))
+            command = ":explain off" if keys else "explain off"  # in text mode, each line is a command
+            quiet = _("Type {command} to be told no more.").format(command=command)
+            return _joined(panel if keys else "", quiet)
         case 2:
             return _("Your wolves (*) lie face down: only you know whether they are merchants or farmers.")
     return ""
