@@ -9,7 +9,7 @@ from client.language import _, counted
 from client.tables.table import TableModel
 from client.ui.leads import sure_prey
 from client.ui.texts.tables import names_at
-from engine.board import Field
+from engine.board import Field, tile_of
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.view import View
@@ -98,10 +98,10 @@ def _first_of_others(
     soldier = next((field for field in theirs if _is_soldier(view, field)), None)
     if soldier is not None and soldier in since:
         form = _(
-            "{name}'s soldier on {field} will capture the merchants or the farmers beside it, whichever are "
-            "more; with as many of both it flees."
+            "Before hill {hill} is counted, {name}'s soldier on {field} captures the merchants or the farmers "
+            "beside it, whichever are more; with as many of both it flees."
         )
-        yield form.format(name=names[view.owners[soldier]], field=soldier)
+        yield form.format(hill=tile_of(soldier), name=names[view.owners[soldier]], field=soldier)
 
 
 def _is_soldier(view: View, field: Field) -> bool:
