@@ -98,8 +98,8 @@ def _first_of_others(
     soldier = next((field for field in theirs if _is_soldier(view, field)), None)
     if soldier is not None and soldier in since:
         form = _(
-            "Before hill {hill} is counted, {name}'s soldier on {field} captures the merchants or the farmers "
-            "beside it, whichever are more; with as many of both it flees."
+            "Before hill {hill} is counted, {name}'s soldier on {field} captures the merchants or the "
+            "farmers beside it, whichever are more; with as many of both it flees."
         )
         yield form.format(hill=tile_of(soldier), name=names[view.owners[soldier]], field=soldier)
 
