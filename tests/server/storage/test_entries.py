@@ -33,11 +33,13 @@ def entries_text() -> str:
 
 
 def _plain(content: Any) -> Any:
-    """Return a part of a schema without what only people read."""
+    """Return a part of a schema without what only people read, and what msgspec says from 0.23 on alone."""
     match content:
         case dict():
-            texts = {name for name in ("title", "description") if isinstance(content.get(name), str)}
-            return {name: _plain(part) for name, part in content.items() if name not in texts}
+            left_out = {name for name in ("title", "description") if isinstance(content.get(name), str)}
+            if "enum" in content.get("propertyNames", ()):
+                left_out.add("propertyNames")
+            return {name: _plain(part) for name, part in content.items() if name not in left_out}
         case list():
             return [*map(_plain, content)]
         case _:
