@@ -36,13 +36,6 @@ from build_catalogues import compile_catalogues  # noqa: E402
 from client.language import speak  # noqa: E402 - what it finds is said above
 from tests.games import USUAL  # noqa: E402
 
-# A disk is slow to sync, and no test cuts the power.
-_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
-if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK):
-    memory = os.statvfs(_MEMORY)
-    if memory.f_bavail * memory.f_frsize > 2**30 and not memory.f_flag & os.ST_NOEXEC:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
-
 if TYPE_CHECKING:
     from tests.postgresql import SharedServer
 
