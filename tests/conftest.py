@@ -137,8 +137,12 @@ Complain: TypeAlias = Callable[..., str]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return what runs the command line, which has to exit with `code`: it returns output and errors."""
+def run(capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Return what runs the command line, which has to exit with `code`: it returns output and errors.
+
+    What the command line says of language and terminal would count for all tests that come after.
+    """
+    from client.player.terminal import DisplayOptions, choose_display
     from palatinus import main
 
     def run(*words: str | Path, code: int = 0) -> tuple[str, str]:
@@ -150,7 +154,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         assert found == code, (out, err)
         return out, err
 
-    return run
+    yield run
+    choose_display(DisplayOptions())
+    speak("en")
 
 
 @pytest.fixture
