@@ -209,15 +209,18 @@ class Game:
 
     def fold(self, event: Event) -> None:
         """Fold in an event that `decided` returned, or one of a game that is being rebuilt."""
-        if isinstance(event, facts.GameStarted):
-            self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
-        self.view.fold(event)
-        if isinstance(event, Placed):
+        view = self.view
+        if isinstance(event, Placed):  # most events
+            view.fold(event)
             self._free.pop(event.field, None)
-        elif isinstance(event, TakenBack):
-            self._free = dict.fromkeys(free_fields(self.view))
-        elif isinstance(event, facts.LaurelsDealt):
-            self._layout = self.view.layout  # now, and not when the game's last move needs it
+        else:
+            if isinstance(event, facts.GameStarted):
+                view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
+            view.fold(event)
+            if isinstance(event, TakenBack):
+                self._free = dict.fromkeys(free_fields(view))
+            elif isinstance(event, facts.LaurelsDealt):
+                self._layout = view.layout  # now, and not when the game's last move needs it
         self.events.append(event)
 
     def check_turn(self, seat: Seat) -> None:

@@ -61,10 +61,10 @@ async def carry_out(
     """
     entries, fleeting = list[Entry](), list[Fleeting]()
     for each in happens:
-        if isinstance(each, Entry):
-            entries.append(each)
-        else:
+        if isinstance(each, Fleeting):  # to ask for the class of a struct takes three times as long
             fleeting.append(each)
+        else:
+            entries.append(each)
     if entries:
         if answered is not None:
             entries.append(_at_seat_after(happens, answered))

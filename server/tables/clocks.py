@@ -33,8 +33,8 @@ class Clocks:
         """Charge the seat for its turn since its clock was last stopped."""
         if self.counts:
             self._used[seat] += milliseconds
-        if isinstance(self.policy, LongClock):
-            over = self._turn + milliseconds - 1000 * self.policy.seconds
+        if (clock := self._with_reserve) is not None:
+            over = self._turn + milliseconds - 1000 * clock.seconds
             self._reserve[seat] += min(max(0, over), self.reserve(seat))
         self._turn = 0
         if self._next is not None:
@@ -95,6 +95,7 @@ class Clocks:
         self.policy = policy
         # Looked up, because each move asks several times.
         self.counts = isinstance(policy, _CLOCKS)  # whether players have clocks: a limit is nobody's
+        self._with_reserve = policy if isinstance(policy, LongClock) else None
         self._for_game = policy.seconds if isinstance(policy, GameClock) else None
 
     @property
@@ -130,9 +131,9 @@ class Clocks:
 
     def reserve(self, seat: Seat) -> int:
         """Return how much is left of the seat's reserve, apart from this turn; 0 without one."""
-        if not isinstance(self.policy, LongClock):
+        if (clock := self._with_reserve) is None:
             return 0
-        return max(0, 1000 * self.policy.reserve - self._reserve[seat])
+        return max(0, 1000 * clock.reserve - self._reserve[seat])
 
     def left(self, seat: Seat) -> int | None:
         """Return how long the seat may still think in this game; None without a clock for the game."""

@@ -16,7 +16,6 @@ from engine.events import Event
 from engine.pieces import Seat
 from protocol.absence import Absence, letter_seconds
 from protocol.messages import (
-    SeatSummary,
     ServerMessage,
     Stage,
     StartGame,
@@ -315,21 +314,14 @@ class TableContext:
 
     def table_state(self) -> TableState:
         """Return the table's state as everybody there sees it."""
-        state = self.state.table_state(self.code, self.moment())
-        return replace(
-            state,
-            seats=[self._seat_now(Seat(seat), each) for seat, each in enumerate(state.seats)],
-            spectators=len(self.audience.spectators),
-            watching=list(self.audience.spectators.values()),
-        )
-
-    def _seat_now(self, seat: Seat, stored: SeatSummary) -> SeatSummary:
-        if stored.name is None:
-            return replace(stored, removed=seat in self.removed)
-        here = stored.level is not None or seat in self.audience.seated
-        away = self.state.stage == "playing" and not (here or stored.vacant)
-        removable_in = self.removable_in(seat) if away else None
-        return self.policy.summary(seat, replace(stored, here=here, removable_in=removable_in))
+        told = self.state.table_state(self.code, self.moment())
+        seats = told.seats
+        for seat, each in enumerate(seats):
+            if each.name is None and seat in self.removed:
+                seats[seat] = replace(each, removed=True)
+            elif told.stage == "playing":
+                seats[seat] = self.policy.summary(Seat(seat), each)
+        return told
 
     def removable_in(self, seat: Seat) -> int:
         """Return in how many seconds the host may remove a player who is away from a running game.

@@ -193,8 +193,9 @@ class AbsencePolicy:
             raise Refusal(Code.TIME_UP)
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
+        """Return the summary of a seat in a running game with its clock, and whether a bot plays for it."""
         state = self.state
-        if state.game is None or state.stage != "playing" or summary.level is not None:
+        if state.game is None or summary.name is None or summary.level is not None:
             return summary
         clocks = state.clocks
         clock = clocks.left(seat)

@@ -96,14 +96,14 @@ def tell(context: TableContext, moved: Moved) -> None:
     move_id = None
     if isinstance(entry, Played):
         move_id = entry.move.id
-    elif entry.seat not in state.bots:  # a bot of the server moves for itself
-        by = entry.by
+    else:  # a plan is not even logged
+        log.info("stand-in moved", extra=about(table=context.code, seat=entry.seat, by=entry.by))
+        if entry.seat not in state.bots:  # a bot of the server moves for itself
+            by = entry.by
     left = context.policy.time_left()
     publish = traced("tell", context.audience.publish)
     publish(game, moved.happened, entry.events, moved.mover, move_id, by=by, clock=left)
     context.turn_told()
-    if isinstance(entry, StoodIn):  # a plan is not even logged
-        log.info("stand-in moved", extra=about(table=context.code, seat=entry.seat, by=entry.by))
     if moved.ended is not None:
         log.info("game over", extra=about(table=context.code))
         if not state.study:

@@ -23,6 +23,7 @@ from protocol.messages import (
 )
 from server.probes import probe
 from server.storage.entries import (
+    MADE,
     BotSeated,
     Entry,
     Freed,
@@ -64,7 +65,7 @@ class Plans(Feature):
         return []
 
     def fold(self, entry: Happening) -> bool:
-        if not self.plans and not self.played and not isinstance(entry, PlanMade):
+        if isinstance(entry, MADE) and not self.plans and not self.played:
             return False  # most entries
         match entry:
             case TookBack():

@@ -435,7 +435,7 @@ class PersistentState:
         return shown
 
     def table_state(self, code: str, moment: Moment) -> messages.TableState:
-        """Return the stored part of the table's state."""
+        """Return the table's state, but for removed players, and what follows from the absence policy."""
         gathering, playing = self.stage == "gathering", self.stage == "playing"
         peoples = self.peoples if gathering else [None] * len(self.players)
         seats = [
@@ -443,6 +443,7 @@ class PersistentState:
             if player is None
             else messages.SeatSummary(
                 player.name,
+                here=(here := player.level is not None or seat in moment.seated),
                 kept=player.kept,
                 standing=self.standing(Seat(seat)),
                 vacant=player.vacant,
@@ -450,6 +451,9 @@ class PersistentState:
                 level=player.level,
                 people=people,
                 chosen=gathering and player.people is not None,
+                removable_in=moment.removable_in(Seat(seat))
+                if playing and not (here or player.vacant)
+                else None,
                 **self._shown_of(Seat(seat), moment),
             )
             for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
@@ -469,6 +473,8 @@ class PersistentState:
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
             study=self.study,
+            spectators=len(moment.spectators),
+            watching=list(moment.spectators),
             **self.shown(moment),
         )
 
