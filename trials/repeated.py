@@ -1,12 +1,15 @@
 """Run the suite many times in a row, and print how long each run took and what failed in it.
 
 `python -m trials.repeated 50` has to print no failure. With `--beside 4`, so many processes compute without
-a pause at the same time, as on a busy machine: nothing may fail there either.
+a pause at the same time, as on a busy machine: nothing may fail there either. With `--shuffled`, each run has
+its tests in another order, which the number of the run decides: no test may depend on those before it.
 """
 
 import argparse
 import contextlib
 import multiprocessing
+import os
+import random
 import re
 import subprocess
 import sys
@@ -15,7 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NoReturn
 
+import pytest
+
 _ROOT: Final = Path(__file__).parents[1]
+_ORDER: Final = "PALATINUS_ORDER_OF_TESTS"
 
 
 def main() -> int:
@@ -26,6 +32,7 @@ def main() -> int:
     )
     parser.add_argument("times", type=int, help="how often")
     parser.add_argument("--beside", type=int, default=0, metavar="NUMBER", help="busy processes beside it")
+    parser.add_argument("--shuffled", action="store_true", help="in another order each time")
     parser.add_argument("words", nargs="*", help="what else to tell pytest, after --")
     options = parser.parse_args()
     failed = 0
@@ -33,7 +40,13 @@ def main() -> int:
         for number in range(1, options.times + 1):
             began = time.monotonic()
             command = [sys.executable, "-m", "pytest", "-q", "-rfE", *options.words]
-            done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+            environment = dict(os.environ)
+            if options.shuffled:
+                command += ["-p", __spec__.name]
+                environment[_ORDER] = str(number)
+            done = subprocess.run(
+                command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
+            )
             seconds = time.monotonic() - began
             *_, last = done.stdout.strip().splitlines() or [done.stderr]
             print(f"{number}: {seconds:.0f} s, {last}", flush=True)
@@ -44,6 +57,12 @@ def main() -> int:
                     print(f"{number}: {name}", flush=True)
     print(f"{options.times} runs, {failed} failed")
     return min(failed, 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Shuffle the tests, in all of pytest's processes alike, which load this module as a plugin."""
+    random.Random(os.environ[_ORDER]).shuffle(items)
 
 
 @contextlib.contextmanager
