@@ -316,6 +316,7 @@ class Moment(Struct, frozen=True, eq=False):
     removable_in: Callable[[Seat], int] = lambda _: 0
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Feature:
     """Something that a table can do: it reads the facts, and owns a slice of the table's state.
 
@@ -329,8 +330,10 @@ class Feature:
     folds_too: ClassVar[tuple[type[Happening], ...]] = ()  # what is not its own
     holds_table: ClassVar[bool] = False  # it is not archived before what is due has been done
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts: Facts = weakref.proxy(facts)  # they hold the room, and both would wait for a collection
+    facts: Facts
+
+    def __post_init__(self) -> None:
+        self.facts = weakref.proxy(self.facts)  # they hold the room, and both would wait for a collection
 
     # -- decide: only reads -------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from server.storage.names import is_table
 from server.tables.feature import Moment
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.entry_rules import check_entries
+from simulation.judging.table_model import slice_of
 from simulation.verdict import Finding, Verdict
 
 
@@ -63,7 +64,7 @@ def _facts_of(state: PersistentState) -> list[Any]:
         [] if state.game is None else state.game.events,
         [(each.token_hash, each.answers.stored) for _, each in state.held],
         [
-            {name: value for name, value in vars(room).items() if name != "facts" and name[0] != "_"}
+            slice_of(room)
             for room in state.rooms.values()
             if any(issubclass(kind, Entry) for kind in room.own)  # else it forgets all
         ],

@@ -7,7 +7,7 @@ itself. What may follow what is in `entry_rules.py`, which reads this model.
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, TypeAlias
 
 from engine.pieces import Seat
@@ -17,7 +17,7 @@ from protocol.messages import Asked, Condition, Standing, TableState
 from protocol.settings import Setting
 from server.storage import entries as e
 from server.storage.entries import Entry
-from server.tables.feature import Moment
+from server.tables.feature import Feature, Moment
 from server.tables.state.persistent_state import PersistentState
 
 _Plan: TypeAlias = tuple[str, str, Condition | None]  # a piece on a field
@@ -347,9 +347,15 @@ def differences(model: TableModel, state: PersistentState) -> Iterator[str]:
             yield f"{what} is {there}, and should be {here}"
 
 
+def slice_of(room: Feature) -> dict[str, Any]:
+    """Return what lasts of a room's part of the table."""
+    names = (each.name for each in fields(room))
+    return {name: getattr(room, name) for name in names if name != "facts" and name[0] != "_"}
+
+
 def _slice(state: PersistentState, room: str) -> dict[str, Any]:
     """Return what a room of the table has folded."""
-    return next((vars(each) for kind, each in state.rooms.items() if kind.__name__ == room), {})
+    return next((slice_of(each) for kind, each in state.rooms.items() if kind.__name__ == room), {})
 
 
 def _planned(state: PersistentState) -> Iterator[tuple[Seat, tuple[_Plan, ...]]]:

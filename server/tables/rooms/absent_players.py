@@ -4,6 +4,7 @@ The host chooses which. Votes count while those who cast them are here; more tha
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.pieces import Seat
@@ -13,9 +14,10 @@ from protocol.messages import Vote
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import Entry, GivenToBot, Returned, Voted
-from server.tables.feature import Access, Facts, Feature, Happening, Moment
+from server.tables.feature import Access, Feature, Happening, Moment
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class AbsentPlayers(Feature):
     """The votes for bots, by the seats that these would play."""
 
@@ -23,9 +25,7 @@ class AbsentPlayers(Feature):
     own = (Voted,)
     folds_too = GivenToBot, Returned
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.votes: dict[Seat, set[Seat]] = {}
+    votes: dict[Seat, set[Seat]] = field(default_factory=dict)
 
     def decide(self, voter: Seat, request: Vote, moment: Moment) -> Sequence[Entry]:
         """Count a vote for a bot to play for a seat, or against it."""

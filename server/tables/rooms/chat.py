@@ -6,7 +6,7 @@ Nothing of it is stored. In a quiet game spectators talk among themselves.
 import zlib
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from server.tables.feature import (
     Aloud,
     Came,
     Deserted,
-    Facts,
     Feature,
     Happening,
     Moment,
@@ -40,6 +39,7 @@ class Remark(Aloud):
     to_spectators: bool
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Chat(Feature):
     """The last remarks.
 
@@ -51,13 +51,12 @@ class Chat(Feature):
     own = (Remark,)
     folds_too = Came, Went, Deserted
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self._count = 0  # of all remarks
-        self._counts: Counter[_Kind] = Counter()
-        self._kept: dict[_Kind, deque[tuple[int, TableRemark]]] = {}
-        self._left_at: dict[Seat, int] = {}  # how much had been said when players left a running game
-        self._missed: dict[Seat, int] = {}  # as much when those left who are here again
+    _count: int = 0  # of all remarks
+    _counts: Counter[_Kind] = field(default_factory=Counter)
+    _kept: dict[_Kind, deque[tuple[int, TableRemark]]] = field(default_factory=dict)
+    # How much had been said when players left a running game.
+    _left_at: dict[Seat, int] = field(default_factory=dict)
+    _missed: dict[Seat, int] = field(default_factory=dict)  # as much when those left who are here again
 
     def decide(self, by: Seat | SpectatorSummary, request: Say, _: Moment) -> Sequence[Happening]:
         """Return the remark: to everybody, or a spectator's to spectators only while a quiet table plays."""

@@ -9,6 +9,7 @@ pause, nobody may move, and all clocks stop.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ from server.storage.entries import (
     Unpaused,
     Wished,
 )
-from server.tables.feature import Access, Facts, Feature, Happening, Moment
+from server.tables.feature import Access, Feature, Happening, Moment
 
 PAUSES: Final = 3  # that each player gets in a game
 PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
@@ -40,6 +41,7 @@ LONGEST_PAUSE_DAYS: Final = 30  # until a moment that all have agreed on
 TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer lists of them
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Consent(Feature):
     """The open request to the other players, and the number of pauses that each has had."""
 
@@ -47,10 +49,8 @@ class Consent(Feature):
     own = (Wished,)
     folds_too = Taken, *MOVE_ENTRIES, Paused, Unpaused, EndedByHost
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.asked: Asked | None = None
-        self.pauses: Counter[Seat] = Counter()  # by the players who asked for them
+    asked: Asked | None = None
+    pauses: Counter[Seat] = field(default_factory=Counter)  # by the players who asked for them
 
     def decide(self, seat: Seat, request: Ask | AskPause, moment: Moment) -> Sequence[Entry]:
         """Ask for something, or agree to it; or withdraw or refuse it, or end a pause."""

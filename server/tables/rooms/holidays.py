@@ -6,6 +6,7 @@ A holiday ends when the player says so, moves, or has no days left; each day tha
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engine.pieces import Seat
@@ -16,12 +17,13 @@ from protocol.messages import TakeHoliday
 from server.probes import probe
 from server.refusal import Refusal
 from server.storage.entries import BotSeated, Entry, Freed, Kept, OnHoliday, Taken
-from server.tables.feature import Access, Facts, Feature, Happening, Moment
+from server.tables.feature import Access, Feature, Happening, Moment
 
 _DAY: Final = 86_400
 _DAYS: Final = 7  # of each player in a correspondence game, unless the host says otherwise
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Holidays(Feature):
     """The players on holiday, and the days that each has used."""
 
@@ -29,10 +31,8 @@ class Holidays(Feature):
     own = (OnHoliday,)
     folds_too = Taken, Kept, BotSeated, Freed
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.since: dict[Seat, int] = {}
-        self.days_off: Counter[Seat] = Counter()  # of holidays that have ended
+    since: dict[Seat, int] = field(default_factory=dict)
+    days_off: Counter[Seat] = field(default_factory=Counter)  # of holidays that have ended
 
     def decide(self, seat: Seat, request: TakeHoliday, moment: Moment) -> Sequence[Entry]:
         """Begin the player's holiday, or end it, unless that is the case already."""

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from engine.errors import Fault, IllegalCommand
@@ -27,6 +28,7 @@ _RNG: Final = random.SystemRandom()
 _OF_HOST: Final = Access(of_host=True, at_evening=False)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class HostPowers(Feature):
     """The host's decisions about the table; it has no state of its own."""
 

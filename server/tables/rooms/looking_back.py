@@ -1,7 +1,7 @@
 """Looking back on a finished game together: somebody leads, or goes on from a step of it at another table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from protocol.messages import Seen, Show, Shown, SpectatorSummary, Studied, Stud
 from protocol.settings import AbsenceSetting, Hints, Holidays, Starting
 from server.refusal import Refusal
 from server.storage.entries import Changed, OfStudy, Taken
-from server.tables.feature import Access, Came, Facts, Feature, Fleeting, Happening, Moment, Opening, Went
+from server.tables.feature import Access, Came, Feature, Fleeting, Happening, Moment, Opening, Went
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class StudyOpened(Fleeting):
     seat: Seat
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class LookingBack(Feature):
     """The leader through the finished game, what each has seen, and its last study; none of it is stored."""
 
@@ -48,11 +49,9 @@ class LookingBack(Feature):
     own = Led, HasSeen, StudyOpened
     folds_too = Came, Went
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.leading: tuple[Seat | SpectatorSummary, int] | None = None
-        self.studied: Studied | None = None
-        self._seen: dict[Seat, int] = {}  # up to which step
+    leading: tuple[Seat | SpectatorSummary, int] | None = None
+    studied: Studied | None = None
+    _seen: dict[Seat, int] = field(default_factory=dict)  # up to which step
 
     def decide(self, by: Any, request: Show | Seen | Study, moment: Moment) -> Sequence[Happening]:
         """Lead through the finished game or stop, say what has been seen, or open a study from a step."""

@@ -8,7 +8,7 @@ import hmac
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from engine.pieces import Seat
@@ -31,7 +31,6 @@ from server.storage.entries import (
 from server.tables.feature import (
     Access,
     Delivered,
-    Facts,
     Feature,
     Fleeting,
     Happening,
@@ -80,6 +79,7 @@ class _Unconfirmed:
     unreachable: bool = False
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class OwedNotices(Feature):
     """The addresses for notifications, and the turns and pauses that each player knows of.
 
@@ -95,21 +95,20 @@ class OwedNotices(Feature):
     )
     holds_table = True  # nobody can be called once it is archived
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.to: dict[Seat, NoticesTo] = {}
-        self.noticed: dict[Seat, tuple[int, bool]] = {}  # the turn, and whether that its time is short
-        self.resumed: dict[Seat, int] = {}
-        self.agreed_pause = 0  # the number of the last pause until a moment that all have agreed on
-        self.pauses = 0
-        self._has_post = False
-        self._unconfirmed: dict[str, _Unconfirmed] = {}  # by who holds the seat
-        self._owed: dict[Seat, Owed] = {}
-        self._not_before: dict[Seat, float] = {}  # by the table's clock
-        self._failures: Counter[Seat] = Counter()
-        self._under_way: dict[Seat, int] = {}  # with the events of the game when it was sent
-        self._arrived: dict[Seat, tuple[Letter, int]] = {}
-        self._written = frozenset[str]()  # addresses that the journal may hold
+    to: dict[Seat, NoticesTo] = field(default_factory=dict)
+    # The turn, and whether that its time is short.
+    noticed: dict[Seat, tuple[int, bool]] = field(default_factory=dict)
+    resumed: dict[Seat, int] = field(default_factory=dict)
+    agreed_pause: int = 0  # the number of the last pause until a moment that all have agreed on
+    pauses: int = 0
+    _has_post: bool = False
+    _unconfirmed: dict[str, _Unconfirmed] = field(default_factory=dict)  # by who holds the seat
+    _owed: dict[Seat, Owed] = field(default_factory=dict)
+    _not_before: dict[Seat, float] = field(default_factory=dict)  # by the table's clock
+    _failures: Counter[Seat] = field(default_factory=Counter)
+    _under_way: dict[Seat, int] = field(default_factory=dict)  # with the events of the game when it was sent
+    _arrived: dict[Seat, tuple[Letter, int]] = field(default_factory=dict)
+    _written: frozenset[str] = frozenset()  # those that the journal may hold
 
     def decide(self, seat: Seat, request: CallMe | ConfirmCall, moment: Moment) -> Sequence[Happening]:  # noqa: ARG002 - as all rooms do
         """Send a code to the address that the player leaves, or forget it; use it when the code returns."""

@@ -5,6 +5,7 @@ replaces them or moves, or until a move of theirs is taken back.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from engine.board import Field
 from engine.events import Place, TakenBack
@@ -36,9 +37,10 @@ from server.storage.entries import (
     TookBack,
     whole_events,
 )
-from server.tables.feature import Access, Facts, Feature, Happening, Moment, Occasion, PlannedPlace
+from server.tables.feature import Access, Feature, Happening, Moment, Occasion, PlannedPlace
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Plans(Feature):
     """The planned moves of each player, which are that player's secret."""
 
@@ -46,10 +48,8 @@ class Plans(Feature):
     own = (PlanMade,)
     folds_too = TookBack, Taken, Kept, BotSeated, Freed, TokenRevoked, Played, StoodIn
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.plans: dict[Seat, tuple[PlannedMove, ...]] = {}
-        self.played: dict[Seat, PlanPlayed] = {}  # by seats whose last move was planned
+    plans: dict[Seat, tuple[PlannedMove, ...]] = field(default_factory=dict)
+    played: dict[Seat, PlanPlayed] = field(default_factory=dict)  # by seats whose last move was planned
 
     def decide(self, seat: Seat, request: Plan, _: Moment) -> Sequence[Entry]:
         """Keep the moves that the player has planned for the next turn, or forget them."""

@@ -4,6 +4,7 @@ All is as it was there, but the next player clockwise starts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,9 +15,10 @@ from protocol.messages import Rematch
 from protocol.settings import AbsenceSetting, Starting
 from server.refusal import Refusal
 from server.storage.entries import Changed, Continued, Entry, Hosted, SeatsFollow
-from server.tables.feature import Access, Facts, Feature, GoesOn, Happening, Moment
+from server.tables.feature import Access, Feature, GoesOn, Happening, Moment
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Series(Feature):
     """The table of the next game in the series, and the players who have moved there."""
 
@@ -24,10 +26,8 @@ class Series(Feature):
     own = (Continued,)
     folds_too = (GoesOn,)
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.next_table: str | None = None
-        self._gone_on = frozenset[Seat]()
+    next_table: str | None = None
+    _gone_on: frozenset[Seat] = frozenset()
 
     def decide(self, seat: Seat, request: Rematch, moment: Moment) -> Sequence[GoesOn]:  # noqa: ARG002 - as all rooms do
         """Move the player to the next game's table; the first who asks opens it, with a seat for each."""

@@ -142,7 +142,8 @@ def sit(context: TableContext, session: Session, seat: Seat, answer: Seated) -> 
     """Give the seat to the session, and send it `answer`."""
     context.audience.seated[seat] = session
     context.away_since.pop(seat, None)
-    context.removed -= {seat}
+    if seat in context.removed:
+        context.removed -= {seat}
     session.sit(context.table, seat)
     log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
     session.send(answer)

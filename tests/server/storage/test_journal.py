@@ -67,6 +67,7 @@ from server.storage.sqlite.journal_file import FILE_NAME, connect, open_journal
 from server.storage.sqlite.rows import carry_out, commits, standings
 from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.state.persistent_state import PersistentState
+from simulation.judging.table_model import slice_of
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected, eventually
@@ -110,7 +111,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "ready": state.ready,
         "paused": (state.paused, state.paused_until),
         "rooms": [
-            {name: value for name, value in vars(room).items() if name != "facts" and name[0] != "_"}
+            slice_of(room)
             for room in state.rooms.values()
             if any(issubclass(kind, Entry) for kind in room.own)  # else it forgets all
         ],
