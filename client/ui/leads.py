@@ -1,19 +1,20 @@
 """Who leads on each hill while a game runs, as far as what one sees allows to say."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from client.language import _
+from client.language import _, listed
 from client.tables.table import TableModel
 from client.ui.at_table import Selection, foreseen
 from client.ui.texts.games import bounds_text, describe_forecast
 from client.ui.texts.tables import names_at
 from engine.board import TILES, Field, Tile, tile_of
 from engine.components import LAUREL_WORTH, Laurel
-from engine.forecast import Forecast
+from engine.forecast import Forecast, forecast
 from engine.knowledge import Bounds, beside, hill_influences
 from engine.pieces import Kind, Piece, Seat, Wolf
-from engine.view import View
+from engine.view import Phase, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,13 @@ def describe_needed(view: View, hill: Tile, me: Seat) -> list[str]:
     return [_("To lead you need {n} more.").format(n=bounds_text(needed))]
 
 
+def describe_soldiers_to_act(view: View, hills: Sequence[Tile] = TILES) -> list[str]:
+    """Return which of these hills soldiers may change before they are counted; [] if none."""
+    may_change = _changed_by_soldiers(_Board(view)) if view.phase is Phase.PLACING else frozenset()
+    found = [hill for hill in hills if hill in may_change]
+    return [_("Soldiers may still change {hills}.").format(hills=listed(found))] if found else []
+
+
 def describe_foreseen(chosen: Selection, model: TableModel) -> list[str]:
     """Return the effect of the chosen piece on the hex pointed at, the lead first; [] without one."""
     found = foreseen(chosen, model)
@@ -130,6 +138,19 @@ def _influences(board: _Board) -> tuple[tuple[Bounds, ...], ...]:
     return tuple(each.seats for each in hill_influences(board.view, TILES))
 
 
+@lru_cache(maxsize=8)
+def _changed_by_soldiers(board: _Board) -> frozenset[Tile]:
+    """Return the hills that change if a soldier, or a piece beside it, leaves before they are counted."""
+    view, found = board.view, set[Tile]()
+    standing = view.board.keys()
+    counted = {field for field in standing if not _is_soldier(view, field)}
+    for soldier in standing - counted:
+        for leaving in {soldier, *view.layout.adjacent(soldier)} & standing:
+            near = {leaving, *view.layout.adjacent(leaving)} & counted
+            found |= {hill for hill in map(tile_of, near) if tile_of(soldier) <= hill}
+    return frozenset(found & view.laurels.keys())
+
+
 def changed_hands(view: View) -> list[HillLead]:
     """Return the hills that the last piece placed has certainly given another leader.
 
@@ -138,7 +159,11 @@ def changed_hands(view: View) -> list[HillLead]:
     *others, last = view.placed
     before = replace(view, placed={field: view.placed[field] for field in others})
     hills = [now for _was, now in new_leaders(before, view)]
-    return [each for each in hills if each.hill < tile_of(last)] if _is_soldier(view, last) else hills
+    if _is_soldier(view, last):
+        return [each for each in hills if each.hill < tile_of(last)]
+    if _is_taken_first(before, view, last):
+        return [each for each in hills if each.hill != tile_of(last)]
+    return hills
 
 
 def new_leaders(before: View, after: View) -> list[tuple[Seat, HillLead]]:
@@ -162,6 +187,12 @@ def who_has_no_wolf_left(view: View) -> Seat | None:
 def _is_soldier(view: View, field: Field) -> bool:
     piece = view.placed.get(field)
     return isinstance(piece, Piece) and piece.kind is Kind.SOLDIER
+
+
+def _is_taken_first(before: View, view: View, field: Field) -> bool:
+    """Return whether a soldier is certain to capture the piece on `field` before its hill is counted."""
+    piece = view.placed[field]
+    return isinstance(piece, Piece) and forecast(before, view.owners[field], piece, field).taken_first
 
 
 def sure_prey(view: View, soldier: Field) -> int:

@@ -24,7 +24,7 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.interaction import Interaction
 from client.ui.keys import Act, Action, InsertText, Key
-from client.ui.leads import describe_needed, hill_leads
+from client.ui.leads import describe_needed, describe_soldiers_to_act, hill_leads
 from client.ui.led_walk import describe_seen
 from client.ui.screens.actions import PAGES, agree, keys_at, refuse
 from client.ui.screens.arguments import placement
@@ -201,7 +201,8 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
             tile = Tile(letter.upper())
             told = _at(view.layout.hills.get(tile), ui, model, board)
             # Without the heading, and that a hill holds no pieces.
-            return [*told[1:-1], _of_hill(*hills(board)[tile])] if len(told) > 1 else told
+            told = [*told[1:-1], _of_hill(*hills(board)[tile])] if len(told) > 1 else told
+            return [*told, *describe_soldiers_to_act(board, [tile])]
         case ["field", name] | [name] if name.upper() in FIELDS:
             return _at(view.layout.hexes.get(Field(name.upper())), ui, model, board)
         case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
@@ -351,6 +352,7 @@ def _leaders(model: TableModel, view: View) -> Iterator[str]:
         leads = listed(names[seat] for seat in each.leaders) or _("nobody")
         told = labelled(_("HILL {hill}").format(hill=each.hill), leads)
         yield f"{told} ({', '.join(amounts)})" if amounts else told
+    yield from describe_soldiers_to_act(view)
 
 
 def _could_win(model: TableModel, view: View) -> Iterator[str]:
@@ -362,6 +364,7 @@ def _could_win(model: TableModel, view: View) -> Iterator[str]:
         worth = _("Hill {hill}, worth {worth}").format(hill=each.hill, worth=each.worth)
         free = _("Empty: {fields}.").format(fields=listed(empty))
         yield labelled(worth, " ".join((*describe_needed(view, each.hill, model.seat), free)))
+    yield from describe_soldiers_to_act(view)
 
 
 def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:

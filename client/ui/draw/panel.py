@@ -22,7 +22,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Hold, Pick
-from client.ui.leads import describe_foreseen, describe_needed, hill_leads
+from client.ui.leads import describe_foreseen, describe_needed, describe_soldiers_to_act, hill_leads
 from client.ui.spots import FieldSpot, HillSpot, OpenSpot, spots
 from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, turned
@@ -72,11 +72,11 @@ class Panel(Struct, frozen=True):
             rows += self._laying(self.pane.model.legal)
         else:
             hand = [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
-            hills, here = self.hills(), self.field()
+            hills, soldiers, here = self.hills(), self._soldiers_to_act(), self.field()
             if height >= _TALL and len(rows) + len(hand) + len(here) + len(hills) < height:
-                return [*rows, *hand, *here, EMPTY, *hills]
+                return [*rows, *hand, *here, EMPTY, *hills, *soldiers][:height]
             if self._points_at_hill:  # where there is no hand to choose from
-                whole = [*rows, *hills, EMPTY, *here]
+                whole = [*rows, *hills, *soldiers, EMPTY, *here]
                 if len(whole) > height:
                     whole = [row for row in whole if row and row is not spectators]
                 return whole[:height]
@@ -190,6 +190,9 @@ class Panel(Struct, frozen=True):
             rows.append(ends(line(left), leads + mine, self.pane.width))
         return rows
 
+    def _soldiers_to_act(self) -> list[Line]:
+        return self._paragraphs(*describe_soldiers_to_act(self.pane.view), style="class:faint")
+
     def _laying(self, legal: LegalLays) -> list[Line]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
         at = at_table.selected_position(self.chosen, legal)
@@ -256,7 +259,7 @@ class Panel(Struct, frozen=True):
             if self.pane.model.seat is None
             else describe_needed(self.pane.view, hill, self.pane.model.seat)
         )
-        return [*(rows if len(rows) > 1 else []), *self._paragraphs(*needed)]
+        return [*self._paragraphs(*needed), *(rows if len(rows) > 1 else [])]
 
     def _gives(self, field: Field) -> str:
         """Return what the piece on a field would do if its hill were scored now."""
@@ -278,5 +281,5 @@ class Panel(Struct, frozen=True):
             return _("The last piece placed.")
         return counted("Placed {number} turn ago.", "Placed {number} turns ago.", later).format(number=later)
 
-    def _paragraphs(self, *texts: str) -> Iterable[Line]:
-        return [line(f"  {row}") for text in texts for row in wrapped(text, self.pane.width - 2)]
+    def _paragraphs(self, *texts: str, style: str = "") -> list[Line]:
+        return [line(f"  {row}", style) for text in texts for row in wrapped(text, self.pane.width - 2)]

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from client.ui.leads import (
     changed_hands,
     describe_foreseen,
     describe_needed,
+    describe_soldiers_to_act,
     hill_leads,
     who_has_no_wolf_left,
 )
@@ -17,12 +19,14 @@ from client.ui.lines import answer
 from client.ui.screens.playing import Playing
 from engine.board import Tile, fields_of, tile_of
 from engine.components import LAUREL_WORTH
+from engine.events import Event, HillScored
+from engine.forecast import forecast
 from engine.game import GameOptions
 from engine.knowledge import hill_influence
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, Piece, Seat
 from engine.redaction import snapshot
-from engine.view import SPECTATOR, eyes_of
+from engine.view import SPECTATOR, Phase, eyes_of
 from tests.client.ui import seen
 from tests.games import begun, played, some_command
 
@@ -54,7 +58,7 @@ def test_what_a_placement_changes_is_told_once(players: int, seed: int) -> None:
     chooser, without = random.Random(seed), list[Seat | None]()
     leaders: dict[Tile, tuple[Seat, ...]] = {}
     while not game.over:
-        before = len(game.view.placed)
+        before, earlier = len(game.view.placed), snapshot(game.view, SPECTATOR)
         game.apply(some_command(game, chooser))
         view = snapshot(game.view, SPECTATOR)
         if game.over or len(game.view.placed) == before:
@@ -66,6 +70,8 @@ def test_what_a_placement_changes_is_told_once(players: int, seed: int) -> None:
             last, piece = list(view.placed.items())[-1]
             soldier = isinstance(piece, Piece) and piece.kind is Kind.SOLDIER
             assert not soldier or each.hill < tile_of(last)  # else it may act before the hill is counted
+            if isinstance(piece, Piece) and each.hill == tile_of(last):
+                assert not forecast(earlier, view.owners[last], piece, last).taken_first
         leaders = {hill: each.leaders for hill, each in leads.items()}
         without.append(who_has_no_wolf_left(view))
     assert sorted(seat for seat in without if seat is not None) in (
@@ -119,4 +125,23 @@ def test_what_a_player_needs_to_lead(players: int, seed: int, commands: int, dat
     ui, model = seen.client_of(game, me)
     undecided = [hill for hill in sorted(view.laurels) if not view.placed.keys() >= {*fields_of(hill)}]
     if not game.over:
-        assert [line[5] for line in answer("could win", ui, model) or ()] == undecided
+        soldiers = describe_soldiers_to_act(view)
+        for question, lines in (("could win", len(undecided)), ("leaders", 1 + len(view.laurels))):
+            assert (answer(question, ui, model) or [])[lines:] == soldiers
+        assert [line[5] for line in answer("could win", ui, model) or ()][: len(undecided)] == undecided
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000))
+def test_which_hills_soldiers_may_still_change(players: int, seed: int) -> None:
+    """Only on these is the influence that is counted another than what it was before any soldier acted."""
+    game = begun(GameOptions(players, random_layout=True), seed)
+    chooser, happened = random.Random(seed), tuple[Event, ...]()
+    while not game.over:
+        happened = game.apply(some_command(game, chooser))
+    before = replace(game.view, gone=set(), phase=Phase.PLACING)
+    for event in happened:
+        if isinstance(event, HillScored):
+            was = hill_influence(before, event.hill).seats
+            if event.influence != tuple(bounds.least for bounds in was):
+                assert describe_soldiers_to_act(before, [event.hill])
+    assert not describe_soldiers_to_act(game.view)
