@@ -7,7 +7,7 @@ from typing import Final
 
 from client.language import _, counted
 from client.tables.table import TableModel
-from client.ui.leads import sure_prey
+from client.ui.leads import describe_own_prey, sure_prey
 from client.ui.texts.tables import names_at
 from engine.board import Field, tile_of
 from engine.legal import LegalLays, LegalPlaces
@@ -53,7 +53,7 @@ def _news(view: View, me: Seat, names: Sequence[str]) -> Iterator[str]:
     theirs = [field for field in view.placed if view.owners[field] != me]
     since = theirs if mine == 1 else view.since(me)[:-1]
     yield from _first_of_others(view, theirs, since, names)
-    yield from _prey(view, me, since)
+    yield from _prey(view, me, since, names)
 
 
 def _placed_by(view: View, seat: Seat) -> int:
@@ -109,7 +109,7 @@ def _is_soldier(view: View, field: Field) -> bool:
     return isinstance(piece, Piece) and piece.kind is Kind.SOLDIER
 
 
-def _prey(view: View, me: Seat, since: Sequence[Field]) -> Iterator[str]:
+def _prey(view: View, me: Seat, since: Sequence[Field], names: Sequence[str]) -> Iterator[str]:
     """Yield which of the player's soldiers has more to capture than before."""
     before = replace(
         view, placed={field: piece for field, piece in view.placed.items() if field not in since}
@@ -117,10 +117,10 @@ def _prey(view: View, me: Seat, since: Sequence[Field]) -> Iterator[str]:
     for field in before.placed:
         if view.owners[field] == me and _is_soldier(view, field):
             prey = sure_prey(view, field)
-            if prey > sure_prey(before, field):
+            if len(prey) > len(sure_prey(before, field)):
                 form = counted(
                     "Your soldier on {field} has prey: as the board is now, it captures {n} piece.",
                     "Your soldier on {field} has prey: as the board is now, it captures {n} pieces.",
-                    prey,
+                    len(prey),
                 )
-                yield form.format(field=field, n=prey)
+                yield _joined(form.format(field=field, n=len(prey)), describe_own_prey(view, prey, names))

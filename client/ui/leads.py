@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from client.language import _, listed
+from client.language import _, counted, listed
 from client.tables.table import TableModel
 from client.ui.at_table import Selection, foreseen
 from client.ui.texts.games import bounds_text, describe_forecast
+from client.ui.texts.names import OwnName
 from client.ui.texts.tables import names_at
 from engine.board import TILES, Field, Tile, tile_of
 from engine.components import LAUREL_WORTH, Laurel
 from engine.forecast import Forecast, forecast
-from engine.knowledge import Bounds, beside, hill_influences
+from engine.knowledge import Bounds, hill_influences
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.view import Phase, View
 
@@ -195,14 +196,20 @@ def _is_taken_first(before: View, view: View, field: Field) -> bool:
     return isinstance(piece, Piece) and forecast(before, view.owners[field], piece, field).taken_first
 
 
-def sure_prey(view: View, soldier: Field) -> int:
-    """Return how many pieces a soldier would capture for certain as the board is now."""
-    found = beside(view, soldier)
-    more, fewer = max(found.merchants, found.farmers), min(found.merchants, found.farmers)
-    return more if more - fewer > found.wolves else 0
+def sure_prey(view: View, soldier: Field) -> tuple[Field, ...]:
+    """Return what a soldier would capture for certain as the board is now."""
+    board = view.board
+    near = {field: board[field] for field in view.layout.adjacent(soldier) if field in board}
+    groups = [
+        tuple(field for field, piece in near.items() if isinstance(piece, Piece) and piece.kind is kind)
+        for kind in (Kind.MERCHANT, Kind.FARMER)
+    ]
+    fewer, more = sorted(groups, key=len)
+    wolves = sum(isinstance(piece, Wolf) for piece in near.values())
+    return more if len(more) - len(fewer) > wolves else ()
 
 
-def preying(view: View) -> list[tuple[Field, int]]:
+def preying(view: View) -> list[tuple[Field, tuple[Field, ...]]]:
     """Return the soldiers whose certain prey the last piece placed has at least doubled, and the prey now."""
     *others, last = view.placed
     before = replace(view, placed={field: view.placed[field] for field in others})
@@ -210,6 +217,16 @@ def preying(view: View) -> list[tuple[Field, int]]:
     for field in view.layout.adjacent(last):
         if _is_soldier(before, field):
             prey = sure_prey(view, field)
-            if prey >= 2 * max(sure_prey(before, field), 1):
+            if len(prey) >= 2 * max(len(sure_prey(before, field)), 1):
                 found.append((field, prey))
     return found
+
+
+def describe_own_prey(view: View, prey: Sequence[Field], names: Sequence[str]) -> str:
+    """Return how many of these pieces are the reader's own; "" if none is."""
+    own = sum(isinstance(names[view.owners[field]], OwnName) for field in prey)
+    if not own:
+        return ""
+    if own == len(prey):
+        return counted("It is yours.", "All of them are yours.", own)
+    return counted("{n} of them is yours.", "{n} of them are yours.", own).format(n=own)

@@ -28,7 +28,7 @@ from client.tables.table import (
 )
 from client.ui.at_table import next_vote, ready_to_place
 from client.ui.draw.page import is_called, on_turn
-from client.ui.leads import changed_hands, preying, who_has_no_wolf_left
+from client.ui.leads import changed_hands, describe_own_prey, preying, who_has_no_wolf_left
 from client.ui.led_walk import leads, step_shown
 from client.ui.requests import Join, Open, Request, WatchTable
 from client.ui.screens.action import May
@@ -564,15 +564,16 @@ def _consequences(view: View, names: Sequence[str]) -> Iterator[str]:
             counted(
                 "{name}'s soldier on {field} now has {n} piece to capture.",
                 "{name}'s soldier on {field} now has {n} pieces to capture.",
-                prey,
+                len(prey),
             ),
             counted(
                 "Your soldier on {field} now has {n} piece to capture.",
                 "Your soldier on {field} now has {n} pieces to capture.",
-                prey,
+                len(prey),
             ),
         )
-        yield form.format(name=name, field=field, n=prey)
+        told = form.format(name=name, field=field, n=len(prey)), describe_own_prey(view, prey, names)
+        yield " ".join(filter(None, told))
     if (seat := who_has_no_wolf_left(view)) is not None:
         none = by(
             names[seat], _("{name} has no more wolves to place."), _("You have no more wolves to place.")

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import given
@@ -11,12 +12,15 @@ from client.ui.leads import (
     changed_hands,
     describe_foreseen,
     describe_needed,
+    describe_own_prey,
     describe_soldiers_to_act,
     hill_leads,
+    sure_prey,
     who_has_no_wolf_left,
 )
 from client.ui.lines import answer
 from client.ui.screens.playing import Playing
+from client.ui.texts.tables import names_at
 from engine.board import Tile, fields_of, tile_of
 from engine.components import LAUREL_WORTH
 from engine.events import Event, HillScored
@@ -145,3 +149,25 @@ def test_which_hills_soldiers_may_still_change(players: int, seed: int) -> None:
             if event.influence != tuple(bounds.least for bounds in was):
                 assert describe_soldiers_to_act(before, [event.hill])
     assert not describe_soldiers_to_act(game.view)
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000), st.integers(6, 80), st.data())
+def test_the_prey_of_a_soldier(players: int, seed: int, commands: int, data: st.DataObject) -> None:
+    """Whatever the wolves are, it captures what is said; and how much of that is the reader's own is told."""
+    game = played(GameOptions(players, random_layout=True), seed, commands)
+    me = Seat(data.draw(st.integers(0, players - 1)))
+    view, names = snapshot(game.view, eyes_of(me)), names_at(seen.model_of(game, me))
+    kinds = {field: piece.kind for field, piece in game.view.board.items() if isinstance(piece, Piece)}
+    for soldier in (field for field, kind in kinds.items() if kind is Kind.SOLDIER):
+        near = Counter(kinds[each] for each in game.view.layout.adjacent(soldier) if each in kinds)
+        prey = sure_prey(view, soldier)
+        eaten = {kinds[field] for field in prey}
+        assert all(near[kind] > near[other] for kind in eaten for other in _EATEN - {kind})
+        told = describe_own_prey(view, prey, names)
+        own = [field for field in prey if view.owners[field] == me]
+        number = re.match(r"\d+", told)
+        said = int(number[0]) if number else len(prey) if told else 0
+        assert said == len(own)
+
+
+_EATEN = {Kind.MERCHANT, Kind.FARMER}
