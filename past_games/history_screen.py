@@ -17,6 +17,7 @@ from client.ui.screens.rivals import Rivals
 from client.ui.state import Notice, Ui
 from client.ui.visit import LookingBack
 from engine.errors import DamagedRecord
+from engine.pieces import Seat
 from past_games.habits import habits_in
 from past_games.records import past_games
 
@@ -94,7 +95,8 @@ class _LookingAtGames(Service):
         recording = self._looking_back.read_record(_text_of(file))
         analyse, plays_on = self._looking_back.analyse, self._looking_back.plays_on
         eyes = recording.all_eyes
-        self.open(Replaying(recording, 0, eyes, analyse, analysed=analysed, plays_on=plays_on))
+        own = next((Seat(seat) for seat, name in enumerate(recording.names) if name == self._name), None)
+        self.open(Replaying(recording, 0, eyes, analyse, own=own, analysed=analysed, plays_on=plays_on))
 
     def _save(self, file: Path, folder: Path, *, picture: bool) -> Path:
         text, path = _text_of(file), folder / f"palatinus-{file.name}"

@@ -548,7 +548,7 @@ class Client(StandaloneService):
             case requests.Review():
                 connection = None if self.ui.can.private else self._connection
                 self._leads = False  # the record does
-                self._together = Together(recording, connection, looking_back, request)
+                self._together = Together(recording, connection, looking_back, request, self.model.seat)
                 self.open(self._together)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
@@ -570,7 +570,7 @@ class Client(StandaloneService):
         if model.view is not None and model.past:
             names, eyes = dict(enumerate(names_of(model.state, 5))), model.view.eyes
             recording = Recording.of(model.past, names, eyes)
-            self.open(Replaying(recording, recording.end, eyes, None))
+            self.open(Replaying(recording, recording.end, eyes, None, own=model.seat))
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Store the record of the table's finished game with `keep`; report failures."""

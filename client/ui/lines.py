@@ -390,7 +390,9 @@ def _chances(ui: Ui) -> list[str]:
         return [_("No record is being analysed here.")]
     progress = games.describe_progress(analysis) if page.judging else ""
     here = analysis.at(page.stop)
-    chances = "" if here is None else games.describe_chances(here, page.recording.names)
+    chances = (
+        "" if here is None else games.describe_chances(here, [called(name) for name in page.recording.names])
+    )
     return [*filter(None, (progress, chances)), *told_of_move(page, analysis)]
 
 

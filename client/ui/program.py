@@ -20,6 +20,7 @@ from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
+from engine.pieces import Seat
 from engine.view import Eyes
 
 _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at the screen
@@ -120,7 +121,7 @@ async def show(service: Service) -> Request | None:
 class Replaying(Service):
     """A record: its analysis, on request or immediately if `analysed` or known, and the table at its stops.
 
-    Any other request leaves the record.
+    Any other request leaves the record. The player's `own` seat is "you" there.
     """
 
     def __init__(
@@ -130,10 +131,13 @@ class Replaying(Service):
         eyes: Eyes,
         analyse: Analyse | None,
         *,
+        own: Seat | None = None,
         analysed: bool = False,
         plays_on: bool = False,
     ) -> None:
-        ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None, can_play_on=plays_on)
+        ui = replay.open_record(
+            recording, stop, eyes, own=own, can_analyse=analyse is not None, can_play_on=plays_on
+        )
         super().__init__(ui, replay.seen_in(ui))
         self._page = ui.page
         self._recording, self._analyse, self._analysed = recording, analyse, analysed

@@ -16,6 +16,7 @@ from client.ui.screens.replay import Companions, Replay, in_company, on_own_way
 from client.ui.state import Ui
 from client.ui.texts.tables import describe_study, who_leads
 from client.ui.visit import LookingBack
+from engine.pieces import Seat
 from protocol.messages import NEW, Say, Show, Shown, Study
 
 
@@ -31,10 +32,11 @@ class Together(Replaying):
         connection: Connection | None,
         looking_back: LookingBack,
         review: Review,
+        own: Seat | None,
     ) -> None:
         analysing, plays_on = looking_back.analyse, looking_back.plays_on
         eyes, analysed = recording.all_eyes, review.analysed
-        super().__init__(recording, 0, eyes, analysing, analysed=analysed, plays_on=plays_on)
+        super().__init__(recording, 0, eyes, analysing, own=own, analysed=analysed, plays_on=plays_on)
         self._connection, self._joins = connection, review.together
         self._leaves_for: PlayOn | Study | None = None
         state = None if connection is None else connection.model.state

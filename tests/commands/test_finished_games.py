@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +26,10 @@ from client.records import (
     player_standings,
 )
 from client.ui.export.tables import describe_losses, standings_listing, statistics_listing
+from client.ui.lines import answer
 from client.ui.requests import Challenge, PlayOn
 from client.ui.screens.history import HistoryPage
+from client.ui.screens.replay import Replay
 from client.ui.screens.rivals import Rivals
 from client.ui.texts.habits import describe_habits, rank_of
 from client.ui.visit import LookingBack
@@ -72,19 +75,28 @@ def records(tmp_path: Path) -> Path:
 
 
 async def test_a_past_game_is_played_on_from_its_record(records: Path) -> None:
-    """The list is where the player comes back to, on the same line, unless they go on playing."""
+    """The list is where the player comes back to, on the same line, unless they go on playing.
+
+    They are "you" in the record, and what is played on has their name.
+    """
     looking_back = LookingBack(recording_of, None, plays_on=True)
-    shown = (await looking_at_games(records, looking_back)).interaction
+    shown = (await looking_at_games(records, looking_back, name="Anna")).interaction
     for key in ("down", "enter", "n", "escape"):
         shown.press(key)
     assert isinstance(shown.ui.page, HistoryPage)
     assert shown.ui.page.chosen == 1
     assert not shown.over
-    for key in ("enter", "n", "p"):
+    for key in ("enter", "n"):
         shown.press(key)
+    assert isinstance(shown.ui.page, Replay)
+    told = " ".join(answer("players", shown.ui, shown.model) or ())
+    assert "you" in told
+    assert "Anna" not in told
+    shown.press("p")
     assert shown.over
     assert isinstance(shown.request, PlayOn)
     assert shown.request.move == 1
+    assert msgspec.json.decode(msgspec.json.encode(shown.request.recording.names)) == [*NAMES]
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ from client.ui.texts.games import (
     percent,
 )
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.names import in_sentences
+from client.ui.texts.names import OwnName, by, called, in_sentences, marked
 from client.ui.texts.tables import describe_lead, names_at
 from client.ui.texts.turning import describe_turn_of_game, turning_point, what_it_changed
 from engine.board import HILLS, Hex
@@ -260,7 +260,8 @@ class Replay(GamePage):
                 ), None
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat
-                return ui, None if seat is None else requests.PlayOn(self.recording, self.stop, seat)
+                recording = replace(self.recording, names=tuple(map(str, self.recording.names)))
+                return ui, None if seat is None else requests.PlayOn(recording, self.stop, seat)
             case Act.STUDY:
                 return ui, Study(NEW, self.stop)
             case Act.TOGETHER:
@@ -328,7 +329,10 @@ _MOVES: Final = (TileLaid, Placed, WolfPlaced)
 
 def hand_title(model: TableModel) -> str:
     """Return whose hand is shown in a record: no spectator sees one."""
-    return "" if model.seat is None else _("HAND OF {name}").format(name=names_at(model)[model.seat])
+    if model.seat is None:
+        return ""
+    name = names_at(model)[model.seat]
+    return by(name, _("HAND OF {name}"), _("YOUR HAND")).format(name=name)
 
 
 def open_record(
@@ -336,12 +340,16 @@ def open_record(
     stop: int,
     eyes: Eyes,
     *,
+    own: Seat | None = None,
     can_analyse: bool = False,
     can_play_on: bool = False,
 ) -> Ui:
-    """Return the UI state when a record is opened at that stop; only a finished game is analysed."""
+    """Return the UI state when a record is opened at that stop; only a finished game is analysed.
+
+    Sentences about the reader's `own` seat are in the second person.
+    """
     page = Replay(
-        recording,
+        replace(recording, names=marked(recording.names, own)),
         stop,
         eyes,
         table=Playing(),
@@ -524,8 +532,11 @@ def describe_stop(recording: Recording, stop: int) -> str:
 
 
 def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
-    """Return whose turn it was, in the third person whichever seat's view is shown."""
-    return _("all pieces placed") if view.turn is None else describe_turn(TableModel(TABLE, view=view), names)
+    """Return whose turn it was, whichever seat's view is shown."""
+    if view.turn is None:
+        return _("all pieces placed")
+    own = view.turn if isinstance(names[view.turn], OwnName) else None
+    return describe_turn(TableModel(TABLE, own, view=view), names)
 
 
 def describe_eyes(recording: Recording, eyes: Eyes) -> str:
@@ -533,7 +544,8 @@ def describe_eyes(recording: Recording, eyes: Eyes) -> str:
         return _("seen by spectators")
     if len(eyes) > 1:
         return _("everything shown")
-    return _("seen by {name}").format(name=recording.names[next(iter(eyes))])
+    name = recording.names[next(iter(eyes))]
+    return by(name, _("seen by {name}"), _("seen by you")).format(name=name)
 
 
 def describe_company(company: Companions | None) -> str:
@@ -641,7 +653,7 @@ def chances_line(replay: Replay, analysis: Analysis, pane: Pane) -> Line:
 def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: int) -> Line:
     """Return who it is, the chance at this stop, and what the last move has changed."""
     move, chances = analysis.move_at(replay.stop), analysis.at(replay.stop)
-    left = who + line(f" {in_sentences(replay.recording.names)[seat]}")
+    left = who + line(f" {called(in_sentences(replay.recording.names)[seat])}")
     if chances is None:
         return ends(left, EMPTY, width)
     before = "" if move is None else f"{in_100(move.before[seat])} -> "

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from client.language import _
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
 from client.ui.texts.games import bounds_text, describe_captives
-from client.ui.texts.names import by, in_sentences
+from client.ui.texts.names import OwnName, by, in_sentences
 from client.ui.texts.pieces import piece_sign
 from engine.board import tile_of
 from engine.events import Place
@@ -71,9 +71,14 @@ def explain(recording: Recording, judged: JudgedMove) -> list[str]:
     """Return which move was better, by how much, and why, one sentence each; nothing without one."""
     if (better := judged.better) is None:
         return []
-    text = _("Better, as {name} saw it: {move}, from {n} to {m} of 100 games won.")
+    name = in_sentences(recording.names)[judged.seat]
+    text = by(
+        name,
+        _("Better, as {name} saw it: {move}, from {n} to {m} of 100 games won."),
+        _("Better, as you saw it: {move}, from {n} to {m} of 100 games won."),
+    )
     first = text.format(
-        name=in_sentences(recording.names)[judged.seat],
+        name=name,
         move=describe_placement(better.move),
         n=in_100(better.instead_of),
         m=in_100(better.chance),
@@ -126,15 +131,34 @@ def _describe_reason(reason: Reason, move: Place, other: Place, names: Sequence[
         move, other, n, m = other, move, m, n
     about = {"move": describe_placement(move), "other": describe_placement(other), "name": names[seat]}
     if isinstance(reason, Captives):
-        form = (
-            _("{move} captures more from {rival}: {n} on average, {m} after {other}.")
-            if own
-            else _("{move} loses less to {name}: {n} on average, {m} after {other}.")
-        )
+        if own:
+            form = by(
+                names[reason.owner],
+                _("{move} captures more from {rival}: {n} on average, {m} after {other}."),
+                _("{move} captures more from you: {n} on average, {m} after {other}."),
+            )
+        else:
+            form = by(
+                names[seat],
+                _("{move} loses less to {name}: {n} on average, {m} after {other}."),
+                _("{move} loses less to you: {n} on average, {m} after {other}."),
+            )
         return form.format(rival=names[reason.owner], n=f"{n:.1f}", m=f"{m:.1f}", **about)
     if not own:
+        form = by(
+            names[seat],
+            _(
+                "{move} keeps {name} from hill {hill}, worth {worth}: {name} wins it in {n} of 100 games, "
+                "after {other} in {m}."
+            ),
+            _(
+                "{move} keeps you from hill {hill}, worth {worth}: you win it in {n} of 100 games, "
+                "after {other} in {m}."
+            ),
+        )
+    elif reason.rival is not None and isinstance(names[reason.rival], OwnName):
         form = _(
-            "{move} keeps {name} from hill {hill}, worth {worth}: {name} wins it in {n} of 100 games, "
+            "{move} takes hill {hill}, worth {worth}, from you: {name} wins it in {n} of 100 games, "
             "after {other} in {m}."
         )
     elif reason.rival is not None:

@@ -18,6 +18,11 @@ def by(name: str, of_others: str, of_own: str) -> str:
     return of_own if isinstance(name, OwnName) else of_others
 
 
+def marked(names: Sequence[str], own: int | None) -> tuple[str, ...]:
+    """Return the names, the one of the reader's own seat marked as such."""
+    return tuple(OwnName(name) if seat == own else name for seat, name in enumerate(names))
+
+
 def called(name: str) -> str:
     """Return a name for lists and for the middle of a sentence."""
     return by(name, name, _("you"))

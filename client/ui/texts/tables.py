@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel, open_request
-from client.ui.texts.names import OwnName, in_sentences
+from client.ui.texts.names import in_sentences, marked
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.times import clock_time, local_day_and_time, span
 from engine.pieces import Seat
@@ -43,7 +43,7 @@ def names_at(model: TableModel) -> tuple[str, ...]:
 def players_at(model: TableModel) -> tuple[str, ...]:
     """Return the names of the seats, with the player's own marked at a table."""
     own = None if model.recorded else model.seat
-    return tuple(OwnName(name) if seat == own else name for seat, name in enumerate(names_of(model.state, 5)))
+    return marked(names_of(model.state, 5), own)
 
 
 def describe_mute(name: str | None, *, on: bool) -> str:

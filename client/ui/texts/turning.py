@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from client.language import _, counted
 from client.records import Analysis, JudgedMove, Recording
 from client.ui.texts.advice import describe_placement, in_100
-from client.ui.texts.names import in_sentences
+from client.ui.texts.names import by, in_sentences
 from engine import events
 from engine.board import Tile
 from engine.components import LAUREL_WORTH
@@ -22,11 +22,16 @@ def turning_point(analysis: Analysis) -> JudgedMove | None:
 
 
 def describe_turn_of_game(recording: Recording, judged: JudgedMove) -> str:
-    form = _("The game turned at move {number}, {move}: {name} went from {n} to {m} of 100 games won.")
+    name = in_sentences(recording.names)[judged.seat]
+    form = by(
+        name,
+        _("The game turned at move {number}, {move}: {name} went from {n} to {m} of 100 games won."),
+        _("The game turned at move {number}, {move}: you went from {n} to {m} of 100 games won."),
+    )
     return form.format(
         number=judged.number,
         move=describe_placement(judged.move),
-        name=in_sentences(recording.names)[judged.seat],
+        name=name,
         n=in_100(judged.before[judged.seat]),
         m=in_100(judged.after[judged.seat]),
     )
@@ -79,29 +84,62 @@ def _effects(recording: Recording, judged: JudgedMove, gainer: Seat) -> Iterator
         then, now, worth = without.hills[hill].leaders, event.leaders, LAUREL_WORTH[event.laurel]
         other = then[0] if len(then) == 1 else None
         if now == (gainer,) and then != now:
-            form = _("Without it, {name} would not have won hill {hill}, worth {worth}.")
+            form = by(
+                names[gainer],
+                _("Without it, {name} would not have won hill {hill}, worth {worth}."),
+                _("Without it, you would not have won hill {hill}, worth {worth}."),
+            )
             if other is not None:
-                form = _("Without it, {other} would have won hill {hill}, worth {worth}, and not {name}.")
-        elif other not in {None, gainer} and then != now:
-            form = _("Without it, {other} would have won hill {hill}, worth {worth}.")
+                form = by(
+                    names[gainer],
+                    by(
+                        names[other],
+                        _("Without it, {other} would have won hill {hill}, worth {worth}, and not {name}."),
+                        _("Without it, you would have won hill {hill}, worth {worth}, and not {name}."),
+                    ),
+                    _("Without it, {other} would have won hill {hill}, worth {worth}, and not you."),
+                )
+        elif other is not None and other != gainer and then != now:
+            form = by(
+                names[other],
+                _("Without it, {other} would have won hill {hill}, worth {worth}."),
+                _("Without it, you would have won hill {hill}, worth {worth}."),
+            )
         else:
             yield from _closer(event, without.hills[hill], gainer, names)
             continue
         rival = "" if other is None else names[other]
-        yield _Effect(worth, form.format(name=names[gainer], other=rival, hill=hill, worth=worth))
+        told = form.format(name=names[gainer], other=rival, hill=hill, worth=worth)
+        yield _Effect(worth, told)
     for seat in map(Seat, recording.seats):
         more = was.captives[seat] - without.captives[seat]
         if seat == gainer and more > 0:
-            form = counted(
-                "Because of it, {name} captured {n} more piece.",
-                "Because of it, {name} captured {n} more pieces.",
-                more,
+            form = by(
+                names[seat],
+                counted(
+                    "Because of it, {name} captured {n} more piece.",
+                    "Because of it, {name} captured {n} more pieces.",
+                    more,
+                ),
+                counted(
+                    "Because of it, you captured {n} more piece.",
+                    "Because of it, you captured {n} more pieces.",
+                    more,
+                ),
             )
         elif seat != gainer and more < 0:
-            form = counted(
-                "Without it, {name} would have captured {n} more piece.",
-                "Without it, {name} would have captured {n} more pieces.",
-                -more,
+            form = by(
+                names[seat],
+                counted(
+                    "Without it, {name} would have captured {n} more piece.",
+                    "Without it, {name} would have captured {n} more pieces.",
+                    -more,
+                ),
+                counted(
+                    "Without it, you would have captured {n} more piece.",
+                    "Without it, you would have captured {n} more pieces.",
+                    -more,
+                ),
             )
         else:
             continue
@@ -117,7 +155,11 @@ def _closer(
         for event in (was, without)
     )
     if own and (gain := own - rival - own_without + rival_without) > 0:
-        form = _("On hill {hill}, {name} had {own} influence against {rival}; without it, {n} against {m}.")
+        form = by(
+            names[gainer],
+            _("On hill {hill}, {name} had {own} influence against {rival}; without it, {n} against {m}."),
+            _("On hill {hill}, you had {own} influence against {rival}; without it, {n} against {m}."),
+        )
         told = form.format(
             hill=was.hill, name=names[gainer], own=own, rival=rival, n=own_without, m=rival_without
         )

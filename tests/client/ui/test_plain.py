@@ -475,7 +475,7 @@ def test_a_record_is_played_on_against_bots(tmp_path: Path) -> None:
     visit.until("Hint: ")
     move = visit.until(r"You may place (\S+?),? .*on (\w\d)")
     visit.type("v", "back", "quit")
-    visit.until("move 6 of 7, seen by Ann")
+    visit.until("move 6 of 7, seen by you")
     visit.type(f"{move[1]} {move[2]}", "wait", "quit", "yes")
     visit.until("Bob places")
     assert visit.end() == 0

@@ -3,12 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from client.records import JudgedMove, Recording
-from client.ui.texts.turning import what_it_changed
+from client.ui.texts.names import marked
+from client.ui.texts.turning import describe_turn_of_game, what_it_changed
 from engine.board import Tile
 from engine.components import LAUREL_WORTH
 from engine.events import Captured, HillScored, Place, Placed, ScoringEvent
@@ -42,7 +44,12 @@ def test_a_piece_changed_what_is_said(seed: int, number: int, after: list[float]
     placed = [event for event in game.events if isinstance(event, Placed)]
     piece = placed[number % len(placed)]
     move = Place(piece.seat, piece.piece, piece.field)
-    told = what_it_changed(recording, JudgedMove(number + 1, move, (0.3, 0.3, 0.4), tuple(after), None))
+    judged = JudgedMove(number + 1, move, (0.3, 0.3, 0.4), tuple(after), None)
+    told = what_it_changed(recording, judged)
+    mine = replace(recording, names=marked(recording.names, 0))
+    for each in (what_it_changed(mine, judged), describe_turn_of_game(mine, judged)):
+        assert "Ann" not in each
+    assert what_it_changed(mine, judged).replace("you", "Ann") == told
 
     view = game.view
     pieces = {field: each for field, each in view.placed.items() if isinstance(each, Piece)}
