@@ -359,7 +359,7 @@ class Result(_Walk):
             points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
-        warning = first_rows(wrapped(_describe_draws(pane.model)[0], width), room, width)
+        warning = first_rows(wrapped(_describe_draws(pane.ui, pane.model)[0], width), room, width)
         won = first_rows(wrapped(games.describe_result(ended, names), width), room - len(warning), width)
         lines = [line(row, "class:refusal") for row in warning]
         lines += [*(line(row, "class:heading") for row in won), *points]
@@ -373,16 +373,16 @@ class Result(_Walk):
         """Return the result as sentences."""
         if model.view is None or (ended := model.view.result) is None:
             return _Walk.words(self, ui, model)
-        names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(model)
-        columns = [_(word) for word, _room in COLUMNS]
-        amounts = (map(labelled, columns, amounts_of(ended.tallies[seat])) for seat in order)
-        rows = (
-            labelled(called(names[seat]), ", ".join(each)) for seat, each in zip(order, amounts, strict=True)
-        )
+        names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(ui, model)
+        rows = []
+        for seat in order:
+            amounts = amounts_of(ended.tallies[seat])
+            told = ", ".join(labelled(_(COLUMNS[at][0]), amounts[at]) for at in _columns(ended))
+            rows.append(labelled(called(names[seat]), told))
         laurels = (_laurels(ended, seat, names) for seat in order)
         won = games.describe_result(ended, names)
-        told = *story(model.view, names, model.seat), _next_level(model), farewell(model, ui.talk.hears)
-        result = (won, *rows, *laurels, _tie(ended, names), *told)
+        after = *story(model.view, names, model.seat), _next_level(model), farewell(model, ui.talk.hears)
+        result = (won, *rows, *laurels, _tie(ended, names), *after)
         options = (
             f"{each.verb} ({each.names})" if each.names else each.verb for each in _possible(ui, model)
         )
@@ -745,12 +745,14 @@ def _next_level(model: TableModel) -> str:
     return _("That was easy: next time, try {level}.").format(level=describe_level(level))
 
 
-def _describe_draws(model: TableModel) -> tuple[str, str]:
-    """Return what is wrong with the draws, and otherwise what can be said of them."""
+def _describe_draws(ui: Ui, model: TableModel) -> tuple[str, str]:
+    """Return what is wrong with the draws, and otherwise what can be said of them if others are there."""
     if (check := model.draws.check()) is None:
         return "", ""
     if check.fault is not None:
         return describe_fault(check.fault), ""
+    if ui.can.private:
+        return "", ""
     return "", describe_draws(check, names_at(model), plays=model.seat is not None)
 
 
@@ -763,7 +765,7 @@ def result_page(pane: Pane) -> list[Line]:
     if not isinstance(pane.ui.page, Result):  # but a record, seen with the eyes of that seat
         me = None
     lines = result_lines(pane.view, players, pane.glyphs, pane.width, me, signs=pane.ui.signs)
-    fault, draws = _describe_draws(pane.model)
+    fault, draws = _describe_draws(pane.ui, pane.model)
     standings = _standings(pane.model)
     after = [EMPTY, *indented(standings, pane.width)] if standings else []
     choices = [EMPTY, *_choices(pane)] if isinstance(pane.ui.page, Result) else []

@@ -19,6 +19,7 @@ from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.view import View
 from tests.client.ui import seen
+from tests.client.ui.draw.sample_pages import PAGES
 from tests.games import played
 
 NAMES = ["Ann", "Bob", "Cosima", "Dario", "Emma"]
@@ -122,6 +123,20 @@ def test_only_who_has_company_is_told_how_to_lead_through_the_scoring(alone: boo
     ui = seen.after(replace(ui, can=Can(private=alone)), model, "home")
     assert ("lead everybody" in seen.screen_of(ui, model)) != alone
     assert any("lead everybody" in told for told in ui.page.words(ui, model)) != alone
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_against_bots_alone_only_wrong_draws_are_told(alone: bool) -> None:
+    """On a screen and in text mode, where points that nobody has are left out as well."""
+    for page, told in (("result-right", "The draws are right"), ("result-wrong", "DO NOT TRUST THE DRAWS")):
+        ui, model = PAGES[page]()
+        ui = replace(ui, can=Can(private=alone))
+        sentences = " ".join(ui.page.words(ui, model))
+        expected = not alone or page == "result-wrong"
+        assert (told in sentences, told in seen.screen_of(ui, model)) == (expected, expected)
+        result = seen.view_of(model).result
+        assert result is not None
+        assert ("discs 1" in sentences) == any(tally.ones for tally in result.tallies)
 
 
 def test_nothing_is_told_before_the_result() -> None:
