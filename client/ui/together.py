@@ -12,7 +12,8 @@ from client.ui.led_walk import leads
 from client.ui.program import Replaying
 from client.ui.requests import Errand, PlayOn, Request, Review
 from client.ui.screens.overlays import TalkPage
-from client.ui.screens.replay import Companions, Replay, in_company, on_own_way
+from client.ui.screens.replay import Companions, Replay, describe_turning, in_company, on_own_way
+from client.ui.screens.scoring import Result
 from client.ui.state import Ui
 from client.ui.texts.tables import describe_study, who_leads
 from client.ui.visit import LookingBack
@@ -86,6 +87,13 @@ class Together(Replaying):
             self._telling = True
             self.begin(self._tell())
         return ui
+
+    def closed(self, ui: Ui) -> Ui:
+        """Return the state without the record; the result below it says at which move the game turned."""
+        page, below = ui.page, super().closed(ui)
+        if not isinstance(page, Replay) or not isinstance(below.page, Result):
+            return below
+        return below.with_page(replace(below.page, turned=describe_turning(page)))
 
     def carry_out(self, request: Request) -> None:
         if isinstance(request, Show | Say):

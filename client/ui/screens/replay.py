@@ -418,6 +418,14 @@ def after_analysis(ui: Ui) -> Ui:
     return there.with_notice(_describe_outcome(page.recording, analysis))
 
 
+def describe_turning(replay: Replay) -> str:
+    """Return at which move the game turned; "" if its analysis is not complete, or knows of none."""
+    analysis = replay.analysis
+    if analysis is None or not analysis.complete or (turning := turning_point(analysis)) is None:
+        return ""
+    return describe_turn_of_game(replay.recording, turning)
+
+
 def _describe_outcome(recording: Recording, analysis: Analysis) -> str:
     """Return what decided the game, or how far the analysis came before it was stopped."""
     if not analysis.complete:

@@ -336,9 +336,13 @@ class Scoring(_Walk):
 
 @dataclass(frozen=True, slots=True)
 class Result(_Walk):
-    """The points and the winners: the last step of the walk through the scoring."""
+    """The points and the winners: the last step of the walk through the scoring.
+
+    `turned` says at which move the game turned, once it has been analysed.
+    """
 
     alone: bool = False
+    turned: str = ""
 
     own_keys = RESULT_KEYS
 
@@ -382,7 +386,7 @@ class Result(_Walk):
         laurels = (_laurels(ended, seat, names) for seat in order)
         won = games.describe_result(ended, names)
         after = *story(model.view, names, model.seat), _next_level(model), farewell(model, ui.talk.hears)
-        result = (won, *rows, *laurels, _tie(ended, names), *after)
+        result = (won, *rows, *laurels, _tie(ended, names), self.turned, *after)
         options = (
             f"{each.verb} ({each.names})" if each.names else each.verb for each in _possible(ui, model)
         )
@@ -762,13 +766,15 @@ def result_page(pane: Pane) -> list[Line]:
     If there is too little room, the story is shortened.
     """
     players, names, me = players_at(pane.model), names_at(pane.model), pane.model.seat
-    if not isinstance(pane.ui.page, Result):  # but a record, seen with the eyes of that seat
+    page = pane.ui.page
+    turned = page.turned if isinstance(page, Result) else ""
+    if not isinstance(page, Result):  # but a record, seen with the eyes of that seat
         me = None
     lines = result_lines(pane.view, players, pane.glyphs, pane.width, me, signs=pane.ui.signs)
     fault, draws = _describe_draws(pane.ui, pane.model)
     standings = _standings(pane.model)
     after = [EMPTY, *indented(standings, pane.width)] if standings else []
-    choices = [EMPTY, *_choices(pane)] if isinstance(pane.ui.page, Result) else []
+    choices = [EMPTY, *_choices(pane)] if isinstance(page, Result) else []
     after += [EMPTY, *indented(draws, pane.width, "class:faint")] if draws else []
     if fault:  # above all else, so that no window cuts it off
         lines = [EMPTY, *indented(fault, pane.width, "class:refusal"), *lines]
@@ -776,15 +782,15 @@ def result_page(pane: Pane) -> list[Line]:
     room = height - sum(map(bool, (*lines, *choices, *after)))
     rows: list[Line] = []
     after_it = _next_level(pane.model), farewell(pane.model, pane.ui.talk.hears)
-    for sentence in filter(None, (*story(pane.view, names, me), *after_it)):
+    for sentence in filter(None, (turned, *story(pane.view, names, me), *after_it)):
         told = indented(sentence, pane.width)
         if len(rows) + len(told) > room:
             break
         rows += told
-    page = [*lines, *choices, EMPTY, *rows, *after]
-    over = len(page) - height
-    empty = [at for at, row in enumerate(page) if not row][: max(over, 0)]
-    return [row for at, row in enumerate(page) if at not in empty]
+    whole = [*lines, *choices, EMPTY, *rows, *after]
+    over = len(whole) - height
+    empty = [at for at, row in enumerate(whole) if not row][: max(over, 0)]
+    return [row for at, row in enumerate(whole) if at not in empty]
 
 
 _AFTERWARDS: Final = (

@@ -10,6 +10,7 @@ import pytest
 
 from client.network.connection import open_connection
 from client.player.seats import Seats
+from client.records import Analyse, Analysis, Recording
 from client.ui import requests
 from client.ui.game import Client
 from client.ui.interaction import Surroundings
@@ -26,7 +27,8 @@ from client.ui.visit import Destination, LookingBack, Player, Stay
 from past_games.records import recording_of
 from protocol.messages import Seen, Show, Shown
 from tests.client.scripted import TIMEOUT
-from tests.client.ui.seen import notice_of, view_of
+from tests.client.ui.analysed import analysis_of
+from tests.client.ui.seen import notice_of, screen_of, view_of
 from tests.server.peer import Peer, next_state_where
 from tests.server.playing import game, memory_server, play_on, rematch
 
@@ -94,7 +96,9 @@ class Watcher:
 
 
 @contextlib.asynccontextmanager
-async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list[Watcher]]:
+async def watching(
+    *names: str, seats: Path | None = None, analyse: Analyse | None = None
+) -> AsyncIterator[list[Watcher]]:
     """Show the result of a game to spectators with these names; with `seats`, the first one was a player."""
     async with memory_server() as server, game(server.port, 2) as peers, contextlib.AsyncExitStack() as stack:
         await play_on(peers, random.Random(1))
@@ -108,7 +112,7 @@ async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list
             kept.keep(code, 0, names[0], peers[0].token, ()).release()
         for name in names:
             connection = await stack.enter_async_context(open_connection(url))
-            looking_back = LookingBack(recording_of, None, plays_on=True)
+            looking_back = LookingBack(recording_of, None, analyse, plays_on=True)
             player, stay = Player(name, looking_back=looking_back), Stay(first, Keeping(kept))
             watcher = Watcher(Client(player, Destination(url), stay, connection), group, peers)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
@@ -180,6 +184,31 @@ async def test_a_player_leads_everybody_through_the_scoring(tmp_path: Path) -> N
         await bob.until(lambda ui: "Player 0 is leading the review. f: follow" in ui.log)
         ann.press("escape")
         await bob.until(lambda ui: "Player 0 has stopped leading." in ui.log)
+
+
+async def test_the_result_says_where_the_game_turned_once_it_is_analysed(tmp_path: Path) -> None:
+    """To the player in the second person, as the review has said it."""
+
+    class Analysed:
+        async def __call__(self, recording: Recording, told: Callable[[Analysis], None]) -> str:
+            told(analysis_of(recording))
+            return ""
+
+        def knows(self, _recording: Recording) -> bool:
+            return False
+
+    async with watching("Ann", seats=tmp_path, analyse=Analysed()) as (ann,):
+        before = ann.shown.ui.page.words(ann.shown.ui, ann.client.model)
+        ann.press("y")
+        await ann.until(lambda ui: isinstance(ui.page, Replay) and ui.page.analysis is not None)
+        await ann.until(lambda ui: isinstance(ui.page, Replay) and not ui.page.judging)
+        turned = notice_of(ann.shown.ui).partition(" won.")[0] + " won."
+        assert turned.startswith("The game turned at move")
+        ann.press("escape")
+        await ann.until(lambda ui: isinstance(ui.page, Result))
+        after = ann.shown.ui.page.words(ann.shown.ui, ann.client.model)
+        assert [each for each in after if each not in before] == [turned]
+        assert turned in " ".join(screen_of(ann.shown.ui, ann.client.model, 200, 50).split())
 
 
 async def test_who_has_gone_on_alone_is_told_to_have_seen_it(tmp_path: Path) -> None:
