@@ -634,7 +634,8 @@ class LineShell:
             if shown.ui.overlay is not None:  # what is asked for again is told again
                 before, below = self._told_before(), _words(shown.ui.page, shown.ui, shown.model)
                 self._told[-1] = before._replace(words=tuple(each for each in before.words if each in below))
-        self._told[-1] = self._told_before()._replace(now=())  # a refusal is told each time
+        if word or shown.ui.notice is not ui.notice:  # a refusal is told each time
+            self._told[-1] = self._told_before()._replace(now=())
 
 
 def _letters_in_game(ui: Ui) -> Mapping[str, Key]:

@@ -68,8 +68,8 @@ class Action(Struct, frozen=True):
     the lines of `pages` type.
 
     `stages`, `who` and `possible` say when it is possible; if it is `shown`, everybody sees in the menu how
-    the table is set up. What is `for_company` is not in the help of a game against bots alone. `menu` are
-    its lines in the menu, `keys` its keys on the screens of its stage.
+    the table is set up. What is `for_company` is neither in the help nor in the menu of a game against bots
+    alone. `menu` are its lines in the menu, `keys` its keys on the screens of its stage.
     """
 
     typed: str

@@ -1408,7 +1408,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
 def _main(at: At) -> Iterator[MenuLine]:
     for action in ACTIONS:
         may = action.may(at)
-        for line in () if may is May.NO else action.menu(at):
+        if may is May.NO or (action.for_company and at.ui.can.private):
+            continue
+        for line in action.menu(at):
             yield line if may is May.YES else structs.replace(line, effect=None)
 
 

@@ -254,8 +254,10 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
     )
     if ui.ponders and action is Act.CONFIRM:  # which would make another move than the one that is looked for
-        return before, None
+        return _with_search_stopped(before), None
     after, request = _act(before, action, model)
+    if ui.ponders and request is None:
+        after = _with_search_stopped(after)
     at_board = ui.entry is None and isinstance(ui.top, Playing)
     if ui.asked is not None and at_board and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
@@ -271,7 +273,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return after, request
     if request is Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too
-            return after, None
+            return _with_search_stopped(after), None
         if isinstance(table := after.page.game, Playing) and table.hint:  # another search might differ
             hint = table.why or table.hint
             return with_game(after, replace(table, hint=hint, why="")).with_notice(hint), None
@@ -282,6 +284,13 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.busy:
         return ui.with_notice(_("One moment: the server has not answered yet.")), None
     return replace(after, sent=ui.entry, busy=not isinstance(request, ListTables)), request
+
+
+def _with_search_stopped(ui: Ui) -> Ui:
+    """Return the state that says that no hint is going to come, unless it says something else."""
+    if ui.notice is not None or not isinstance(ui.top, Playing):
+        return ui
+    return ui.with_notice(_("The search for a good move is stopped."))
 
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:

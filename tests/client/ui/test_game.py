@@ -41,6 +41,7 @@ from server.config import Config
 from tests.client.scripted import TIMEOUT, Peer, next_update, scripted
 from tests.client.tables.test_draws import SEED, SHARES, played_game
 from tests.client.ui import keyboard
+from tests.client.ui.seen import notice_of
 from tests.games import played
 from tests.server.manual_clock import FastClock
 
@@ -251,8 +252,8 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard)
 async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key: str) -> None:
     """Until then the screen says what it does; the key does what it always does, and no hint comes.
 
-    The key that has begun the search begins no other one beside it, and Enter makes no move that nobody
-    has found yet.
+    The screen says that, too. The key that has begun the search begins no other one, and Enter makes no move
+    that nobody has found yet.
     """
     cancelled = asyncio.Event()
 
@@ -269,7 +270,7 @@ async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key:
         cursor = keys.client.ui.page.game
         keys.press(key)
         await cancelled.wait()
-        await keys.until(lambda ui, _: not ui.ponders and ui.notice is None)
+        await keys.until(lambda ui, _: not ui.ponders and "is stopped" in notice_of(ui))
         assert (keys.client.ui.page.game != cursor) is (key == "l")
         keys.press("qy")
 

@@ -513,12 +513,12 @@ def test_a_lost_connection_is_told_once(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_words_that_do_nothing_now_are_not_called_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     shown = Service(*placing()).interaction
-    asyncio.run(LineShell(shown, OwnLines(io.StringIO("next\nresult\n\nfoo\n"))).run())
+    asyncio.run(LineShell(shown, OwnLines(io.StringIO("next\nresult\n\nfoo\n\n"))).run())
     told = capsys.readouterr().out
     assert "There is nothing for next to do now." in told
     assert "There is nothing for result to do now." in told
     assert told.count("There is nothing for") == 2  # an empty line asks for nothing
-    assert "'foo' is not a command. Type help for the list." in told
+    assert told.count("'foo' is not a command. Type help for the list.") == 1
 
 
 def test_the_scoring_begins_with_every_wolf_and_with_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:

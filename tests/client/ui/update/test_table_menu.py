@@ -178,6 +178,13 @@ def test_only_the_host_of_other_people_reads_what_hosts_can_type() -> None:
         assert not typed_commands.help_on_hosting(At(ui, gathering(seat)[1]))
 
 
+def test_a_sign_is_in_the_menu_only_if_others_see_it() -> None:
+    _ui, model = running()
+    assert actions.SIGN in effects(MENU, model)
+    alone = MENU.lines(At(replace(BARE, can=Can(private=True)), model))
+    assert actions.SIGN not in [choice.effect for choice in alone]
+
+
 @pytest.mark.parametrize("seat", [0, 1, None])
 @pytest.mark.parametrize("stage", ["gathering", "playing", "over"])
 def test_what_is_not_possible_is_offered_nowhere(stage: messages.Stage, seat: int | None) -> None:
