@@ -110,6 +110,12 @@ def labelled(label: str, text: str) -> str:
     return _("{label}: {text}").format(label=label, text=text)
 
 
+def in_tenths(number: float) -> str:
+    """Return a number with one decimal place, as the language writes it."""
+    whole, tenths = f"{number:.1f}".split(".")
+    return _("{whole}.{tenths}").format(whole=whole, tenths=tenths)
+
+
 def parted(parts: Iterable[str]) -> str:
     """Return the parts of a sentence with semicolons between them."""
     form = _("{first}; {second}")

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.language import _, counted
+from client.language import N_, _, counted
 from client.ui import at_table
 from client.ui.draw.page import name_or_sign, seat_note, spectators_sign
 from client.ui.frame import (
@@ -46,6 +46,7 @@ def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
     return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
+_NO_PIECES: Final = N_("A hill holds no pieces.")
 _TALL: Final = 30  # lines in which the hills always fit: they must not come and go with the cursor
 _LEADER: Final = 11  # columns for who leads, and by how much
 _MINE: Final = 6
@@ -79,7 +80,8 @@ class Panel(Struct, frozen=True):
                 whole = [*rows, *hills, *soldiers, EMPTY, *here]
                 if len(whole) > height:
                     whole = [row for row in whole if row and row is not spectators]
-                return whole[:height]
+                fits = len(whole) <= height
+                return whole if fits else whole[: -len(self._paragraphs(_(_NO_PIECES)))][:height]
             rows += [*hand, *here]
         if len(rows) > height:
             rows = [row for row in rows if row and row is not spectators]
@@ -222,7 +224,7 @@ class Panel(Struct, frozen=True):
                 return [
                     self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
                     *(self._on_hill(hill) if laurel is not None and not brief else ()),
-                    *self._paragraphs(_("A hill holds no pieces.")),
+                    *self._paragraphs(_(_NO_PIECES)),
                 ]
             case FieldSpot() as spot:
                 beside = [each for each in map(board.get, neighbours(cell)) if isinstance(each, FieldSpot)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from client.language import _
+from client.language import _, in_tenths
 from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
 from client.ui.texts.games import bounds_text, describe_captives
 from client.ui.texts.names import OwnName, by, in_sentences
@@ -143,7 +143,7 @@ def _describe_reason(reason: Reason, move: Place, other: Place, names: Sequence[
                 _("{move} loses less to {name}: {n} on average, {m} after {other}."),
                 _("{move} loses less to you: {n} on average, {m} after {other}."),
             )
-        return form.format(rival=names[reason.owner], n=f"{n:.1f}", m=f"{m:.1f}", **about)
+        return form.format(rival=names[reason.owner], n=in_tenths(n), m=in_tenths(m), **about)
     if not own:
         form = by(
             names[seat],

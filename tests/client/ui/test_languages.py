@@ -204,11 +204,16 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     assert quits == {letter, "y"}
 
 
+KEY_PAGES = (
+    *("lobby", "laying", "placing", "placing-two", "advised", "compared", "plans"),
+    *("scoring-wolves", "scoring-soldier", "result"),
+)
+
+
 @pytest.mark.parametrize("spoken", TRANSLATED)
 def test_key_pages_in_every_language(spoken: str) -> None:
     with speaking(spoken):
-        pages = ("lobby", "laying", "placing", "scoring-soldier", "result")
-        shown = [seen.screen_of(*PAGES[page]()) for page in pages]
+        shown = [seen.screen_of(*PAGES[page]()) for page in KEY_PAGES]
     seen.assert_screen(f"{spoken}-80x24", "\n".join(shown))
 
 

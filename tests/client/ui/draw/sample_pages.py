@@ -6,23 +6,25 @@ from dataclasses import replace
 from msgspec import structs
 
 from client import levels
-from client.records import Habits, Ladder, PastGame, Rival, Suggestion
+from client.records import Better, Captives, Contest, Habits, Ladder, PastGame, Rival, Suggestion
 from client.tables.table import HeardRemark, TableModel
 from client.ui.screens.actions import BOT
 from client.ui.screens.history import HistoryPage
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import Menu
 from client.ui.screens.news import after_update, with_suggestion
+from client.ui.screens.planning import PLANS
 from client.ui.screens.rivals import Rivals
 from client.ui.screens.scoring import last_step
 from client.ui.state import Can, Offers, Ui, Ways
-from engine.board import Field
+from engine.board import Field, Tile
 from engine.events import Place
 from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol import messages
+from protocol.messages import Condition, PlannedMove
 from protocol.settings import Spectators, Switches
 from tests.client.ui import seen
 from tests.engine.test_draws import cheated
@@ -66,6 +68,28 @@ def hinted() -> tuple[Ui, TableModel]:
     seen.change(model, switches=Switches(hints=True))
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
     return with_suggestion(replace(ui, can=Can(hints=True)), Suggestion(command), model), model
+
+
+def advised() -> tuple[Ui, TableModel]:
+    """Return a game with a move suggested, and what it is for."""
+    ui, model = placing()
+    seen.change(model, switches=Switches(hints=True))
+    command, other = Place(Seat(0), Piece("Ef*"), Field("E2")), Place(Seat(0), Piece("Em*"), Field("A5"))
+    reasons = Contest(Tile("E"), 6, Seat(0), Seat(1), 0.9, 0.56), Captives(Seat(0), Seat(2), 1.4, 0.9)
+    suggestion = Suggestion(command, other=other, better=Better(command, 0.53, 0.4, reasons))
+    return with_suggestion(replace(ui, can=Can(hints=True), log=ui.log[-3:]), suggestion, model), model
+
+
+def planned() -> tuple[Ui, TableModel]:
+    """Return the plans of a player for whom it is not the turn."""
+    ui, model = seen.placing(3, 1)
+    conditions = Condition(Field("D6"), Seat(0)), Condition(Field("C1"), unless=True), None
+    pieces = ("Sm*", "C4"), ("Ss", "B1"), ("Sf", "D1")
+    model.plans = tuple(
+        PlannedMove(piece, Field(field), condition)
+        for (piece, field), condition in zip(pieces, conditions, strict=True)
+    )
+    return ui.opened(Menu(PLANS)), model
 
 
 def laying() -> tuple[Ui, TableModel]:
@@ -241,6 +265,9 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "placing": placing,
     "foreseeing": foreseeing,
     "hinted": hinted,
+    "advised": advised,
+    "compared": lambda: then(advised, "s"),
+    "plans": planned,
     "placing-watched": watched,
     "placing-two": lambda: placing(2),
     "counts": lambda: counting(4),
