@@ -128,7 +128,7 @@ _LOOKING: Final = (
     Key(("escape",), Act.LEAVE, N_("stop the analysis, or leave")),
     Key(("home",), Act.FIRST, N_("to the start")),
     Key(("end",), Act.SKIP, N_("to the end, or the result if there is one"), typed=("result",)),
-    Key(("g",), _type_move, N_("go to the move whose number you type"), N_("go to")),
+    Key(("G",), _type_move, N_("go to the move whose number you type"), N_("go to")),
     Key((">",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     Key(
         ("tab",),
@@ -158,7 +158,7 @@ _LOOKING: Final = (
 )
 _EYES: Final = tuple(
     Key((name,), act, N_("everything, hands and wolves; what spectators saw"))
-    for name, act in (("a", all_eyes), ("w", no_eyes))
+    for name, act in (("0", all_eyes), ("-", no_eyes))
 )
 _READING: Final = (
     COMMAND,

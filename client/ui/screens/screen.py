@@ -63,7 +63,7 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int)
         return typed_line(ui, ui.entry, model, width)
     if ui.ticks_left is not None:
         form = _("Playing automatically, speed {speed} of {speeds}.")
-        pressed = _("r: next speed; any other key stops it.")
+        pressed = _(">: next speed; any other key stops it.")
         words = f" {form.format(speed=ui.speed + 1, speeds=SPEEDS)} {pressed}"
         if get_cwidth(words) > width:
             words = dotted(f" {pressed}", width)

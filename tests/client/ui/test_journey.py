@@ -157,11 +157,11 @@ def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> N
         terminal.press("y", shows=("CHANCES", r"\b[1-9]\d?/36"))
         workers = search_processes()
         assert workers
-        terminal.press("g", "42", "enter", shows=("move 42 of 42", "This move has not been"))
+        terminal.press("G", "42", "enter", shows=("move 42 of 42", "This move has not been"))
         terminal.press("escape", shows=(r"Stopped: \d+ of 36 moves analysed", "This move was not analysed"))
         _ended, left = psutil.wait_procs(workers, timeout=TIMEOUT)
         assert not left
-        terminal.press("g", "7", "enter", shows=r"(?m)\d -> \d+%$")
+        terminal.press("G", "7", "enter", shows=r"(?m)\d -> \d+%$")
         terminal.press("escape")
         assert terminal.ended()[0] == 0
 

@@ -140,14 +140,14 @@ def test_keys_change_the_eyes() -> None:
         ui = after(ui, "tab")
         assert replay_of(ui).eyes == eyes
     assert after(ui, "s-tab", "s-tab").page == after(ui, "3").page
-    assert after(ui, "w").page == after(ui, "s-tab").page
-    assert after(ui, "2", "a") == ui
+    assert after(ui, "-").page == after(ui, "s-tab").page
+    assert after(ui, "2", "0") == ui
     assert after(ui, "4").notice is not None
     assert "seen by Bob" in screen(after(ui, "2"))
     ui = after(start(), *seen.typed("7"))
     assert "HAND OF Bob" in screen(ui)  # whose turn it is
     assert "HAND OF Cosima" in screen(after(ui, "3"))
-    assert "HAND OF" not in screen(after(ui, "w"))
+    assert "HAND OF" not in screen(after(ui, "-"))
 
 
 def test_a_running_game_has_one_view() -> None:
@@ -155,7 +155,7 @@ def test_a_running_game_has_one_view() -> None:
     seat = eyes_of(Seat(1))
     ui = replay.open_record(Recording.of(game.events, dict(enumerate(seen.NAMES)), seat), 3, seat)
     assert replay.next_eyes not in [key.action for key in keys_offered(ui, replay.seen_in(ui))]
-    for key in ("tab", "s-tab", "w", "1"):
+    for key in ("tab", "s-tab", "-", "1"):
         looked = after(ui, key)
         assert looked.page == ui.page
         assert "only from your own seat" in seen.notice_of(looked)
@@ -178,12 +178,12 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
 
 def test_typed_commands() -> None:
     ui = start()
-    assert shown_stop(after(ui, "g", "1", "2", "enter")) == 12
+    assert shown_stop(after(ui, "G", "1", "2", "enter")) == 12
     assert shown_stop(after(ui, *seen.typed("go 42"))) == 42
     assert scoring_step(after(ui, *seen.typed("go end"))) == scoring_step(after(ui, "end")) > 0
     assert shown_stop(after(ui, *seen.typed("go scoring"))) == 43
     assert shown_stop(after(ui, *seen.typed("9"), *seen.typed("go start"))) == 0
-    assert after(ui, *seen.typed("eyes none")).page == after(ui, "w").page
+    assert after(ui, *seen.typed("eyes none")).page == after(ui, "-").page
     assert after(ui, *seen.typed("eyes cosima")).page == after(ui, *seen.typed("eyes 3")).page
     assert after(ui, *seen.typed("eyes 1"), *seen.typed("eyes all")).page == ui.page
     for line in ("go 43", "go", "go x", "eyes", "eyes 7", "say hello", "m* C4", "1000000000000"):
@@ -319,7 +319,7 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     ui = replay.after_analysis(replay.with_analysis(begun(), analysis_of(record_of(3))))
     analysis = replay_of(ui).analysis
     assert analysis is not None
-    assert all(replay_of(pressed_at(ui, key)[0]).analysis == analysis for key in ("right", "end", "tab", "w"))
+    assert all(replay_of(pressed_at(ui, key)[0]).analysis == analysis for key in ("right", "end", "tab", "-"))
     numbers = sorted(move.number for move in analysis.deciding)
     assert seen.notice_of(ui).endswith("Moves {}, {} and {} decided most.".format(*numbers))
     ui, _ = pressed_at(ui, "home")
@@ -515,7 +515,7 @@ def test_the_same_key_makes_autoplay_faster() -> None:
 def test_a_narrow_window_says_how_to_stop_autoplay() -> None:
     ui, model = scoring()
     bar = seen.screen_of(seen.after(ui, model, ">"), model, 40, 12).splitlines()[-1]
-    assert bar.strip(" |") == "r: next speed; any other key stops it."
+    assert bar.strip(" |") == ">: next speed; any other key stops it."
 
 
 def test_a_title_that_a_narrow_window_cuts_ends_in_dots() -> None:
