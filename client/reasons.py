@@ -1,11 +1,37 @@
 """What speaks for a suggested move, in words."""
 
 from client.language import _, counted
-from engine.board import has_spring
+from engine.board import Field, has_spring
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
 from engine.view import View
+
+
+def aim_of(command: Command, view: View) -> str:
+    """Return in a few words what a placement is for, besides what it does at once; "" if that is all."""
+    if not isinstance(command, Place):
+        return ""
+    empty, springs = _empty_beside(command.field, view), _springs_near(command.field, view)
+    match command.piece.kind:
+        case Kind.MERCHANT if empty:
+            form = counted(
+                "for company on {n} empty field beside it",
+                "for company on {n} empty fields beside it",
+                empty,
+            )
+            return form.format(n=empty)
+        case Kind.SOLDIER if empty:
+            form = counted(
+                "to capture what comes to {n} empty field beside it",
+                "to capture what comes to {n} empty fields beside it",
+                empty,
+            )
+            return form.format(n=empty)
+        case Kind.FARMER if springs:
+            form = counted("for {n} spring, worth 2", "for {n} springs, worth 2 each", springs)
+            return form.format(n=springs)
+    return ""
 
 
 def reason_for(command: Command, view: View, legal: Legal) -> str:
@@ -15,7 +41,7 @@ def reason_for(command: Command, view: View, legal: Legal) -> str:
             return _("Springs lie close together there: you place first, and can take the best field.")
         return _("Springs lie apart there: whoever places first has less to gain.")
     reasons, piece = [], command.piece
-    empty = sum(field not in view.placed for field in view.layout.adjacent(command.field))
+    empty = _empty_beside(command.field, view)
     if piece.kind is Kind.MERCHANT and empty:
         form = counted(
             "{n} field beside it is empty: a piece placed there will add to it.",
@@ -30,7 +56,7 @@ def reason_for(command: Command, view: View, legal: Legal) -> str:
             empty,
         )
         reasons.append(form.format(n=empty))
-    springs = sum(map(has_spring, (command.field, *view.layout.adjacent(command.field))))
+    springs = _springs_near(command.field, view)
     if piece.kind is Kind.FARMER and springs:
         form = counted(
             "{n} spring on or beside the field gives it 2, whatever is placed there.",
@@ -41,3 +67,11 @@ def reason_for(command: Command, view: View, legal: Legal) -> str:
     if piece.wolf and Piece(str(piece).removesuffix("*")) in legal.pieces:
         reasons.append(_("As a wolf it shows nobody what it is until the end."))
     return " ".join(reasons)
+
+
+def _empty_beside(field: Field, view: View) -> int:
+    return sum(beside not in view.placed for beside in view.layout.adjacent(field))
+
+
+def _springs_near(field: Field, view: View) -> int:
+    return sum(map(has_spring, (field, *view.layout.adjacent(field))))

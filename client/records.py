@@ -185,13 +185,15 @@ class Better:
 class Suggestion:
     """The move, and in words why; the reason is empty where what the move brings says enough.
 
-    `other` is the next best move, which is about as good without `better`.
+    `other` is the next best move, which is about as good without `better`. `aim` is in a few words what the
+    move is for.
     """
 
     command: Command
     reason: str = ""
     other: Place | None = None
     better: Better | None = None
+    aim: str = ""
 
 
 @dataclass(frozen=True, slots=True)

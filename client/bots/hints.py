@@ -11,7 +11,7 @@ from anyio import CapacityLimiter
 from client.bots.greedy import greedy
 from client.bots.processes import ProcessesLost, in_process
 from client.bots.search.advice import advise, compare_moves
-from client.reasons import reason_for
+from client.reasons import aim_of, reason_for
 from client.records import Better, Suggestion
 from engine.events import Place
 from engine.legal import Legal, LegalPlaces
@@ -29,9 +29,9 @@ async def suggest_move(view: View, legal: Legal) -> Suggestion:
             seed, limiter = str(rng.getrandbits(64)), CapacityLimiter(1)
             work = partial(advise, view, legal.seat, SIMULATIONS, seed)
             move, other, better = await in_process(work, limiter=limiter, seconds=_MOST_SECONDS)
-            return Suggestion(move, reason_for(move, view, legal), other, better)
+            return Suggestion(move, reason_for(move, view, legal), other, better, aim_of(move, view))
     command = await asyncio.to_thread(greedy, view, legal, rng)
-    return Suggestion(command, reason_for(command, view, legal))
+    return Suggestion(command, reason_for(command, view, legal), aim=aim_of(command, view))
 
 
 async def compare(view: View, move: Place, other: Place) -> Better | None:

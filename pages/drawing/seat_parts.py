@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from client.language import _, current_language, labelled
 from client.levels import usual_level
-from client.reasons import reason_for
+from client.reasons import aim_of, reason_for
 from client.records import Suggestion
 from client.tables.table import TableModel, open_request
 from client.ui import at_table
@@ -262,7 +262,8 @@ class SeatPage:
             form = _("Hint: position {position}, {turned}.")
             told = Advice(form.format(position=move.position, turned=turned(move.orientation)), reason)
         else:
-            told = describe_suggestion(view, move, Suggestion(move, reason), names_at(self.model))
+            found = Suggestion(move, reason, aim=aim_of(move, view))
+            told = describe_suggestion(view, move, found, names_at(self.model))
         yield element("p", " ".join(filter(None, told)), class_="hint")
 
     def _help(self) -> str:

@@ -33,13 +33,15 @@ def describe_suggestion(view: View, move: Place, found: Suggestion, names: Seque
     hint, better, other = describe_placement(move), found.better, found.other
     if better is None or other is None:
         about = "" if other is None else _("{move} is about as good.").format(move=describe_placement(other))
-        told = _("Hint: {move}.").format(move=hint), found.reason, about
-        return Advice(" ".join(filter(None, told)), "")
+        more = " ".join(filter(None, (found.reason, about)))
+        if found.aim:
+            return Advice(_("Hint: {aim}, {move}.").format(aim=found.aim, move=hint), more)
+        return Advice(" ".join(filter(None, (_("Hint: {move}.").format(move=hint), more))), "")
     compared = _("{move} wins about {n} of 100 games, {other} about {m}.").format(
         move=hint, other=describe_placement(other), n=in_100(better.chance), m=in_100(better.instead_of)
     )
     aims = (_aim(reason, move, names) for reason in better.reasons if _differs(reason))
-    if aim := next(filter(None, aims), ""):
+    if aim := next(filter(None, (*aims, found.aim)), ""):
         brief = _("Hint: {aim}, {move}.").format(aim=aim, move=hint)
     else:
         brief = _("Hint: {move}.").format(move=hint)

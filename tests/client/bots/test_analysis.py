@@ -14,7 +14,7 @@ from client.bots.hints import suggest_move
 from client.bots.processes import ProcessesLost
 from client.bots.search.advice import BELIEFS, chances_of, holds
 from client.bots.search.tree import utilities, win_shares
-from client.reasons import reason_for
+from client.reasons import aim_of, reason_for
 from client.records import Analysis, Recording
 from engine.events import Command, LayTile, Place, Placed
 from engine.game import Game, GameOptions, RandomChance
@@ -200,6 +200,7 @@ def test_a_move_has_a_reason_where_its_effect_is_none(game: Game) -> None:
             assert bool(reason) or piece.kind is not Kind.MERCHANT or not alone
             hides = piece.wolf and Piece(str(piece)[:-1]) in legal.pieces
             assert ("As a wolf" in reason) == hides
+            assert bool(aim_of(command, view)) == bool(reason.partition("As a wolf")[0])
 
 
 async def test_a_hint_is_a_legal_move_and_compared_with_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -410,7 +410,7 @@ def test_a_player_has_a_move_suggested_where_the_table_allows_that() -> None:
         parts, _last = table_parts(table(3), view, [], None, hand)
         assert told in parts["ask"]
         assert hints or "uggest" not in parts["ask"]
-        assert (f"Hint: {piece_sign(move.piece)} on {move.field}." in parts["ask"]) == (suggested is not None)
+        assert (f"{piece_sign(move.piece)} on {move.field}." in parts["ask"]) == (suggested is not None)
 
 
 def test_a_player_reads_what_others_may_still_hold() -> None:

@@ -206,6 +206,18 @@ def test_a_hint_chooses_the_move() -> None:
     assert seen.request_after(with_suggestion(ui, Suggestion(lay), model), model, "enter") == lay
 
 
+def test_a_hint_says_what_it_is_for_before_the_move() -> None:
+    """The same key again says more."""
+    ui, model = seen.placing()
+    ui = replace(ui, can=Can(hints=True))
+    seen.change(model, switches=Switches(hints=True))
+    move = Place(Seat(0), Piece("Ef"), free_field(model))
+    hinted = with_suggestion(ui, Suggestion(move, "So it is.", aim="for 2 springs, worth 2 each"), model)
+    told = f"Hint: for 2 springs, worth 2 each, Ef on {move.field}. Ask again to hear why."
+    assert seen.notice_of(hinted) == told
+    assert seen.notice_of(seen.after(hinted, model, "s")) == "So it is."
+
+
 def test_a_hint_never_argues_with_the_board_as_it_is() -> None:
     """What a piece would do now is no reason of a search, nor is what hardly differs."""
     ui, model = seen.placing()
