@@ -625,8 +625,7 @@ _HIGHEST: Final = 4  # lines of a curve
 def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> list[Line]:
     """Return the chances at the stop that is shown, and before and after it."""
     view, glyphs, width, height = pane.view, pane.glyphs, pane.width, pane.height
-    progress = f"{len(analysis.moves)}/{analysis.wanted}" if replay.judging else ""
-    rows = [heading(_("CHANCES"), width, progress)]
+    rows = [heading(_("CHANCES"), width, _progress(replay, analysis))]
     spare = height - 2 - _TEXT_ROWS - view.seats
     each = 1 if glyphs.ascii else max(1, min(_HIGHEST, spare // view.seats))
     moment = replay.stop - analysis.first
@@ -653,9 +652,16 @@ def chances_line(replay: Replay, analysis: Analysis, pane: Pane) -> Line:
     if (chances := analysis.at(replay.stop)) is None:
         return line(dotted(f" {_outside(replay, analysis)}", pane.width), "class:faint")
     peoples = zip(pane.view.start.peoples, chances, strict=True)
-    return sum(
+    left = sum(
         (part for own, chance in peoples for part in (chips(own[:1]), line(f" {percent(chance)} "))), EMPTY
     )
+    progress = line(f"{_progress(replay, analysis)} ", "class:faint")
+    fits = width_of(left) + width_of(progress) <= pane.width
+    return ends(left, progress, pane.width) if fits else left
+
+
+def _progress(replay: Replay, analysis: Analysis) -> str:
+    return f"{len(analysis.moves)}/{analysis.wanted}" if replay.judging else ""
 
 
 def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: int) -> Line:

@@ -404,11 +404,13 @@ def test_the_screen_fills_every_size_exactly(ui: Ui, width: int, height: int, gl
 
 
 def test_a_small_window_has_them_in_one_line() -> None:
-    """In place of the hand."""
+    """In place of the hand; how far the analysis is stands beside them as long as it runs."""
     ui = shown(3, 22)
     text = screen(ui, 60, 18)
     assert " E  42%  S  26%  L  32% " in text
     assert "CHANCES" not in text
+    assert "/36" not in text
+    assert "20/36 |" in screen(shown(3, 22, judged=20), 40, 12)
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40), st.integers(1, 4))
