@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import N_, _, labelled, listed, yes_letters
+from client.language import N_, _, counted, labelled, listed, parted, yes_letters
 from client.player.terminal import Calling
 from client.tables.table import TableModel
 from client.typed_text import BadText
@@ -61,7 +61,7 @@ from client.ui.terminal.shell import on_stop_signals
 from client.ui.texts import games
 from client.ui.texts.glyphs import glyphs_to_read
 from client.ui.texts.names import called
-from client.ui.texts.pieces import piece_sign, piece_words
+from client.ui.texts.pieces import piece_words
 from client.ui.texts.story import captives_of
 from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile, fields_of
@@ -210,7 +210,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
             return list(_beside_tile(position, LaidTile(view.drawn, int(turns)), ui, model, view))
         case ["board"]:
-            return [_of_hill(*each) for each in hills(board).values()]
+            return [_standing_on(*each) for each in hills(board).values()]
         case ["tiles"]:
             return list(_tiles(view))
         case ["moves"]:
@@ -257,11 +257,23 @@ def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | 
 
 
 def _of_hill(hill: HillSpot, around: Sequence[FieldSpot]) -> str:
-    """Return in one line what stands on the fields around a hill."""
-    signs = (_("empty") if each.piece is None else piece_sign(each.piece) for each in around)
-    fields = ", ".join(f"{_in_words(each)} {sign}" for each, sign in zip(around, signs, strict=True))
+    """Return in one line what stands on each field around a hill."""
+    words = (_("empty") if each.piece is None else piece_words(each.piece) for each in around)
+    fields = (f"{_in_words(each)} {word}" for each, word in zip(around, words, strict=True))
+    return labelled(_with_worth(hill), parted(fields))
+
+
+def _standing_on(hill: HillSpot, around: Sequence[FieldSpot]) -> str:
+    """Return in one line the pieces around a hill, and how many fields are empty."""
+    told = [f"{each.name} {piece_words(each.piece)}" for each in around if each.piece is not None]
+    if empty := sum(each.piece is None for each in around):
+        told.append(counted("{n} empty field", "{n} empty fields", empty).format(n=empty))
+    return labelled(_with_worth(hill), parted(told))
+
+
+def _with_worth(hill: HillSpot) -> str:
     worth = "" if hill.laurel is None else f", {hill.laurel} {hill.worth}"
-    return labelled(_("HILL {hill}").format(hill=hill.tile) + worth, fields)
+    return _("HILL {hill}").format(hill=hill.tile) + worth
 
 
 def _in_words(field: FieldSpot) -> str:

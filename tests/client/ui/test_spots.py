@@ -11,8 +11,8 @@ from client.ui.draw.board import board_text
 from client.ui.export.picture import board_parts
 from client.ui.lines import answer
 from client.ui.spots import FieldSpot, HillSpot, Marks, OpenSpot, describe_field, hills, spots
-from client.ui.texts.pieces import piece_sign
-from engine.board import HILLS, LaidTile, has_spring
+from client.ui.texts.pieces import piece_sign, piece_words
+from engine.board import HILLS, TILES, LaidTile, has_spring
 from engine.game import Game, GameOptions
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
@@ -33,6 +33,7 @@ def test_every_painter_shows_each_field_alike(game: Game) -> None:
     with speaking("en"):
         page, _last = table_parts(TableState("KRTV", "playing", seats, 0), view, [], None)
         drawn, told = board_text(view), " ".join(answer("board", ui, model) or ())
+        by_hill = " ".join(" ".join(answer(f"hill {tile}", ui, model) or ()) for tile in TILES)
         fields = [each for each in spots(view).values() if isinstance(each, FieldSpot)]
         words = [describe_field(each) for each in fields]
     assert {each.name: each.piece for each in fields if each.piece is not None} == view.board
@@ -44,8 +45,12 @@ def test_every_painter_shows_each_field_alike(game: Game) -> None:
     for each in fields:
         sign = each.name if each.piece is None else piece_sign(each.piece)
         assert sign in drawn
-        shown = "empty" if each.piece is None else re.escape(sign)
-        assert re.search(rf"\b{each.name}( with a spring)? {shown}(,|$| )", told)
+        shown = "empty" if each.piece is None else re.escape(piece_words(each.piece))
+        assert re.search(rf"\b{each.name}{' with a spring' * each.spring} {shown}(;|$| )", by_hill)
+        assert (f"{each.name} " in told) == (each.piece is not None)
+        assert each.piece is None or f"{each.name} {piece_words(each.piece)}" in told
+    empty = sum(map(int, re.findall(r"(\d+) empty fields?", told)))
+    assert empty == sum(each.piece is None for each in fields)
 
 
 @pytest.mark.parametrize("turns", [0, 2])
