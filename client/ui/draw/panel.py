@@ -200,7 +200,7 @@ class Panel(Struct, frozen=True):
         at = at_table.selected_position(self.chosen, legal)
         text = _("TILE {tile}")
         rows = [
-            self._heading(text.format(tile=self.pane.view.drawn), f"lay {at} {self.chosen.orientation}"),
+            self._heading(text.format(tile=self.pane.view.drawn)),
             EMPTY,
         ]
         for position in legal.positions:

@@ -27,7 +27,7 @@ from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, K
 from client.ui.screens.actions import AGAIN, LEAVE, answers, keys_at
 from client.ui.spots import Marks, just_placed, placed_there
 from client.ui.state import Outcome, Pane, Screen, Ui, with_game
-from client.ui.texts.games import describe_event, describe_rematch, describe_turn
+from client.ui.texts.games import describe_event, describe_rematch, describe_turn, turned
 from client.ui.texts.pieces import piece_sign
 from client.ui.texts.plans import describe_plans
 from client.ui.texts.tables import describe_ended, names_at
@@ -119,7 +119,8 @@ class _GameScreen(at_table.Selection, ServerScreen):
         if isinstance(model.legal, LegalLays):
             at = at_table.selected_position(self, model.legal)
             words = _("TILE {tile}").format(tile=pane.view.drawn)
-            return line(" " + labelled(words, f"lay {at} {self.orientation}"), "class:mine")
+            lies = _("position {position}, {turned}").format(position=at, turned=turned(self.orientation))
+            return line(" " + labelled(words, lies), "class:mine")
         pieces = [(number, each) for number, each in enumerate(at_table.hand(model), start=1) if each.count]
         chosen = at_table.selected_piece(self, model)
         first = next((at for at, (_number, each) in enumerate(pieces) if each.piece == chosen), 0)

@@ -505,13 +505,18 @@ def test_the_latest_records_are_kept(tmp_path: Path) -> None:
     assert sorted(path.name[7] for path in tmp_path.iterdir()) == ["2", "3"]
 
 
-@pytest.mark.parametrize("kept", ["records", "journal"])
+@pytest.mark.parametrize(
+    ("kept", "most", "warned"), [("records", None, True), ("journal", None, False), ("records", 100, False)]
+)
 async def test_records_beside_a_new_journal_deserve_a_word(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, kept: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kept: str, most: int | None, warned: bool
 ) -> None:
-    """They are of games that no journal knows, unless they are merely kept there from before."""
+    """They are of games that no journal knows, unless they are merely kept there from before.
+
+    A player's own folder has the latest games of many journals, each of them new.
+    """
     data, records = tmp_path / "data", tmp_path / "records"
-    config = Config(data=data, records=records)
+    config = Config(data=data, records=records, most_records=most)
     async with running(config):
         pass
     (records / "19700101-000000-ONCE.txt").write_text("the record of a game")
@@ -521,7 +526,7 @@ async def test_records_beside_a_new_journal_deserve_a_word(
     async with running(config):
         pass
     said = [describe(record) for record in caplog.records if "the journal is new" in record.message]
-    assert [f"path={records} records=1 remedy=" in line for line in said] == [True] * (kept == "records")
+    assert [f"path={records} records=1 remedy=" in line for line in said] == [True] * warned
 
 
 # As version 1 made it.
