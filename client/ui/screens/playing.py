@@ -16,6 +16,7 @@ from client.ui.draw.page import (
     ServerScreen,
     asked_question,
     is_paused,
+    on_turn,
     request_box,
     request_question,
     vote_question,
@@ -314,6 +315,9 @@ def _place(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
         return ui.with_notice(_(Fault.NOT_YOUR_TURN.text), refusal=True), None
     if piece is None and not any(each.count for each in at_table.hand(model)):
         return ui.with_notice(_("All your pieces are placed.")), None
+    if piece is None and not on_turn(model):
+        plan = _("To plan your placement, pick a piece: press its number, or Tab.")
+        return ui.with_notice(f"{describe_turn(model, names_at(model))}. {plan}"), None
     if piece is None:
         return ui.with_notice(_("Pick a piece from your hand first: press its number, or Tab.")), None
     if field is None:

@@ -82,8 +82,9 @@ def advised() -> tuple[Ui, TableModel]:
 
 def planned() -> tuple[Ui, TableModel]:
     """Return the plans of a player for whom it is not the turn."""
-    ui, model = seen.placing(3, 1)
-    conditions = Condition(Field("D6"), Seat(0)), Condition(Field("C1"), unless=True), None
+    game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 3, 12), 0)
+    ui, model = seen.client_of(game, 1)
+    conditions = Condition(Field("D6"), Seat(2)), Condition(Field("C1"), unless=True), None
     pieces = ("Sm*", "C4"), ("Ss", "B1"), ("Sf", "D1")
     model.plans = tuple(
         PlannedMove(piece, Field(field), condition)

@@ -193,6 +193,15 @@ def test_hints_where_the_table_allows_them() -> None:
     assert "The game is paused." in seen.notice_of(seen.after(allowed, model, "s"))
 
 
+def test_enter_on_anothers_turn_says_whose_turn_it_is() -> None:
+    """Until a piece is picked, with which it would plan a placement."""
+    game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 3, 12), 0)
+    ui, model = seen.client_of(game, 1)
+    told = seen.notice_of(seen.after(ui, model, "enter"))
+    assert told.startswith("Ann's turn to place. To plan your placement, pick a piece")
+    assert isinstance(seen.request_after(ui, model, "2", "right", "enter"), Place)
+
+
 def test_a_hint_chooses_the_move() -> None:
     """Enter makes it; the reason is in words."""
     ui, model = seen.placing()
