@@ -371,6 +371,11 @@ class Result(_Walk):
         if len(lines) + len(choices) + len(asked) <= height:
             lines += choices
         news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)
+        for sentence in filter(None, (self.turned, *story(pane.view, names, pane.model.seat))):
+            told = [line(row) for row in wrapped(sentence, width)]
+            if len(lines) + len(told) > height - len(news):
+                break
+            lines += told
         return stacked(lines, width, height - len(news)) + news, 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
