@@ -1,15 +1,16 @@
 """What speaks for a suggested move, in words."""
 
 from client.language import _, counted
-from engine.board import Field, has_spring
+from engine.board import Field, has_spring, tile_of
 from engine.events import Command, Place
+from engine.forecast import Forecast, forecast
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
 from engine.view import View
 
 
 def aim_of(command: Command, view: View) -> str:
-    """Return in a few words what a placement is for, besides what it does at once; "" if that is all."""
+    """Return in a few words what a placement is for: what may come of it, else what it does at once."""
     if not isinstance(command, Place):
         return ""
     empty, springs = _empty_beside(command.field, view), _springs_near(command.field, view)
@@ -31,7 +32,17 @@ def aim_of(command: Command, view: View) -> str:
         case Kind.FARMER if springs:
             form = counted("for {n} spring, worth 2", "for {n} springs, worth 2 each", springs)
             return form.format(n=springs)
-    return ""
+    return _aim_at_once(forecast(view, command.seat, command.piece, command.field))
+
+
+def _aim_at_once(found: Forecast) -> str:
+    """Return in a few words what a piece is sure to give or to capture as the board is; "" if nothing."""
+    if found.gives is not None:
+        form = _("for {n} influence on hill {hill}")
+        return form.format(n=found.gives.least, hill=tile_of(found.field)) if found.gives.least else ""
+    captives = sum(each.least for each in found.captives.values())
+    form = counted("to capture {n} piece", "to capture {n} pieces", captives)
+    return form.format(n=captives) if captives else ""
 
 
 def reason_for(command: Command, view: View, legal: Legal) -> str:
