@@ -190,7 +190,8 @@ def hands_rows() -> Iterator[list[str]]:
 def _help(screen: Screen, pane: Pane) -> list[Section]:
     """Return the help: the keys that work on the screen, the signs, the commands that can be typed there."""
     ui, model, glyphs, width = pane.ui, pane.model, pane.glyphs, pane.width
-    keys = [key for key in screen.shown_keys(model) if ui.evening or key.action is not Act.EVENING]
+    without = {*(() if ui.evening else [Act.EVENING]), *([Act.SIGN] if ui.can.private else ())}
+    keys = [key for key in screen.shown_keys(model) if key.action not in without]
     panel = [
         (glyphs.pointer, _("to move, chosen, being counted, or in the lead")),
         (f"{glyphs.times}3", _("how many are left in the hand")),

@@ -178,11 +178,13 @@ def test_only_the_host_of_other_people_reads_what_hosts_can_type() -> None:
         assert not typed_commands.help_on_hosting(At(ui, gathering(seat)[1]))
 
 
-def test_a_sign_is_in_the_menu_only_if_others_see_it() -> None:
-    _ui, model = running()
-    assert actions.SIGN in effects(MENU, model)
-    alone = MENU.lines(At(replace(BARE, can=Can(private=True)), model))
-    assert actions.SIGN not in [choice.effect for choice in alone]
+def test_a_sign_is_in_menu_and_help_only_if_others_see_it() -> None:
+    ui, model = running()
+    for alone in (False, True):
+        here = replace(ui, can=Can(private=alone))
+        assert (actions.SIGN in [line.effect for line in MENU.lines(At(here, model))]) != alone
+        keys = " ".join(map(seen.text_of, seen.reading_pages(here, model, Act.HELP)))
+        assert ("give a sign to everybody" in keys) != alone
 
 
 @pytest.mark.parametrize("seat", [0, 1, None])
