@@ -304,7 +304,7 @@ class Moment(Struct, frozen=True, eq=False):
 
     now: int = 0
     seated: Set[Seat] = frozenset()  # whose players are here
-    people_here: Set[Seat] = frozenset()
+    people_here: Callable[[], Set[Seat]] = frozenset
     spectators: Collection[SpectatorSummary] = ()
     # The seats of absent people for whom the table waits only so long, with the seconds that are left.
     absent: Mapping[Seat, int] = {}

@@ -63,6 +63,9 @@ class AbsencePolicy:
         self._turn_start = self._read_at = self.deadlines.time()
         self._allowance: int | None = None
         self._left_then: int | None = None
+        self.waits = False
+        if self.state.stage != "playing":
+            return
         self._stopped = False
         self.waits = self._only_waits()
         for seat in self._seats:
@@ -226,7 +229,6 @@ class AbsencePolicy:
         state = self.state
         return state.game if state.stage == "playing" and state.paused is None else None
 
-    @property
     def people_here(self) -> set[Seat]:
         """Return the seats of the players who are here, without programs."""
         return self.seated.keys() - self.state.programs
@@ -240,7 +242,7 @@ class AbsencePolicy:
     def _anybody_waits(self) -> bool:
         """Return whether anybody is here to play against: a person, unless all players are programs."""
         programs_only = len(self.state.programs) == len(self.state.players)
-        return bool(self.seated if programs_only else self.people_here)
+        return bool(self.seated if programs_only else self.people_here())
 
     def _substitute(self) -> Substitute | None:
         """Return why the turn is the stand-in's from its beginning, None if it is not."""
@@ -311,7 +313,7 @@ class AbsencePolicy:
 
     def _with_people(self, by: str) -> bool:
         """Return whether it is a bot's move that people wait for."""
-        return by == "bot" and bool(self.people_here)
+        return by == "bot" and bool(self.people_here())
 
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime

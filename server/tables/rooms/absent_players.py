@@ -52,6 +52,8 @@ class AbsentPlayers(Feature):
 
     def follow(self, moment: Moment) -> Sequence[Entry]:
         """Give seats to bots as the policy and the votes demand, and drop votes on players who are back."""
+        if not (moment.absent or self.votes):
+            return ()
         facts = self.facts
         due = [seat for seat in sorted(moment.absent.keys() - facts.bot_seats) if not moment.absent[seat]]
         if not isinstance(facts.absence, ByBot):
@@ -93,9 +95,9 @@ class AbsentPlayers(Feature):
 
     def _votes(self, seat: Seat, moment: Moment) -> set[Seat]:
         """Return which of those here agree that a bot plays for the seat."""
-        return self.votes.get(seat, set()) & moment.people_here
+        return self.votes.get(seat, set()) & moment.people_here()
 
 
 def _needed(moment: Moment) -> int:
     """Return how many of the people who are here must agree: more than half."""
-    return len(moment.people_here) // 2 + 1
+    return len(moment.people_here()) // 2 + 1

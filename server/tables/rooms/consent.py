@@ -112,7 +112,7 @@ class Consent(Feature):
         if asked.what != "pause" or asked.until is not None:
             return self.facts.people <= agree
         has_clock = isinstance(self.facts.absence, MoveClock | GameClock)
-        return not has_clock or self.facts.host in agree or moment.people_here <= agree
+        return not has_clock or self.facts.host in agree or moment.people_here() <= agree
 
     def _disagree(self, own: Seat, what: Wish, moment: Moment) -> Sequence[Entry]:
         """Refuse the request, which withdraws one's own, or take back that one agrees to another's."""
@@ -217,7 +217,7 @@ class Consent(Feature):
         """Return who has not answered a request: for a brief pause, of those who are here."""
         brief = asked.what == "pause" and asked.until is None
         return sorted(
-            (moment.people_here if brief else self.facts.people) - {Seat(seat) for seat in asked.seats}
+            (moment.people_here() if brief else self.facts.people) - {Seat(seat) for seat in asked.seats}
         )
 
     def _asked(self, moment: Moment) -> Asked | None:
@@ -225,7 +225,7 @@ class Consent(Feature):
         asked = None if self._has_lapsed else self.asked
         if asked is None or asked.what != "pause" or asked.until is not None:
             return asked
-        here = [seat for seat in asked.seats if seat in moment.people_here]
+        here = [seat for seat in asked.seats if seat in moment.people_here()]
         return replace(asked, seats=here) if here[:1] == asked.seats[:1] else None
 
     @property

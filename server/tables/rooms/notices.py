@@ -130,6 +130,8 @@ class OwedNotices(Feature):
 
     def follow(self, moment: Moment) -> Sequence[Happening]:
         """Store the turns that players have seen, and remove addresses that are no longer used."""
+        if not (self.to or self._owed or self._arrived or self._written):
+            return ()
         self._look(moment)
         known = (
             self._known(seat, Owed(letter.kind, letter.number), events)

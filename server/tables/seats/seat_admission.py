@@ -440,8 +440,8 @@ def watch_host(context: TableContext) -> None:
 
     After a game the host is not replaced: the next game has the same one.
     """
-    host, is_over = context.state.host, context.state.stage == "over"
-    if host is None or is_over or host in context.audience.seated:
+    state = context.state
+    if state.stage == "over" or (host := state.host) is None or host in context.audience.seated:
         context.deadlines.cancel(Due.HOST_AWAY)
         context.host_overdue = False
     elif context.deadlines.is_set(Due.HOST_AWAY):

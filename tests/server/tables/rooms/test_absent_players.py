@@ -494,10 +494,10 @@ def test_any_sequence_of_absences_and_votes(
                 absent[seat] = 0
             case "agrees on" | "no longer agrees on":
                 state.fold(Voted(on[0], seat, what == "agrees on"))
-        moment = Moment(seated=seated, people_here=seated - programs, absent=absent)
+        moment = Moment(seated=seated, people_here=lambda: seated - programs, absent=absent)
         overdue = {seat for seat, left in absent.items() if not left} - state.bot_seats
-        agreed = {seat: room.votes.get(seat, set()) & moment.people_here for seat in overdue}
-        due = sorted(seat for seat, voters in agreed.items() if 2 * len(voters) > len(moment.people_here))
+        agreed = {seat: room.votes.get(seat, set()) & moment.people_here() for seat in overdue}
+        due = sorted(seat for seat, voters in agreed.items() if 2 * len(voters) > len(moment.people_here()))
         follows = room.follow(moment)
         assert [each.seat for each in follows if isinstance(each, GivenToBot)] == due
         for each in follows:
