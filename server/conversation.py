@@ -37,15 +37,13 @@ class CloseConnection(Exception):
         self.reason = reason
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Conversation:
     """What one client sends and receives, until its connection ends."""
 
     server: Running
     session: Session
-
-    def __post_init__(self) -> None:
-        self._bad_messages = 0
+    _bad_messages: int = 0
 
     async def run(self) -> None:
         """Serve the client until it leaves or its connection is closed."""

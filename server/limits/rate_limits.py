@@ -14,6 +14,8 @@ _MINUTE: Final = 60.0  # seconds
 class RateLimiter:
     """A token bucket: `burst` messages, or whatever is counted, at once, and `rate` a second after that."""
 
+    __slots__ = ("_burst", "_last", "_left", "_rate")
+
     def __init__(self, burst: float, rate: float) -> None:
         self._burst = burst
         self._rate = rate

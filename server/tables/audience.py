@@ -22,6 +22,8 @@ from server.net.session import Session, build_frame
 class Audience:
     """The sessions at a table: one at most for each seat, and spectators."""
 
+    __slots__ = ("_last_number", "seated", "spectators")
+
     def __init__(self) -> None:
         self.seated: dict[Seat, Session] = {}
         self.spectators: dict[Session, SpectatorSummary] = {}

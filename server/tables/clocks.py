@@ -17,6 +17,18 @@ _LEAST_LIMIT: Final = 120  # seconds: whoever is there can move in that time, wh
 class Clocks:
     """The clocks of a table's seats, in milliseconds; without a clock in the `policy` nothing is counted."""
 
+    __slots__ = (
+        "_for_game",
+        "_limited",
+        "_next",
+        "_reserve",
+        "_turn",
+        "_used",
+        "_with_reserve",
+        "counts",
+        "policy",
+    )
+
     def __init__(self, policy: Absence, players: int) -> None:
         self._use(policy)
         self._next: Absence | None = None  # from the next round on

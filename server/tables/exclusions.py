@@ -36,6 +36,8 @@ class Exclusions:
     `removed_address_seconds` is how long their addresses are excluded.
     """
 
+    __slots__ = ("_excluded", "_limits", "_now")
+
     def __init__(self, now: Callable[[], float], limits: Limits) -> None:
         self._now = now
         self._limits = limits

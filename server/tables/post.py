@@ -26,6 +26,8 @@ def notice_key(code: str, token_hash: str, kind: str, number: int) -> str:
 class Post:
     """Sends the letters of a table."""
 
+    __slots__ = ("_owner", "_table", "_under_way")
+
     def __init__(self, owner: TableOwner, table: str) -> None:
         self._owner = owner
         self._table = table

@@ -9,6 +9,8 @@ from server.probes import probe
 class PriorityLock:
     """A lock that serves urgent waiters first, then the others in order of arrival."""
 
+    __slots__ = ("_locked", "_waiting")
+
     def __init__(self) -> None:
         self._locked = False
         # Urgent work, with False, comes first.

@@ -39,6 +39,8 @@ class Deadlines:
     it concerns a seat. What cannot be stored falls due again.
     """
 
+    __slots__ = ("_counts", "_running", "_tasks", "_timers", "carry_out", "stopped", "time")
+
     def __init__(
         self,
         timers: Timers,

@@ -28,6 +28,8 @@ class Answers:
     refused or have stored nothing: their answers are kept in memory.
     """
 
+    __slots__ = ("others", "stored")
+
     def __init__(self) -> None:
         self.stored: dict[int, int] = {}
         self.others: dict[int, tuple[int, Answer]] = {}
