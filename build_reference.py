@@ -116,8 +116,8 @@ def _command_sections(name: str, command: Any) -> Iterator[str]:
             yield f"**{heading.capitalize()}**" if heading else ""
             yield _table(("argument", "what it does"), found)
     for word, each in below.items():
-        if word != "help":
-            yield from _command_sections(f"{name} {word}", each)
+        if word != "help" and each.prog == f"{name} {word}":  # not an old name
+            yield from _command_sections(each.prog, each)
 
 
 def _arguments(action: argparse.Action) -> str:

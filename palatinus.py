@@ -33,7 +33,7 @@ from commands.parsing import (
 from server.errors import HostError
 from server.version import VERSION
 
-# Each command, the module that is imported when it is chosen, and what it is for.
+# Each command, the module that is imported when it is chosen, and what it is for; a group has no module.
 _COMMANDS = (
     ("learn", "playing.learn", N_("learn the game in a few minutes, by playing")),
     ("play", "playing.play", N_("play against bots on this computer")),
@@ -45,16 +45,17 @@ _COMMANDS = (
     ("tables", "serving.tables", N_("list, show, check, export or remove the games a server keeps")),
     ("admin", "serving.admin", N_("inspect and control a running server")),
     ("history", "finished_games.history", N_("list or remove finished games, and print standings")),
-    ("show", "finished_games.boards", N_("print a game's result and final board")),
-    ("replay", "finished_games.boards", N_("step through a game")),
-    ("export", "finished_games.boards", N_("write a game's board as a picture, text or JSON")),
+    ("record", "", N_("show, replay, export, analyse or check the record of a game")),
+    ("record show", "finished_games.boards", N_("print a game's result and final board")),
+    ("record replay", "finished_games.boards", N_("step through a game")),
+    ("record export", "finished_games.boards", N_("write a game's board as a picture, text or JSON")),
     (
-        "analyse",
+        "record analyse",
         "finished_games.boards",
         N_("everybody's chances of winning move by move, better moves, and what decided a game"),
     ),
+    ("record check", "finished_games.records", N_("replay a game's record, and check its draws")),
     ("score", "finished_games.score", N_("score final positions, one JSON object per line")),
-    ("check", "finished_games.records", N_("replay a game's record, and check its draws")),
     ("bot", "playing.bot", N_("run bots on a server")),
     ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
     ("league", "playing.league", N_("have bots in any language play each other on a server")),
@@ -184,9 +185,18 @@ def build_parser() -> Parser:
     parser.set_defaults(run=_open_start_screen)
     commands = parser.add_subparsers(title=_("commands"), metavar=_("COMMAND"), parser_class=Command)
     vars(commands)["headings"] = _HEADINGS
-    for name, module, meaning in _COMMANDS:
-        command = add_command(commands, name, _(meaning))
-        command.declared_in, command.carried_out_in = _OPTIONS.get(name, module), module
+    groups = {"": commands}
+    for words, module, meaning in _COMMANDS:
+        group, _space, name = words.rpartition(" ")
+        command = add_command(groups[group], name, _(meaning))
+        command.declared_in, command.carried_out_in = _OPTIONS.get(words, module), module
+        if group:
+            commands.choices[name] = command  # its old name, which stays in 1.x
+        elif not module:
+            add_language(command)
+            groups[words] = command.add_subparsers(
+                prog=command.prog, title=_("commands"), metavar=_("COMMAND"), required=True
+            )
     shown = add_command(
         commands, "help", _("show this help, or a command's"), functools.partial(_help, parser)
     )

@@ -94,35 +94,41 @@ HELP: Final[Mapping[str, CommandHelp]] = {
         ("palatinus history standings", N_("compare the players")),
         ("palatinus history --last 5 --json", _FOR_SCRIPTS),
     ),
-    "show": _help(
+    "record": _help(
+        None,
+        ("palatinus record show 1", N_("the game with the number 1 in palatinus history")),
+        ("palatinus record replay game.txt", N_("a record in a file")),
+        ("palatinus record analyse 1", N_("find out what decided a game")),
+    ),
+    "record show": _help(
         "",
-        ("palatinus show 1", N_("the game with the number 1 in palatinus history")),
-        ("palatinus show game.txt", N_("a record in a file")),
+        ("palatinus record show 1", N_("the game with the number 1 in palatinus history")),
+        ("palatinus record show game.txt", N_("a record in a file")),
     ),
-    "replay": _help(
+    "record replay": _help(
         "at eyes plain",
-        ("palatinus replay 1", N_("the game with the number 1 in palatinus history")),
-        ("palatinus replay game.txt --eyes 2", N_("as the player in seat 2 saw it")),
+        ("palatinus record replay 1", N_("the game with the number 1 in palatinus history")),
+        ("palatinus record replay game.txt --eyes 2", N_("as the player in seat 2 saw it")),
     ),
-    "export": _help(
+    "record export": _help(
         "svg text json at eyes",
-        ("palatinus export 1 --text", N_("print the final board")),
-        ("palatinus export 1 --svg board.svg --at 20", N_("draw the board after move 20")),
+        ("palatinus record export 1 --text", N_("print the final board")),
+        ("palatinus record export 1 --svg board.svg --at 20", N_("draw the board after move 20")),
     ),
-    "analyse": _help(
+    "record analyse": _help(
         "simulations cores svg json",
-        ("palatinus analyse 1", N_("the game with the number 1 in palatinus history")),
-        ("palatinus analyse game.txt --svg curves.svg", N_("draw the chances of winning")),
+        ("palatinus record analyse 1", N_("the game with the number 1 in palatinus history")),
+        ("palatinus record analyse game.txt --svg curves.svg", N_("draw the chances of winning")),
+    ),
+    "record check": _help(
+        None,
+        ("palatinus record check game.txt", N_("a record in a file")),
+        ("palatinus record check game.txt --json", _FOR_SCRIPTS),
     ),
     "score": _help(
         None,
         ("palatinus score positions.jsonl", N_("positions in a file")),
         ("palatinus score -", N_("positions that another program writes")),
-    ),
-    "check": _help(
-        None,
-        ("palatinus check game.txt", N_("a record in a file")),
-        ("palatinus check game.txt --json", _FOR_SCRIPTS),
     ),
     "bot": _help(
         "brain players seats games rematch password-file",

@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
             super()._check_value(action, value)
             return
         if value in vars(action).get("moved", ()):
-            text = _("{word} is a command of its own: write palatinus {word} GAME").format(word=value)
+            text = _("{word} is for a single game: write palatinus record {word} GAME").format(word=value)
             raise argparse.ArgumentError(None, text)
         from difflib import get_close_matches
 
@@ -105,7 +105,8 @@ class Parser(argparse.ArgumentParser):
             text = _("{word} is a folder: write {option} {word}").format(word=value, option=option)
         elif close := get_close_matches(value, known, 1):
             form = _("there is no command {word}: do you mean {command}?")
-            text = form.format(word=repr(value), command=close[0])
+            command = known[close[0]].prog.removeprefix(f"{self.prog} ")  # of an old name, the new one
+            text = form.format(word=repr(value), command=command)
         else:
             text = _("there is no command {word}").format(word=repr(value))
         raise argparse.ArgumentError(None, text)
@@ -364,6 +365,12 @@ class PrintCompletion(argparse.Action):
         for argument in parser.all_arguments():
             if argument.metavar in kinds:
                 argument.complete = kinds[argument.metavar]
+            if isinstance(argument.choices, dict):  # old names are not in the help, but completed
+                shown = argument._get_subactions()  # noqa: SLF001 - nothing else lists them
+                old = argument.choices.keys() - {each.dest for each in shown}
+                shown += [
+                    argparse.Action([], name, help=argument.choices[name].description) for name in sorted(old)
+                ]
         print(shtab.complete(parser, shell))
         parser.exit()
 

@@ -266,8 +266,28 @@ except SystemExit:
 
 
 def every_command() -> dict[str, Any]:
-    (commands,) = (each for each in build_parser()._actions if isinstance(each.choices, dict))
-    return dict(commands.choices or {})
+    """Return the parsers by the words that choose them, without those that a chosen command adds."""
+    found: dict[str, Any] = {}
+    groups: list[Any] = [build_parser()]
+    for group in groups:
+        for commands in (each for each in group._actions if isinstance(each.choices, dict)):
+            for command in commands.choices.values():
+                found[command.prog.partition(" ")[2]] = command
+                groups.append(command)
+    return found
+
+
+def test_old_names_do_the_same_and_the_overview_has_the_new_ones(run: Run) -> None:
+    overview = run("--help")[0]
+    for name in ("show", "replay", "export", "analyse", "check"):
+        assert f"\n  {name} " not in overview
+        assert f"\n  {name} " in run("record", "--help")[0]
+        told = run("record", name, "--help")
+        assert told == run(name, "--help") == run("help", name)
+        assert told[0].startswith(f"usage: palatinus record {name} [OPTIONS]")
+    assert "\n  record " in overview
+    for words in (["show", RECORD], ["check", "--json", RECORD], ["export", RECORD, "--svg", "-"]):
+        assert run("record", *words) == run(*words)
 
 
 def test_every_command_ends_its_help_with_examples_that_work(run: Run) -> None:
@@ -310,7 +330,7 @@ from importlib import import_module
 from palatinus import _COMMANDS
 extras = "asyncpg", "asyncssh", "gymnasium", "opentelemetry", "pettingzoo", "uvloop"
 sys.modules.update(dict.fromkeys(extras))
-for _name, module, _meaning in _COMMANDS:
+for module in {{module for _words, module, _meaning in _COMMANDS if module}}:
     import_module(f"commands.{{module}}")
 for module in "play", "join", "learn":
     import_module(f"commands.playing.{{module}}")

@@ -11,7 +11,7 @@ Three trials, with an earlier version from the repository's history:
 - *mended*: a version whose journal the earlier one does not refuse has games that it cannot read, which it
   sets aside. Today's `palatinus tables salvage` and `restore` have to bring all of them back.
 
-Every game is played to its scoring and has to leave a record that `palatinus check` accepts.
+Every game is played to its scoring and has to leave a record that `palatinus record check` accepts.
 """
 
 import argparse

@@ -5,7 +5,7 @@
 The earlier version comes from the repository's history; the new one is an executable, or what is here. At
 each table sit one of the earlier version's bots and one of today's clients; half way, the old server is
 stopped or killed, and the new one starts with its data folder. Every game has to be played to its scoring, by
-clients that came back on their own, and to leave a record that `palatinus check` accepts.
+clients that came back on their own, and to leave a record that `palatinus record check` accepts.
 """
 
 import argparse
@@ -95,11 +95,11 @@ async def make_moves(players: Sequence[UpgradedPlayer], moves: int) -> None:
 
 
 async def check_records(records: Path, number: int) -> None:
-    """Fail unless there is a record of each game that `palatinus check` accepts."""
+    """Fail unless there is a record of each game that `palatinus record check` accepts."""
     found = [*records.glob("*")]  # noqa: ASYNC240 - nobody waits for the trial
     assert len(found) == number, f"{len(found)} records of {number} games"
     for record in found:
-        await output(await program(TODAY, "check", record))
+        await output(await program(TODAY, "record", "check", record))
 
 
 async def upgrade(old: Path, number: int, folder: Path, how: signal.Signals, new: Path = TODAY) -> None:

@@ -1,4 +1,4 @@
-"""How right the chances of `palatinus analyse` are: of moments given 30 %, does the seat win three in ten?
+"""How right `palatinus record analyse` is: of moments given a chance of 30 %, does a seat win three in ten?
 
     nice -n 10 python -m bench.bots.calibration --positions 500 --seed 1
 

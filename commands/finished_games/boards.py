@@ -1,4 +1,4 @@
-"""`palatinus replay`, `export`, `show` and `analyse`: a game on the screen, in a file, and analysed."""
+"""The commands of `palatinus record` that show, replay, export and analyse a game."""
 
 import argparse
 import asyncio

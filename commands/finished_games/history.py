@@ -35,7 +35,7 @@ def add_history(history: argparse.ArgumentParser) -> None:
     history.add_argument("--last", type=positive, metavar="NUMBER", help=many)
     history.add_argument("--json", action="store_true", help=_("print JSON"))
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
-    vars(actions)["moved"] = ("show", "replay", "export", "analyse")
+    vars(actions)["moved"] = ("show", "replay", "export", "analyse", "check")
     listing = add_command(actions, "list", _("list the latest games (the default)"), run_history)
     listing.add_argument("--last", type=positive, metavar="NUMBER", default=before, help=many)
     standings = add_command(actions, "standings", _("games, wins and points by player"), _print_standings)

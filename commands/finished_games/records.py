@@ -1,4 +1,4 @@
-"""Records of games: which one is meant, whether games are kept, and `palatinus check`."""
+"""Records of games: which one is meant, whether games are kept, and `palatinus record check`."""
 
 import argparse
 import functools
