@@ -57,8 +57,7 @@ _COMMANDS = (
     ("record check", "finished_games.records", N_("replay a game's record, and check its draws")),
     ("score", "finished_games.score", N_("score final positions, one JSON object per line")),
     ("bot", "playing.bot", N_("run bots on a server")),
-    ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
-    ("league", "playing.league", N_("have bots in any language play each other on a server")),
+    ("arena", "playing.arena", N_("have bots in any language play each other, to see how strong they are")),
     ("doctor", "doctor", N_("print what a bug report needs: versions, terminal, folders")),
 )
 _HEADINGS = {  # above the command and those that follow
@@ -197,6 +196,7 @@ def build_parser() -> Parser:
             groups[words] = command.add_subparsers(
                 prog=command.prog, title=_("commands"), metavar=_("COMMAND"), required=True
             )
+    commands.choices["league"] = commands.choices["arena"]  # an old name, too
     shown = add_command(
         commands, "help", _("show this help, or a command's"), functools.partial(_help, parser)
     )

@@ -137,19 +137,12 @@ HELP: Final[Mapping[str, CommandHelp]] = {
         ("palatinus bot ws://127.0.0.1:7733 KRTV --brain mybot:choose", N_("your own bot")),
     ),
     "arena": _help(
-        "players games better-by cores results json",
+        "players games better-by cores results json move-time server",
         ("palatinus arena greedy random", N_("find out which of two brains is stronger")),
         (
             "palatinus arena mybot:choose greedy --better-by 35",
             N_("play until it is clear whether yours is better"),
         ),
-    ),
-    "league": _help(
-        "players games better-by cores results json move-time server",
-        ("palatinus league greedy 'node bot.js'", N_("a program against a brain")),
-        (
-            "palatinus league greedy mine=./bot --games 200 --results games.jsonl",
-            N_("200 games, which you can interrupt and continue"),
-        ),
+        ("palatinus arena greedy 'node bot.js'", N_("a program against a brain")),
     ),
 }

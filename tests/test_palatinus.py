@@ -286,6 +286,9 @@ def test_old_names_do_the_same_and_the_overview_has_the_new_ones(run: Run) -> No
         assert told == run(name, "--help") == run("help", name)
         assert told[0].startswith(f"usage: palatinus record {name} [OPTIONS]")
     assert "\n  record " in overview
+    assert run("arena", "--help") == run("league", "--help")
+    assert "\n  arena " in overview
+    assert "\n  league " not in overview
     for words in (["show", RECORD], ["check", "--json", RECORD], ["export", RECORD, "--svg", "-"]):
         assert run("record", *words) == run(*words)
 
@@ -332,7 +335,7 @@ extras = "asyncpg", "asyncssh", "gymnasium", "opentelemetry", "pettingzoo", "uvl
 sys.modules.update(dict.fromkeys(extras))
 for module in {{module for _words, module, _meaning in _COMMANDS if module}}:
     import_module(f"commands.{{module}}")
-for module in "play", "join", "learn":
+for module in "play", "join", "learn", "league":
     import_module(f"commands.playing.{{module}}")
 """
     subprocess.run([sys.executable, "-c", code], check=True)

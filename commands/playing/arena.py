@@ -1,10 +1,13 @@
-"""`palatinus arena`: brains play each other, and a table says how strong each is."""
+"""`palatinus arena`: brains and programs play each other, and a table says how strong each is."""
 
 import argparse
 import asyncio
 import errno
 import json
 import os
+import re
+import shlex
+import shutil
 import sys
 from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -23,27 +26,37 @@ from client.bots.processes import ProcessesLost
 from client.bots.shares import WinShare
 from client.language import CANNOT_WRITE, WrongUse, _, using_file
 from client.network.transport import ConnectFailed, RequestRefused
+from client.typed_text import server_url
 from client.ui.frame import columns
-from commands.arguments import positive, seconds, whole_number
+from commands.arguments import access_of, add_access, positive, seconds, whole_number
 from commands.parsing import progress_bar
 from protocol.text import printable_json
 
 _INTERRUPTED: Final = 130
 _GAMES: Final = 100
 _GAMES_OF_A_TEST: Final = 10_000  # at most
+_MOVE_SECONDS: Final = 10.0  # on a server
 _RESULTS: Final = 1  # the version of the file
 
 
 def add_arena(arena: argparse.ArgumentParser) -> None:
     arena.description = _(
-        "Have brains play each other on this computer, each equally often in every seat and with the same "
-        "draws, and show how strong each is. The same seed gives the same games on any number of cores, "
-        "unless a search runs out of time."
+        "Have brains, and programs in any language, play each other, each equally often in every seat and "
+        "with the same draws, and show how strong each is. Programs play on a server. Brains alone need "
+        "none, and the same seed gives them the same games on any number of cores, unless a search runs out "
+        "of time. A player that crashes, moves illegally or takes too long loses the game."
     )
     arena.add_argument(
-        "players", nargs="+", metavar="BRAIN", help=_("two brains or more; see palatinus bot --help")
+        "players",
+        nargs="+",
+        metavar="PLAYER",
+        help=_(
+            "two or more: a brain (see palatinus bot --help), or the command that starts a program, such as "
+            "'node bot.js' or NAME='./bot {server} {table} {seed}'; without "
+            "{table}, the server's address and the table's code come last"
+        ),
     )
-    add_schedule(arena)
+    _add_schedule(arena)
     arena.add_argument(
         "--alone",
         action="store_true",
@@ -56,16 +69,19 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         metavar="NUMBER",
         help=_("games that the same brains play in a row, so that they can learn (default: 1)"),
     )
+    meaning = _("a move that takes longer loses the game (default: {usual} on a server, otherwise no limit)")
     arena.add_argument(
-        "--move-time",
-        type=seconds,
-        metavar="SECONDS",
-        help=_("a move that takes longer loses the game (default: no limit)"),
+        "--move-time", type=seconds, metavar="SECONDS", help=meaning.format(usual=f"{_MOVE_SECONDS:g}")
     )
+    arena.add_argument(
+        "--server",
+        metavar="ws://HOST:PORT",
+        help=_("play on this server, which makes its own draws (default: start one for programs)"),
+    )
+    add_access(arena)
 
 
-def add_schedule(arena: argparse.ArgumentParser) -> None:
-    """Declare the options of arena and league alike."""
+def _add_schedule(arena: argparse.ArgumentParser) -> None:
     arena.add_argument(
         "--players",
         dest="seats",
@@ -129,20 +145,58 @@ def add_schedule(arena: argparse.ArgumentParser) -> None:
 
 
 def run_arena(arguments: argparse.Namespace) -> int:
-    names = tuple(arguments.players)
+    players = [_program(player) for player in arguments.players]
+    programs = {name: words for name, words in players if words}
+    names = tuple(name for name, _words in players)
     for name in names:
-        brain_named(name)  # raises NoSuchBrain
-    schedule = make_schedule(arguments, names)
-    return play_schedule(arguments, schedule, nullcontext(playing_brains(arguments, schedule)))
+        if name not in programs:
+            brain_named(name)  # raises NoSuchBrain
+        elif names.count(name) > 1:
+            text = _("two players are called {name}: give one of them another name, as in {example}")
+            raise WrongUse(text.format(name=name, example=f"old='{arguments.players[names.index(name)]}'"))
+    if not programs and arguments.server is None:
+        schedule = _make_schedule(arguments, names, None)
+        return _play_schedule(arguments, schedule, nullcontext(_playing_brains(arguments, schedule)))
+    if arguments.series > 1:
+        raise WrongUse(_("--series is for brains alone, without a server"))
+    schedule = _make_schedule(arguments, names, _MOVE_SECONDS)
+    url = None if arguments.server is None else server_url(arguments.server)
+    access = access_of(arguments)
+    from commands.playing.league import playing  # brains alone need no server
+
+    brains, records = _playing_brains(arguments, schedule), arguments.records is not None
+    league = playing(schedule, programs, brains, url, access, records=records)
+    return _play_schedule(arguments, schedule, league, (programs, url))
 
 
-def playing_brains(arguments: argparse.Namespace, schedule: games.Schedule) -> games.PlaySeries:
+def _program(player: str) -> tuple[str, list[str]]:
+    """Return a player's name, and what starts it if it is a program; raises WrongUse."""
+    name, named, command = player.partition("=")
+    if not (named and re.fullmatch(r"[\w.:-]+", name)):
+        name, command = "", player
+    if not name and not set(" /\\") & set(command):
+        return player, []  # a brain
+    try:
+        words = shlex.split(command, posix=sys.platform != "win32")
+    except ValueError as error:
+        raise WrongUse(
+            _("{command} cannot be read: {reason}").format(command=command, reason=error)
+        ) from error
+    if not words or shutil.which(words[0]) is None:
+        raise WrongUse(_("there is no program {name}").format(name=repr(words[0] if words else "")))
+    file = next((word for word in words[1:] if Path(word).is_file()), words[0])
+    return name or Path(file).name, words
+
+
+def _playing_brains(arguments: argparse.Namespace, schedule: games.Schedule) -> games.PlaySeries:
     """Return what plays brains in processes of their own."""
-    limiter = CapacityLimiter(cores_of(arguments, schedule))
+    limiter = CapacityLimiter(_cores_of(arguments, schedule))
     return partial(games.play_in_process, schedule, limiter, _say_lost, arguments.records is not None)
 
 
-def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> games.Schedule:
+def _make_schedule(
+    arguments: argparse.Namespace, names: tuple[str, ...], usual_move_seconds: float | None
+) -> games.Schedule:
     """Return which games to play; raises WrongUse."""
     if len(names) < games.LEAST_ENTRANTS:
         raise WrongUse(_("an arena needs two brains or more"))
@@ -160,16 +214,16 @@ def make_schedule(arguments: argparse.Namespace, names: tuple[str, ...]) -> game
         alone=arguments.alone,
         random_layout=arguments.random_layout,
         series=arguments.series,
-        move_seconds=arguments.move_time,
+        move_seconds=arguments.move_time or usual_move_seconds,
     )
 
 
-def cores_of(arguments: argparse.Namespace, schedule: games.Schedule) -> int:
+def _cores_of(arguments: argparse.Namespace, schedule: games.Schedule) -> int:
     """Return how many games are played at the same time."""
     return min(arguments.cores or os.cpu_count() or 1, schedule.games)
 
 
-def play_schedule(
+def _play_schedule(
     arguments: argparse.Namespace,
     schedule: games.Schedule,
     playing: AbstractAsyncContextManager[games.PlaySeries],
@@ -181,7 +235,7 @@ def play_schedule(
     """
     test = None if arguments.better_by is None else SequentialTest(schedule, arguments.better_by)
     played = _Games(schedule, arguments.records, arguments.results, about, test)
-    code = played.play(playing, cores_of(arguments, schedule))
+    code = played.play(playing, _cores_of(arguments, schedule))
     if code == _INTERRUPTED:
         print(_("Interrupted."), file=sys.stderr)
     _print_table(arguments, played)

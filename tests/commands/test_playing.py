@@ -1,4 +1,4 @@
-"""`palatinus arena`, `league` and `games`."""
+"""`palatinus arena` and `games`."""
 
 import argparse
 import asyncio
@@ -185,7 +185,7 @@ BOT = shlex.join([sys.executable, str(PYTHON)])
 def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> None:
     """With the same draws in every rotation of the seats; what was played is not played again."""
     folder = tmp_path / "records"
-    words = ["league", BOT, f"js={shlex.join([str(NODE), str(JAVASCRIPT)])}", "random", "--players", "3"]
+    words = ["arena", BOT, f"js={shlex.join([str(NODE), str(JAVASCRIPT)])}", "random", "--players", "3"]
     words += ["--games", "3", "--results", str(tmp_path / "results.jsonl"), "--no-times"]
     told = json.loads(run(*words, "--json", "--records", folder)[0])["brains"]
     assert {brain["name"]: brain["games"] for brain in told} == {"bot.py": 3, "js": 3, "random": 3}
@@ -197,7 +197,7 @@ def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> Non
 
 def test_a_program_that_fails_loses_with_its_last_words(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     hasty = f"hasty={shlex.join([sys.executable, '-c', 'import sys; raise KeyError(sys.argv[2])'])}"
-    words = ("league", f"{hasty} {{server}} {{table}}x", "random", "--games", "2", "--json")
+    words = ("arena", f"{hasty} {{server}} {{table}}x", "random", "--games", "2", "--json")
     out, errors = run(*words, code=1)
     told = {brain["name"]: brain["forfeits"] for brain in json.loads(out)["brains"]}
     assert told == {"hasty": {"absent": 2}, "random": {}}
@@ -216,7 +216,7 @@ def test_a_program_gets_no_passwords_and_not_all_memory(run: Run, monkeypatch: p
     if sys.platform != "win32":
         told += "; import resource; print(resource.getrlimit(resource.RLIMIT_DATA), file=sys.stderr)"
     nosy = f"nosy={shlex.join([sys.executable, '-c', told])}"
-    errors = run("league", nosy, "random", "--games", "1", code=1)[1]
+    errors = run("arena", nosy, "random", "--games", "1", code=1)[1]
     assert "secret" not in errors
     assert "('LC_TIME', 'C')" in errors
     assert "('PATH'," in errors

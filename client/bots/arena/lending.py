@@ -200,7 +200,7 @@ class LentSeat:
             case messages.Sync() | messages.Ping() | messages.GetRecord():
                 pass
             case _:
-                return _refusal(message, "in a league, players only make moves")
+                return _refusal(message, "in the arena, players only make moves")
         await self._send(message)
         return None
 
