@@ -197,6 +197,9 @@ def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdi
             return
         if not isinstance(policy, MoveClock | GameClock):
             return  # it waits for the next round, and which clock runs until then is not known
+        is_shown = any(seat.clock is not None for seat in after.seats)
+        if is_shown != (isinstance(policy, GameClock) or bool(after.long_clock and after.long_clock.reserve)):
+            return  # another clock than the one that was chosen, which waits for the next round
         given.append(_more_time(policy))
     gone = last.left - now.left
     least = min(ran, 1000 * (asked - last.time))
