@@ -63,7 +63,7 @@ def _lead(hill: Tile, laurel: Laurel, influence: tuple[Bounds, ...]) -> HillLead
     return HillLead(hill, laurel, influence, tuple(map(Seat, order)))
 
 
-def describe_needed(view: View, hill: Tile, me: Seat) -> list[str]:
+def describe_needed(view: View, hill: Tile, me: Seat, *, in_words: bool = False) -> list[str]:
     """Return by how much a player leads a hill, or what they need to lead, as far as it is known."""
     found = next((each.influence for each in hill_leads(view) if each.hill == hill), ())
     others = [bounds for seat, bounds in enumerate(found) if seat != me]
@@ -75,9 +75,9 @@ def describe_needed(view: View, hill: Tile, me: Seat) -> list[str]:
     )
     if mine.least > most:
         ahead = Bounds(mine.least - most, mine.most - least)
-        return [_("You lead by {n}.").format(n=bounds_text(ahead))]
+        return [_("You lead by {n}.").format(n=bounds_text(ahead, in_words=in_words))]
     needed = Bounds(max(least + 1 - mine.most, 0), most + 1 - mine.least)
-    return [_("To lead you need {n} more.").format(n=bounds_text(needed))]
+    return [_("To lead you need {n} more.").format(n=bounds_text(needed, in_words=in_words))]
 
 
 def describe_soldiers_to_act(view: View, hills: Sequence[Tile] = TILES) -> list[str]:
@@ -109,12 +109,18 @@ def _leads_taken(view: View, seat: Seat, found: Forecast) -> list[str]:
         led, leads = (seat in each.leaders[:1] and not each.tied for each in (was, now))
         if not leads or (led and (was.leader == seat or now.leader != seat)):
             continue
-        form = _("Takes the lead on {hill}, {n} to {m}.")
+        form = _("Takes the lead on {hill}, {n} against {m}.")
         if now.leader != seat:
-            form = _("May take the lead on {hill}, {n} to {m}.")
+            form = _("May take the lead on {hill}, {n} against {m}.")
         rest = (bounds for other, bounds in enumerate(now.influence) if other != seat)
         best = max(rest, key=lambda bounds: (bounds.most, bounds.least))
-        told.append(form.format(hill=now.hill, n=bounds_text(now.influence[seat]), m=bounds_text(best)))
+        told.append(
+            form.format(
+                hill=now.hill,
+                n=bounds_text(now.influence[seat], in_words=True),
+                m=bounds_text(best, in_words=True),
+            )
+        )
     return told
 
 

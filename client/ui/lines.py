@@ -35,7 +35,7 @@ from client.ui.screens.menu import At
 from client.ui.screens.news import at_table_page
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
-from client.ui.screens.reading import counts_page, rules
+from client.ui.screens.reading import counts_in_words, rules
 from client.ui.screens.replay import Replay, hand_title, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import (
@@ -231,7 +231,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["captured"]:
             return list(_captured(model, board))
         case ["counts"]:
-            return spoken(counts_page(view, names_at(model), WIDE, brief=True))
+            return list(counts_in_words(view, list(map(called, names_at(model)))))
         case ["points" | "leaders"] | ["who", "leads"]:
             return list(_points(ui, model, view))
         case ["chances"]:
@@ -360,7 +360,7 @@ def _leaders(model: TableModel, view: View) -> Iterator[str]:
     names = [called(name) for name in names_at(model)]
     for each in hill_leads(view):
         some = [(name, bounds) for name, bounds in zip(names, each.influence, strict=False) if bounds.most]
-        amounts = [f"{name} {games.bounds_text(bounds)}" for name, bounds in some]
+        amounts = [f"{name} {games.bounds_text(bounds, in_words=True)}" for name, bounds in some]
         leads = listed(names[seat] for seat in each.leaders) or _("nobody")
         told = labelled(_("HILL {hill}").format(hill=each.hill), leads)
         yield f"{told} ({', '.join(amounts)})" if amounts else told
@@ -375,7 +375,7 @@ def _could_win(model: TableModel, view: View) -> Iterator[str]:
             continue
         worth = _("Hill {hill}, worth {worth}").format(hill=each.hill, worth=each.worth)
         free = _("Empty: {fields}.").format(fields=listed(empty))
-        yield labelled(worth, " ".join((*describe_needed(view, each.hill, model.seat), free)))
+        yield labelled(worth, " ".join((*describe_needed(view, each.hill, model.seat, in_words=True), free)))
     yield from describe_soldiers_to_act(view)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.language import N_, _, counted
+from client.language import N_, _, counted, listed, parted
 from client.ui import at_table
 from client.ui.draw.page import name_or_sign, seat_note, spectators_sign
 from client.ui.frame import (
@@ -28,7 +28,7 @@ from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.names import by, called
-from client.ui.texts.pieces import kind_words, piece_sign, piece_words
+from client.ui.texts.pieces import PEOPLES, kind_words, piece_sign, piece_words
 from client.ui.texts.tables import describe_spectators, names_at, players_at
 from engine.board import Field, Tile, neighbours, tile_of
 from engine.knowledge import beside as around
@@ -129,11 +129,12 @@ class Panel(Struct, frozen=True):
 
     def _player(self, seat: Seat) -> Line:
         mine = "class:mine" if seat == self.pane.model.seat else ""
-        left = (
-            pointer(self.pane.glyphs, shown=seat == self.pane.view.turn)
-            + chips(self.pane.view.start.peoples[seat])
-            + name_or_sign(self.pane.ui.signs, seat, called(players_at(self.pane.model)[seat]), mine)
-        )
+        peoples, name = self.pane.view.start.peoples[seat], called(players_at(self.pane.model)[seat])
+        if self.pane.glyphs.aloud:
+            who = line(f"{name}, {listed(_(PEOPLES[people]) for people in peoples)}")
+        else:
+            who = chips(peoples) + name_or_sign(self.pane.ui.signs, seat, name, mine)
+        left = pointer(self.pane.glyphs, shown=seat == self.pane.view.turn) + who
         note = seat_note(self.pane.ui, self.pane.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
         left_to_place = line(f" {self.pane.view.remaining[seat]:>2}", mine)
@@ -237,14 +238,16 @@ class Panel(Struct, frozen=True):
             form = by(owner, _("{name}'s {piece}."), _("Your {piece}."))
             words = form.format(piece=piece_words(spot.piece), name=owner)
             words = words if brief else f"{words} {self._gives(spot.name)} {self._age(spot.name)}"
-        near = []
+        near, aloud = [], self.pane.glyphs.aloud
         for each in beside:
             name = f"{each.name}{self.pane.glyphs.spring if each.spring else ''}"
-            near.append(name if each.piece is None else f"{name} {piece_sign(each.piece)}")
+            sign = piece_words if aloud else piece_sign
+            near.append(name if each.piece is None else f"{name} {sign(each.piece)}")
+        beside_it = parted(near) if aloud else ", ".join(near)
         told = (describe_foreseen(self.chosen, self.pane.model) if self.foresees else []) or [words]
         return [
             self._heading(_("FIELD {field}").format(field=spot.name), _("a spring") if spot.spring else ""),
-            *self._paragraphs(*told, _("Beside it: {around}.").format(around=", ".join(near))),
+            *self._paragraphs(*told, _("Beside it: {around}.").format(around=beside_it)),
         ]
 
     def _on_hill(self, hill: Tile) -> list[Line]:
@@ -252,14 +255,15 @@ class Panel(Struct, frozen=True):
         rows = [line(_("Influence now:"), "class:faint")]
         for seat, bounds in enumerate(hill_influence(self.pane.view, hill).seats):
             if bounds.most:
-                who = chips(self.pane.view.start.peoples[seat]) + line(
-                    f" {called(players_at(self.pane.model)[seat])}"
-                )
-                rows.append(ends(line("  ") + who, line(bounds_text(bounds)), self.pane.width))
+                who = line(f" {called(players_at(self.pane.model)[seat])}")
+                if not self.pane.glyphs.aloud:
+                    who = chips(self.pane.view.start.peoples[seat]) + who
+                amount = bounds_text(bounds, in_words=self.pane.glyphs.aloud)
+                rows.append(ends(line("  ") + who, line(amount), self.pane.width))
         needed = (
             []
             if self.pane.model.seat is None
-            else describe_needed(self.pane.view, hill, self.pane.model.seat)
+            else describe_needed(self.pane.view, hill, self.pane.model.seat, in_words=self.pane.glyphs.aloud)
         )
         return [*self._paragraphs(*needed), *(rows if len(rows) > 1 else [])]
 
@@ -267,7 +271,7 @@ class Panel(Struct, frozen=True):
         """Return what the piece on a field would do if its hill were scored now."""
         given = hill_influence(self.pane.view, tile_of(field)).fields.get(field)
         if given is not None:
-            return _("Gives {amount} now.").format(amount=bounds_text(given))
+            return _("Gives {amount} now.").format(amount=bounds_text(given, in_words=True))
         found = around(self.pane.view, field)
         near = (
             (found.merchants, counted("{n} merchant", "{n} merchants", found.merchants)),

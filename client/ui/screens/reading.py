@@ -8,7 +8,7 @@ from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import N_, _, labelled, prose
+from client.language import N_, _, counted, labelled, prose
 from client.tables.table import TableModel
 from client.ui.draw.page import Section, broken, paged, sections
 from client.ui.frame import (
@@ -34,7 +34,16 @@ from client.ui.screens.typed_commands import help_on_commands, help_on_hosting
 from client.ui.state import Outcome, Overlay, Pane, Screen, Ui
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.pieces import NAMED_SIGNS, PEOPLES, UNKNOWN_WOLF, face_sign, kind_words, piece_sign
+from client.ui.texts.names import called
+from client.ui.texts.pieces import (
+    NAMED_SIGNS,
+    PEOPLES,
+    UNKNOWN_WOLF,
+    count_words,
+    face_sign,
+    kind_words,
+    piece_sign,
+)
 from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS
@@ -118,7 +127,8 @@ def _text(reading: Reading, pane: Pane) -> list[Section]:
         case Act.COUNTS if model.view is None:
             return []
         case Act.COUNTS:
-            page = counts_page(pane.view, names_at(model), WIDE if small else width, brief=small)
+            names = list(map(called, names_at(model)))
+            page = counts_page(pane.view, names, WIDE if small else width, brief=small)
         case Act.WHOLE if small:  # the latest first: it is what ended in dots
             page = _whole_texts(ui, reading, WIDE, WIDE, latest_first=True)
         case Act.WHOLE:
@@ -309,6 +319,35 @@ def counts_page(view: View, names: Sequence[str], width: int, *, brief: bool = F
         row = _row_of_counts(player, amounts, _HILL)
         hills.append(_amounts_line(plain(player).strip(), TILES, amounts) if brief else row)
     return _explain_counts(hands, hills if influences else [], width)
+
+
+def counts_in_words(view: View, names: Sequence[str]) -> Iterator[str]:
+    """Yield what the page of counts shows, for a listener."""
+    yield _("STILL IN HAND, AS FAR AS CAN BE KNOWN")
+    for each in holdings(view):
+        told = [
+            count_words(count.piece, bounds_text(count.left, in_words=True), count.left.most)
+            for count in each.counts
+            if count.left.most
+        ]
+        if each.wolves:
+            form = counted("{n} wolf of unknown kind", "{n} wolves of unknown kind", each.wolves)
+            told.append(_("{wolves} on the board").format(wolves=form.format(n=each.wolves)))
+        who = _(PEOPLES[each.people])
+        if each.people == view.start.peoples[each.seat][0]:
+            left = _("{n} to place").format(n=view.remaining[each.seat])
+            who = f"{names[each.seat]} ({who}, {left})"
+        yield labelled(who, ", ".join(told) or _("none"))
+    if None in view.tiles:
+        return
+    yield _("INFLUENCE, IF COUNTED NOW")
+    influences = [each.seats for each in hill_influences(view, TILES)]
+    for name, bounds in zip(names, zip(*influences, strict=True), strict=False):
+        amounts = (
+            f"{hill} {bounds_text(each, in_words=True)}" for hill, each in zip(TILES, bounds, strict=True)
+        )
+        yield labelled(name, ", ".join(amounts))
+    yield _("Before any soldier acts. What is not certain depends on what the wolf pieces are.")
 
 
 def _explain_counts(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list[Line]:

@@ -109,8 +109,8 @@ def describe_reasons(view: View, better: Better, other: Place, names: Sequence[s
         yield form.format(
             move=describe_placement(move),
             other=describe_placement(other),
-            n=bounds_text(gives.gives),
-            m=bounds_text(instead.gives),
+            n=bounds_text(gives.gives, in_words=True),
+            m=bounds_text(instead.gives, in_words=True),
             hill=tile_of(other.field),
         )
 

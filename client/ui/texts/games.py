@@ -8,7 +8,7 @@ from client.language import N_, _, counted, listed, parted
 from client.records import Analysis, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
 from client.ui.texts.names import by, called
-from client.ui.texts.pieces import PEOPLES, kind_sentence, piece_sign
+from client.ui.texts.pieces import PEOPLES, a_piece, piece_sign
 from client.ui.texts.tables import describe_stage
 from engine import events
 from engine.board import Field, tile_of
@@ -22,9 +22,13 @@ from protocol.messages import Standing, TableState, Turn
 from protocol.text import printable
 
 
-def bounds_text(bounds: Bounds) -> str:
-    """Return a number within known bounds: `3`, or `1-3`."""
-    return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
+def bounds_text(bounds: Bounds, *, in_words: bool = False) -> str:
+    """Return a number within known bounds: `3`, or `1-3`, which is `1 to 3` in words."""
+    if bounds.known:
+        return str(bounds.least)
+    if not in_words:
+        return f"{bounds.least}-{bounds.most}"
+    return _("{least} to {most}").format(least=bounds.least, most=bounds.most)
 
 
 def describe_soldier(event: events.SoldierFled | events.Captured, names: Sequence[str]) -> str:
@@ -258,20 +262,14 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
         case events.Placed():
             text = by(
                 names[event.seat],
-                _("{name} places {piece} on {field}: {kind}."),
-                _("You place {piece} on {field}: {kind}."),
+                _("{name} places {piece} on {field}."),
+                _("You place {piece} on {field}."),
             )
-            return text.format(
-                name=names[event.seat],
-                piece=piece_sign(event.piece),
-                field=event.field,
-                kind=kind_sentence(event.piece),
-            )
+            return text.format(name=names[event.seat], piece=a_piece(event.piece), field=event.field)
         case events.WolfPlaced():
-            text = _("{name} places {piece} on {field}: a wolf, face down.")
-            return text.format(
-                name=names[event.seat], piece=piece_sign(Wolf.of(event.people)), field=event.field
-            )
+            text = _("{name} places {piece} on {field}, face down.")
+            piece = a_piece(Wolf.of(event.people))
+            return text.format(name=names[event.seat], piece=piece, field=event.field)
         case events.TakenBack():
             text = by(names[event.seat], _("{name} takes back: {fields}."), _("You take back: {fields}."))
             return text.format(name=names[event.seat], fields=", ".join(event.fields))
@@ -337,7 +335,9 @@ def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
     if found.gives is not None:
         form = _("{piece} here: {amount} influence on {hill}.")
         return form.format(
-            piece=piece_sign(found.piece), amount=bounds_text(found.gives), hill=tile_of(found.field)
+            piece=piece_sign(found.piece),
+            amount=bounds_text(found.gives, in_words=True),
+            hill=tile_of(found.field),
         )
     if found.acts == _FLIGHT:
         return _("{piece} here would flee.").format(piece=piece_sign(found.piece))
@@ -357,7 +357,7 @@ def describe_captives(found: Forecast, names: Sequence[str]) -> str:
             counted("{n} piece from {name}", "{n} pieces from {name}", number.most),
             counted("{n} piece of your own", "{n} pieces of your own", number.most),
         )
-        told.append(form.format(n=bounds_text(number), name=names[seat]))
+        told.append(form.format(n=bounds_text(number, in_words=True), name=names[seat]))
     return listed(told)
 
 

@@ -17,6 +17,8 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GlyphSet:
+    """Signs; if `aloud`, there is a listener, to whom pieces and ranges are told in words."""
+
     ascii: bool
     spring: str
     arrow: str
@@ -31,6 +33,7 @@ class GlyphSet:
     below: str
     frame: Frame
     keys: Mapping[str, str]
+    aloud: bool = False
 
 
 UNICODE: Final = GlyphSet(
@@ -78,4 +81,4 @@ def glyphs_for(encoding: str, term: str) -> GlyphSet:
 
 def glyphs_to_read() -> GlyphSet:
     """Return the words that replace signs in texts that are read aloud."""
-    return replace(ASCII, spring=f" ({_('a spring')})", pointer="", times="")
+    return replace(ASCII, spring=f" ({_('a spring')})", pointer="", times="", aloud=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from client.language import N_, _
+from client.language import N_, _, counted
 from engine.pieces import Kind, People, Piece, Wolf
 
 # People see a piece by its people's letter and these signs. The notation of commands and records does not
@@ -25,6 +25,14 @@ _KINDS: Final = {
     "f*": (N_("wolf farmer"), N_("a farmer with the wolf"), N_("{people} farmer with the wolf")),
     "s": (N_("soldier"), N_("a soldier"), N_("{people} soldier")),
 }
+# The same with their people and an article: in English, the people decides which article it is.
+_WITH_ARTICLE: Final = {
+    "m": N_("{a_people} merchant"),
+    "m*": N_("{a_people} merchant with the wolf"),
+    "f": N_("{a_people} farmer"),
+    "f*": N_("{a_people} farmer with the wolf"),
+    "s": N_("{a_people} soldier"),
+}
 PEOPLES: Final = {
     People.ETRUSCANS: N_("Etruscans"),
     People.SABINES: N_("Sabines"),
@@ -38,6 +46,13 @@ _PEOPLES_OF: Final = {
     People.LATINS: N_("Latin"),
     People.MARSI: N_("Marsian"),
     People.ARCADIANS: N_("Arcadian"),
+}
+_A_PEOPLE: Final = {
+    People.ETRUSCANS: N_("an Etruscan"),
+    People.SABINES: N_("a Sabine"),
+    People.LATINS: N_("a Latin"),
+    People.MARSI: N_("a Marsian"),
+    People.ARCADIANS: N_("an Arcadian"),
 }
 
 
@@ -66,8 +81,30 @@ def piece_words(piece: Piece | Wolf) -> str:
     return _(form).format(people=_(_PEOPLES_OF[piece.people]))
 
 
+def a_piece(piece: Piece | Wolf) -> str:
+    """Return a piece in words, within a sentence: `an Etruscan merchant with the wolf`."""
+    form = N_("{a_people} wolf") if isinstance(piece, Wolf) else _WITH_ARTICLE[piece[1:]]
+    return _(form).format(a_people=_(_A_PEOPLE[piece.people]))
+
+
 def kind_words(piece: Piece) -> str:
     return _(_KINDS[piece[1:]][0])
+
+
+def count_words(piece: Piece, number: str, most: int) -> str:
+    """Return so many pieces in words: `2 to 3 farmers`, with the most that there may be."""
+    match piece[1:]:
+        case "m":
+            form = counted("{n} merchant", "{n} merchants", most)
+        case "m*":
+            form = counted("{n} wolf merchant", "{n} wolf merchants", most)
+        case "f":
+            form = counted("{n} farmer", "{n} farmers", most)
+        case "f*":
+            form = counted("{n} wolf farmer", "{n} wolf farmers", most)
+        case _:
+            form = counted("{n} soldier", "{n} soldiers", most)
+    return form.format(n=number)
 
 
 def kind_sentence(piece: Piece) -> str:

@@ -108,7 +108,7 @@ def test_what_is_promised_of_a_placement_comes_true(
         return
     for each in hill_leads(snapshot(game.view, eyes_of(place.seat))):
         was, mine = before[each.hill], each.influence[place.seat]
-        takes = f"Takes the lead on {each.hill}, {mine.least} to " in told
+        takes = f"Takes the lead on {each.hill}, {mine.least} against " in told
         lost = each.hill == tile_of(place.field) and "would take it." in told  # before the hill is counted
         assert takes == (each.leader == place.seat != was.leader and not lost) or not mine.known
 

@@ -160,7 +160,7 @@ def test_an_unstable_connection_does_not_fill_the_log() -> None:
         return ui
 
     both, one, none = table(True, True), table(False, True), table(False, False)
-    ui = Ui("Ann", log=("Bob is away.", "Ann places Em on C4: a merchant."))
+    ui = Ui("Ann", log=("Bob is away.", "Ann places an Etruscan merchant on C4."))
     flapping = changed(ui, both, one, none, table(True, False), none, one, both, one)
     assert flapping.log == (*ui.log, "Dario is back.", "Bob is away.")
     went_on = replace(flapping, log=(*flapping.log, "Dario: hello"))
