@@ -43,12 +43,11 @@ def add_opening(play: argparse.ArgumentParser) -> None:
         "--players",
         type=positive,
         choices=range(2, 6),
-        default=3,
         help=_("number of players, you included (default: 3)"),
     )
     text = _("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})")
     meaning = text.format(levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS)
-    play.add_argument("--brain", default=FOR_BEGINNERS, metavar="LEVEL[,LEVEL...]", help=meaning)
+    play.add_argument("--brain", metavar="LEVEL[,LEVEL...]", help=meaning)
     play.add_argument(
         "--pace",
         choices=("quick", "human"),
@@ -76,7 +75,6 @@ def add_opening(play: argparse.ArgumentParser) -> None:
     )
     play.add_argument(
         "--starts",
-        default="random",
         metavar="SEAT",
         help=_("who starts: a seat, counted from 1, me (seat 1), or random (default)"),
     )

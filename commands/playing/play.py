@@ -2,14 +2,16 @@
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from client.bots.brains import brain_named
 from client.language import WrongUse, _, listed
+from client.levels import FOR_BEGINNERS
 from client.player import preferences
 from client.typed_text import seat_to_start, seats_meant
 from client.ui.game import report
@@ -22,7 +24,7 @@ from client.ui.visit import Player, Visit
 from commands.finished_games.records import file_of, folder_of, kept_here, recording_in
 from commands.parsing import need_terminal
 from commands.playing.start_screen import at_home, run_logged
-from commands.playing.visiting import play_on_after, player_of
+from commands.playing.visiting import ask_here, play_on_after, player_of
 from engine.pieces import People, Seat
 from hosting.against_bots import against_bots, going_on, playing_on
 from hosting.kept_games import kept_games
@@ -32,6 +34,8 @@ from server.config import Config
 # What plays a game, and what the start screen remembers of it.
 _Game: TypeAlias = tuple[Callable[[Player, Config], Coroutine[Any, Any, Visit]], dict[str, Any]]
 
+_USUAL: Final[dict[str, Any]] = {"players": 3, "brain": FOR_BEGINNERS, "starts": "random"}
+
 
 def run_play(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
@@ -40,8 +44,26 @@ def run_play(arguments: argparse.Namespace) -> int:
     of_record = arguments.at is not None or arguments.seat is not None or arguments.as_recorded
     if of_record and arguments.game is None:
         raise WrongUse(_("--at, --seat and --as-recorded need --from"))
-    choose = _recorded_game if arguments.game is not None else _left_game if arguments.go_on else _new_game
+    goes_on = arguments.go_on or (_leaves_open(arguments) and _wants_to_continue())
+    for name, usual in _USUAL.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, usual)
+    choose = _recorded_game if arguments.game is not None else _left_game if goes_on else _new_game
     return run_logged(_play(*choose(arguments), arguments))
+
+
+def _leaves_open(arguments: argparse.Namespace) -> bool:
+    """Return whether no option says which game is meant, or what a new one is like."""
+    named = (*_USUAL, "game", "seed", "random_layout", "people")
+    return all(getattr(arguments, name) is None for name in named)
+
+
+def _wants_to_continue() -> bool:
+    """Ask whether to continue a game that is half played; scripts, which cannot be asked, begin a new one."""
+    if not sys.stdin.isatty() or not (kept := kept_games().games):
+        return False
+    text = _("Your game of {when} is half played. It is kept if you begin a new one.")
+    return asyncio.run(ask_here(text.format(when=local_time(kept[0].left_at)), _("Continue it?")))
 
 
 async def _play(

@@ -80,7 +80,7 @@ async def visit_server(
     new: bool = False,
 ) -> Visit:
     """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
-    asking = Asking(_ask_consent, _password) if asking is None else asking
+    asking = Asking(ask_here, _password) if asking is None else asking
     stay = Stay(at_table(goal.table, watch=goal.watch), Keeping(Seats(seats_folder(), goal.url, new=new)))
     clusters = kept_in(clusters_file(), Clusters) or Clusters()
     host = urlsplit(there.url).hostname or ""
@@ -108,7 +108,8 @@ async def visit_server(
 # In text mode, nobody else may read the terminal.
 
 
-async def _ask_consent(told: str, question: str) -> bool:
+async def ask_here(told: str, question: str) -> bool:
+    """Ask a question of yes or no before anything is shown; raises WrongUse without a terminal."""
     if not plain_chosen(os.environ):
         return confirm([told], question)
     own_lines().print([told, f"{question} [{_('y')}/N]"])

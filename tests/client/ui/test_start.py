@@ -485,6 +485,26 @@ def test_left_and_continued(environment: dict[str, str]) -> None:
         terminal.quit("y")
 
 
+def test_play_asks_whether_to_continue_a_game(environment: dict[str, str]) -> None:
+    """Not if an option says what a new one is like; neither answer ends a game."""
+    with Terminal(*GAME, environment=environment) as terminal:
+        place(terminal, 12)
+        terminal.quit("y")
+    with Terminal("play", environment=environment) as terminal:
+        terminal.shows(r"Your game of .* is half played", r"Continue it\? \[y/N\]")
+        terminal.press("y", "enter", shows=r"YOUR HAND +11\b")
+        terminal.quit("y")
+    with Terminal("play", "--plain", environment=environment) as terminal:
+        terminal.shows(r"Continue it\?")
+        terminal.press("n", "enter", shows="The game starts: ")
+        terminal.press("quit", "enter", "yes", "enter")
+        terminal.ended()
+    with Terminal("play", "--players", "2", environment=environment) as terminal:
+        terminal.shows("YOUR HAND|TILE")
+        terminal.quit("y")
+    assert len(list(games_folder().iterdir())) == 3
+
+
 def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> None:
     with Terminal(*GAME, environment=environment) as terminal:
         place(terminal, 12)
