@@ -370,6 +370,14 @@ def suggest(_screen: object, ui: Ui, model: TableModel) -> Outcome:
     return ui.with_notice(why), None
 
 
+def _has_moved(at: At) -> bool:
+    """Return whether the player may have made a move: a view does not say who has laid which tile."""
+    view = at.model.view
+    if view is None or at.model.seat in view.owners.values():
+        return view is not None
+    return not at.state.random_layout and sum(tile is not None for tile in view.tiles) > 1
+
+
 def _undo(at: At) -> Outcome:
     model = at.model
     if at.ui.can.takes_back and stage_of(model) == "playing" and model.seat is not None:
@@ -1185,7 +1193,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         N_("take back your last move, if the others agree"),
         exactly("", pressing(_undo)),
         stages=PLAYING,
-        possible=lambda at: at.ui.can.takes_back or _can_ask("take-back")(at),
+        possible=lambda at: _has_moved(at) if at.ui.can.takes_back else _can_ask("take-back")(at),
         menu=_line_of_wish("take-back"),
         keys=(Key(("z",), pressing(_undo), "", N_("take back"), for_players=True, with_others=True),),
     ),

@@ -63,6 +63,9 @@ class Gathering(ServerScreen):
 
     own_keys = _KEYS
 
+    def stage(self, model: TableModel) -> str:
+        return _("one moment") if model.table is None else ServerScreen.stage(self, model)
+
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is not Act.LEAVE:
             return ui, None

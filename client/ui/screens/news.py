@@ -108,7 +108,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
         talk = lobby_talk if model.table is None else TalkLog(model.table)
         ui = replace(ui.without(TalkPage, Signing), talk=talk, lobby_talk=lobby_talk, signs=())
     here: Screen
-    if model.table is None:
+    if model.table is None and not (ui.can.private and ui.busy):  # which is about to open a table
         here = page if isinstance(page, LobbyPage) else LobbyPage()
     elif model.view is None:
         here = page if isinstance(page, Gathering) else Gathering()

@@ -940,3 +940,21 @@ def test_votes_are_typed_by_name_or_seat() -> None:
     ):
         assert seen.request_after(ui, model, *typed(text)) == vote
     assert seen.is_refused(seen.after(ui, model, *typed("vote yes zoe")))
+
+
+def test_a_move_is_taken_back_only_by_who_has_made_one() -> None:
+    """Alone against bots, where it takes nobody's consent."""
+    for commands, moved in ((0, False), (1, True), (3, True)):
+        game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 3 * commands), 0)
+        ui, model = seen.client_of(game, 0)
+        seen.change(model, random_layout=True)
+        offered = keys_offered(replace(ui, can=Can(private=True, takes_back=True)), model, 0)
+        assert any("z" in key.names for key in offered) == (0 in seen.view_of(model).owners.values()) == moved
+
+
+def test_a_game_against_bots_begins_without_a_lobby() -> None:
+    """Until its table is open, and unless that fails."""
+    opening = Ui("Ann", can=Can(private=True), busy=True)
+    assert "the lobby" not in seen.screen_of(opening, TableModel())
+    assert "Taking a seat" in seen.screen_of(opening, TableModel())
+    assert isinstance(at_table_page(replace(opening, busy=False), TableModel()).page, LobbyPage)
