@@ -200,10 +200,23 @@ def describe_draws(check: DrawsCheck, names: Sequence[str], *, plays: bool) -> s
     """Return what a game's draws come from, as far as they could be checked; `plays` is not a spectator."""
     if check.fault is not None:
         return describe_fault(check.fault)
-    draws = check.draws
-    if draws is None:
+    if check.draws is None:
         return _("The draws cannot be checked: the server did not commit itself to a seed.")
-    told = [_describe_right(draws)]
+    return " ".join((_describe_right(check.draws), *_qualifications(check, check.draws, names, plays=plays)))
+
+
+def is_plainly_right(check: DrawsCheck, names: Sequence[str], *, plays: bool) -> bool:
+    """Return whether the draws are right without any qualification."""
+    draws = check.draws
+    if check.fault is not None or draws is None:
+        return False
+    proves = draws.shared or set(draws.shares) == {OF_ROUND}
+    return bool(proves) and not _qualifications(check, draws, names, plays=plays)
+
+
+def _qualifications(check: DrawsCheck, draws: Draws, names: Sequence[str], *, plays: bool) -> list[str]:
+    """Return why draws that are right may prove less than that nobody could choose them."""
+    told = []
     if check.late:
         told.append(_("Yours came too late, or the server left it out, so they prove nothing to you."))
     elif plays and not check.own and draws.shared:
@@ -219,7 +232,7 @@ def describe_draws(check: DrawsCheck, names: Sequence[str], *, plays: bool) -> s
             check.broken_off,
         )
         told.append(form.format(n=check.broken_off))
-    return " ".join(told)
+    return told
 
 
 def describe_recorded_draws(sources: Sources, *, over: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, counted, labelled, prose
+from client.tables.draws import describe_draws
 from client.tables.table import TableModel
 from client.ui.draw.page import Section, broken, paged, sections
 from client.ui.frame import (
@@ -130,19 +131,24 @@ def _text(reading: Reading, pane: Pane) -> list[Section]:
             names = list(map(called, names_at(model)))
             page = counts_page(pane.view, names, WIDE if small else width, brief=small)
         case Act.WHOLE if small:  # the latest first: it is what ended in dots
-            page = _whole_texts(ui, reading, WIDE, WIDE, latest_first=True)
+            page = _whole_texts(ui, model, reading, WIDE, WIDE, latest_first=True)
         case Act.WHOLE:
-            page = _whole_texts(ui, reading, width, pane.height)
+            page = _whole_texts(ui, model, reading, width, pane.height)
         case _:
             return _help(ui.closed().top, pane)
     return sections(page, width)
 
 
 def _whole_texts(
-    ui: Ui, reading: Reading, width: int, height: int, *, latest_first: bool = False
+    ui: Ui, model: TableModel, reading: Reading, width: int, height: int, *, latest_first: bool = False
 ) -> list[Line]:
-    """Return what ended in dots: a notice, or what is told of a record's move; and the log's last lines."""
+    """Return what ended in dots: a notice, or what is told of a record's move; and the log's last lines.
+
+    After a game, the check of its draws is above them.
+    """
     told = [reading.told] if reading.told else []
+    if (check := model.draws.check()) is not None:
+        told.append(describe_draws(check, names_at(model), plays=model.seat is not None))
     if isinstance(ui.page, Replay) and ui.page.analysis is not None:
         told += told_of_move(ui.page, ui.page.analysis)
     above = [*paragraphs(told, width), EMPTY] if told else []

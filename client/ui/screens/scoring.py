@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from client.language import N_, _, labelled, listed
 from client.levels import describe_level, stronger_than
-from client.tables.draws import describe_draws, describe_fault
+from client.tables.draws import describe_draws, describe_fault, is_plainly_right
 from client.tables.table import TableModel
 from client.ui.draw.page import (
     LOG_LINES,
@@ -132,7 +132,7 @@ RESULT_KEYS: Final = (
     _BACK,
     _FIRST,
     *keys_at("over"),
-    READ_WHOLE,
+    Key(READ_WHOLE.names, Act.WHOLE, N_("the log in full, and what the check of the draws says")),
     *LEAVE.keys,
     *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,
@@ -382,7 +382,11 @@ class Result(_Walk):
         """Return the result as sentences."""
         if model.view is None or (ended := model.view.result) is None:
             return _Walk.words(self, ui, model)
-        names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(ui, model)
+        names, order, (fault, draws) = (
+            names_at(model),
+            in_order(ended),
+            _describe_draws(ui, model, in_full=True),
+        )
         rows = []
         for seat in order:
             amounts = amounts_of(ended.tallies[seat])
@@ -754,15 +758,19 @@ def _next_level(model: TableModel) -> str:
     return _("That was easy: next time, try {level}.").format(level=describe_level(level))
 
 
-def _describe_draws(ui: Ui, model: TableModel) -> tuple[str, str]:
-    """Return what is wrong with the draws, and otherwise what can be said of them if others are there."""
+def _describe_draws(ui: Ui, model: TableModel, *, in_full: bool = False) -> tuple[str, str]:
+    """Return what is wrong with the draws, and otherwise what can be said of them if others are there.
+
+    That they are plainly right is said only `in_full`.
+    """
     if (check := model.draws.check()) is None:
         return "", ""
     if check.fault is not None:
         return describe_fault(check.fault), ""
-    if ui.can.private:
+    names, plays = names_at(model), model.seat is not None
+    if ui.can.private or (not in_full and is_plainly_right(check, names, plays=plays)):
         return "", ""
-    return "", describe_draws(check, names_at(model), plays=model.seat is not None)
+    return "", describe_draws(check, names, plays=plays)
 
 
 def result_page(pane: Pane) -> list[Line]:

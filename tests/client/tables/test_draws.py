@@ -15,7 +15,14 @@ from msgspec.structs import replace as with_fields
 
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, open_connection
-from client.tables.draws import Doubt, DrawsCheck, DrawsWitness, describe_draws, draws_in_a_word
+from client.tables.draws import (
+    Doubt,
+    DrawsCheck,
+    DrawsWitness,
+    describe_draws,
+    draws_in_a_word,
+    is_plainly_right,
+)
 from client.tables.table import TableModel
 from engine.draws import (
     MISSING,
@@ -245,6 +252,7 @@ def test_missing_shares_and_broken_draws_are_told() -> None:
     assert "Yours came too late" in told
     assert "the share from Ann and Bob" in told
     assert "1 draw was abandoned" in told
+    assert not is_plainly_right(check, ["Ann", "Bob", "Cid"], plays=True)
     assert draws_in_a_word([check]) == "unshared"
 
 
@@ -326,6 +334,13 @@ async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.Cap
             commitments.add(draws.commitment)
             told = describe_draws(check, ["Ann", "Bob"], plays=True)
             assert told == "The draws are right: they come from the server's seed and 2 shares of 2."
+            without_own = DrawsCheck(draws)
+            for seen, plays, plain in (
+                (check, True, True),
+                (without_own, False, True),
+                (without_own, True, False),
+            ):
+                assert is_plainly_right(seen, ["Ann", "Bob"], plays=plays) == plain
             if len(commitments) == 1:
                 await play(watching)
                 assert watching.model.draws.check() == DrawsCheck(draws)

@@ -126,14 +126,19 @@ def test_only_who_has_company_is_told_how_to_lead_through_the_scoring(alone: boo
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_against_bots_alone_only_wrong_draws_are_told(alone: bool) -> None:
-    """On a screen and in text mode, where points that nobody has are left out as well."""
+def test_a_screen_tells_only_of_draws_that_are_not_plainly_right(alone: bool) -> None:
+    """With a key it tells of others, as text mode does unless one plays against bots alone.
+
+    There, points that nobody has are left out as well.
+    """
     for page, told in (("result-right", "The draws are right"), ("result-wrong", "DO NOT TRUST THE DRAWS")):
         ui, model = PAGES[page]()
         ui = replace(ui, can=Can(private=alone))
         sentences = " ".join(ui.page.words(ui, model))
         expected = not alone or page == "result-wrong"
-        assert (told in sentences, told in seen.screen_of(ui, model)) == (expected, expected)
+        screen = seen.screen_of(ui, model)
+        assert (told in sentences, told in screen) == (expected, page == "result-wrong")
+        assert told in seen.screen_of(seen.after(ui, model, "m"), model)
         result = seen.view_of(model).result
         assert result is not None
         assert ("discs 1" in sentences) == any(tally.ones for tally in result.tallies)
