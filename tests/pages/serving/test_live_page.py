@@ -21,8 +21,7 @@ from pages.serving.subjects import WatchedTable
 from pages.serving.television import Television
 from protocol import messages
 from protocol.admin import EveningPlan
-from protocol.codes import Code
-from protocol.messages import JoinTable, OpenTable, SignUp, StartGame
+from protocol.messages import OpenTable, SignUp, StartGame
 from protocol.settings import ChosenSwitches, Private, Spectators
 from server.app import running
 from server.config import Config, Limits
@@ -37,7 +36,7 @@ from tests.pages.serving.viewer import (
     web_server,
 )
 from tests.server.peer import TIMEOUT, UPGRADE, all_connected, connected, eventually
-from tests.server.playing import changed, full_table, game, happen, play_on, rematch, table_of
+from tests.server.playing import changed, full_table, game, happen, play_on, table_of
 
 _HIDDEN = re.compile(rf"\b[ESLMA][mf](?:\*|{re.escape(WITH_WOLF)})")  # a wolf piece whose kind is told
 
@@ -102,38 +101,6 @@ async def test_a_page_keeps_what_it_shows_until_its_player_is_back() -> None:
             await again.done(messages.Leave)
             await again.until_shown(lambda parts: "no table" in parts["now"])
         assert all("no table" not in each for each in again.shown[:-1])
-
-
-async def test_who_comes_too_late_watches_and_is_led_to_a_seat_in_the_next_game() -> None:
-    """A table that nobody may watch is no place to be led to."""
-    async with web_server() as server, game(server.port, 2) as peers:
-        code = peers[0].code
-        async with player_page(server.port, code) as late, viewer(server.port, f"/watch/{code}") as page:
-            assert await late.refusal(JoinTable, code, "Late") == Code.GAME_RUNNING
-            await late.until_shown(lambda parts: parts.get("moved") == f"../watch/{code}")
-            await page.until("play", "as soon as one is free")
-            await play_on(peers, random.Random(1))
-            await rematch(peers[0])
-            await rematch(peers[1])
-            await peers[1].done(messages.Leave)
-            await page.until("play", f"../play/{peers[0].code}")
-            await late.join(peers[0].code, "Late")
-        await changed(server, peers[0], Spectators(on=False))
-        await peers[0].done(StartGame)
-        async with player_page(server.port, code) as later:
-            await later.refusal(JoinTable, peers[0].code, "Late")
-            await later.until_shown(lambda parts: "has begun" in parts.get("refusal", ""))
-
-
-async def test_a_player_in_a_browser_hears_who_plays_again() -> None:
-    async with seated_in_browser() as (host, page):
-        await host.send(StartGame(host.next_id()))
-        await page.news()
-        await host.news()
-        await play_on([host, page], random.Random(1))
-        await rematch(host)
-        await page.until_shown(lambda parts: "Host plays again." in parts.get("ask", ""))
-        assert "rematch" in page.parts["ask"]
 
 
 async def test_a_browser_is_a_spectator_like_any_other() -> None:

@@ -1,13 +1,14 @@
-"""The page of a finished game leads to the next one."""
+"""The pages of a finished game, and of its players, lead to the next one."""
 
 import random
 
 from pages.drawing.pages import WebPages
 from protocol import messages
-from protocol.settings import Private
+from protocol.codes import Code
+from protocol.settings import Private, Spectators
 from server.app import running
 from server.config import Config
-from tests.pages.serving.viewer import viewer, web_server
+from tests.pages.serving.viewer import player_page, seated_in_browser, viewer, web_server
 from tests.server.peer import connected
 from tests.server.playing import changed, game, play_on, rematch
 
@@ -45,3 +46,35 @@ async def test_a_page_goes_on_with_the_players_when_their_next_game_begins() -> 
         async with viewer(server.port, path) as later:
             assert again[0].table in (await later.receive())["result"]
             assert "moved" not in later.parts
+
+
+async def test_who_comes_too_late_watches_and_is_led_to_a_seat_in_the_next_game() -> None:
+    """A table that nobody may watch is no place to be led to."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        code = peers[0].code
+        async with player_page(server.port, code) as late, viewer(server.port, f"/watch/{code}") as page:
+            assert await late.refusal(messages.JoinTable, code, "Late") == Code.GAME_RUNNING
+            await late.until_shown(lambda parts: parts.get("moved") == f"../watch/{code}")
+            await page.until("play", "as soon as one is free")
+            await play_on(peers, random.Random(1))
+            await rematch(peers[0])
+            await rematch(peers[1])
+            await peers[1].done(messages.Leave)
+            await page.until("play", f"../play/{peers[0].code}")
+            await late.join(peers[0].code, "Late")
+        await changed(server, peers[0], Spectators(on=False))
+        await peers[0].done(messages.StartGame)
+        async with player_page(server.port, code) as later:
+            await later.refusal(messages.JoinTable, peers[0].code, "Late")
+            await later.until_shown(lambda parts: "has begun" in parts.get("refusal", ""))
+
+
+async def test_a_player_in_a_browser_hears_who_plays_again() -> None:
+    async with seated_in_browser() as (host, page):
+        await host.send(messages.StartGame(host.next_id()))
+        await page.news()
+        await host.news()
+        await play_on([host, page], random.Random(1))
+        await rematch(host)
+        await page.until_shown(lambda parts: "Host plays again." in parts.get("ask", ""))
+        assert "rematch" in page.parts["ask"]
