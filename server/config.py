@@ -176,6 +176,7 @@ class Config:
     node: str | None = None  # this server's name among those that share the database; None: host and port
     durable: Durable = "normal"  # full: a move is on the disk before anyone sees it
     records: Path | None = None  # a folder for the records of finished games
+    shared_records: bool = False  # the folder has the records of many journals, each of them new
     most_records: int | None = None  # there; if there are more, the oldest go. None keeps all
     records_days: int | None = None  # for which they are kept; None keeps them for ever
     tls_cert: Path | None = None

@@ -90,7 +90,7 @@ class Running:
                 days=config.records_days,
             )
             self.ends.callback(self._records.close)
-            if self.journal.is_new and config.most_records is None:  # else they are of many journals
+            if self.journal.is_new and not config.shared_records:
                 self._records.warn_if_any()
             self.write_missing_records()
         self._warn_daily()

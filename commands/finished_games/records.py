@@ -43,7 +43,7 @@ def kept_here(folder: Path | None = None) -> Config:
         text = _("finished games are not kept: cannot write into {folder}: {reason}")
         _warn(f"palatinus: {text.format(folder=records_folder(), reason=describe_reason(error))}")
         return Config()
-    return Config(records=records_folder(), most_records=MOST_KEPT)
+    return Config(records=records_folder(), shared_records=True, most_records=MOST_KEPT)
 
 
 @functools.cache

@@ -57,8 +57,8 @@ from server.storage.entries import (
 from server.storage.journal import NoJournal
 from server.storage.names import EVENING
 from server.storage.operations import insert, records_due
+from server.storage.records import MOST_KEPT, Records, evening_name, record_name, remove_older, write_record
 from server.storage.records import RETRY_SECONDS as RECORD_RETRY_SECONDS
-from server.storage.records import Records, evening_name, record_name, remove_older, write_record
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import list_content
 from server.storage.sqlite.data_folder import DataFolder
@@ -506,17 +506,18 @@ def test_the_latest_records_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "most", "warned"), [("records", None, True), ("journal", None, False), ("records", 100, False)]
+    ("kept", "shared", "warned"),
+    [("records", False, True), ("journal", False, False), ("records", True, False)],
 )
 async def test_records_beside_a_new_journal_deserve_a_word(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, kept: str, most: int | None, warned: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kept: str, shared: bool, warned: bool
 ) -> None:
     """They are of games that no journal knows, unless they are merely kept there from before.
 
     A player's own folder has the latest games of many journals, each of them new.
     """
     data, records = tmp_path / "data", tmp_path / "records"
-    config = Config(data=data, records=records, most_records=most)
+    config = Config(data=data, records=records, shared_records=shared, most_records=MOST_KEPT)
     async with running(config):
         pass
     (records / "19700101-000000-ONCE.txt").write_text("the record of a game")
