@@ -46,7 +46,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     name: Name | None = None
     servers: tuple[str, ...] = ()
     players: Annotated[int, Meta(ge=2, le=5)] = 3
-    random_layout: bool = True  # where a tile is best to lie is the hardest question for a newcomer
+    random_layout: bool | None = None  # None: only as long as games are explained
     people: People | None = None
     brain: str = FOR_BEGINNERS
     human_pace: bool = True
@@ -82,9 +82,14 @@ class Clusters(Struct, frozen=True):
 
 
 class Explanations(Struct, frozen=True):
-    """Whether a game says what is new in it: the first one does, until it is over or the player stops it."""
+    """What is explained as it happens: all that is new in a first game, and how tiles are laid.
+
+    The first is `wanted` until that game is over, the second until tiles have been laid; or until the player
+    stops both.
+    """
 
     wanted: bool = True
+    laying: bool = True
 
 
 def preferences_file() -> Path:
@@ -98,6 +103,16 @@ def clusters_file() -> Path:
 
 def explanations_file() -> Path:
     return preferences_file().with_name("explanations.json")
+
+
+def explanations() -> Explanations:
+    """Return what is still explained to the player."""
+    return kept_in(explanations_file(), Explanations) or Explanations()
+
+
+def at_random(chosen: bool | None) -> bool:
+    """Return whether to have the tiles laid at random: where one is best is hard to say for a newcomer."""
+    return explanations().wanted if chosen is None else chosen
 
 
 def kept_in(path: Path, kind: type[Kept], most_bytes: int = 16 * 1024) -> Kept | None:

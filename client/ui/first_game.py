@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from client.language import _, counted
+from client.player.preferences import Explanations
 from client.tables.table import TableModel
 from client.ui.leads import describe_own_prey, sure_prey
 from client.ui.texts.tables import names_at
@@ -17,18 +18,18 @@ from engine.view import View
 _MOST: Final = 2  # sentences: with more, the smallest screens would have no room for the board
 
 
-def explain(model: TableModel, *, keys: bool = True) -> str:
+def explain(what: Explanations, model: TableModel, *, keys: bool = True) -> str:
     """Return an explanation of the news on this turn; "" if there is none, or it is another's turn.
 
     With `keys`, it names the keys of the screen.
     """
     match model.legal, model.view:
-        case LegalLays(), View():
+        case LegalLays(), View() if what.laying:
             return _joined(
                 _("Lay the tile beside the others: pieces on fields that touch will count for each other."),
                 _("Arrows choose the place, r turns the tile, Enter lays it.") if keys else "",
             )
-        case LegalPlaces(seat=me), View() as view:
+        case LegalPlaces(seat=me), View() as view if what.wanted:
             news = list(islice(_news(view, me, names_at(model)), _MOST))
             if keys and not _placed_by(view, me):
                 news.append(_("Enter places the piece."))

@@ -34,7 +34,7 @@ from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.scoring import to_tell
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping, SeatKeeper
-from client.ui.state import Can, Notice, Offers, OnlineList, Ui, hints_allowed
+from client.ui.state import NOTHING_EXPLAINED, Can, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts import games, tables
 from client.ui.texts.tables import names_of
@@ -123,13 +123,14 @@ class Client(StandaloneService):
             now=time.monotonic(),
             new_table=first if isinstance(first, requests.Open) else requests.FOR_WHOEVER_COMES,
             confirms=player.confirms,
-            explains=player.explaining is not None and player.explaining.wanted,
+            explains=NOTHING_EXPLAINED if player.explaining is None else player.explaining.what,
             log=stay.news,
             busy=first is not None,
             notice=Notice(" ".join(stay.news)) if stay.news else None,
         )
         super().__init__(ui, connection.model)
         self._player, self._there, self._connection = player, there, connection
+        self._explains = ui.explains  # in later games, as is remembered
         self._first, self._parting = first, stay.keeping.parting
         self._keeper = SeatKeeper(stay.keeping, self.log)
         self._evening_seat = SeatKeeper(Keeping(stay.keeping.seats), self.log)
@@ -166,6 +167,7 @@ class Client(StandaloneService):
         self._evening_seat.release()
 
     def settled(self, ui: Ui) -> Ui:
+        self._keep_explanations()
         if self._hint is not None and not ui.ponders:
             self._hint.cancel()
             self._hint = None
@@ -194,8 +196,6 @@ class Client(StandaloneService):
         match request:
             case requests.Errand.QUIT | requests.Errand.GO_HOME | requests.TakeBack() | requests.PlayOn():
                 super().carry_out(request)
-            case requests.Explain(on):
-                self._remember_to_explain(on=on)
             case requests.Errand.LOOK_BACK:
                 self.begin(self._list_games())
             case requests.Errand.HINT:
@@ -212,8 +212,6 @@ class Client(StandaloneService):
             if self.model.view is not None and self.model.view.phase is Phase.OVER:
                 self._keeper.forget()
                 self._keep_record(self.model)
-                if self.ui.explains and self.model.seat is not None:
-                    self._remember_to_explain(on=False)
             self._keeper.keep_call(self.model.draws.call)
             match update:
                 case TableClosed(messages.Refused(code)) if code in SEAT_LOST:
@@ -240,6 +238,7 @@ class Client(StandaloneService):
                 self.call(window_title(self.model), sentence)
             if isinstance(update, TableChanged) and news.seat_freed(update, self.model):
                 self.call(window_title(self.model), _(news.SEAT_FREE))
+            self._keep_explanations()
             self._call_player()
             if self._together is not None:
                 self._together.look()
@@ -256,9 +255,14 @@ class Client(StandaloneService):
         self._recorded = model.table
         self.begin(self.keep_record(model.table, keep))
 
-    def _remember_to_explain(self, *, on: bool) -> None:
-        if self._player.explaining is not None:
-            self._player.explaining.remember(on)
+    def _keep_explanations(self) -> None:
+        """Remember what is still to be explained in later games."""
+        what, view = self.ui.explains, self.model.view
+        if view is not None and view.phase is Phase.OVER and self.model.seat is not None:
+            what = structs.replace(what, wanted=False)
+        if what != self._explains and self._player.explaining is not None:
+            self._explains = what
+            self._player.explaining.remember(what)
 
     async def _tell(self, failures: asyncio.Queue[str]) -> None:
         """Show why bots of this program have failed, until the next key, and in the log."""

@@ -93,12 +93,6 @@ class Rename(_Request, frozen=True):
     then: "Open | Join | WatchTable | None" = None
 
 
-class Explain(_Request, frozen=True):
-    """Turn the explanations of a first game on or off, for later games too."""
-
-    on: bool
-
-
 class GoTo(_Request, frozen=True):
     """Join the server at this address; with `table`, sit down at that table, or watch it."""
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 from msgspec import Struct, structs
 
 from client.language import N_, _
+from client.player.preferences import Explanations
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Line, ends, line
 from client.ui.keys import Action, Key, spectators_keys
@@ -405,6 +406,7 @@ class Can(Struct, frozen=True):
 _WAYS: Final = Ways()
 _OFFERS: Final = Offers()
 _CAN: Final = Can()
+NOTHING_EXPLAINED: Final = Explanations(wanted=False, laying=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +425,7 @@ class Ui:
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
     before. `busy` if a request waits for its answer, `ponders` while a hint is worked out. `scroll` is how
     many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is the
-    one that waits for that. While it `explains`, a first game says what is new in it. `ticks_left` is how
+    one that waits for that. A game says what is new in it while it `explains` that. `ticks_left` is how
     long a walk that goes on by itself stays at its step, `speed` how fast it goes, from 0. `today` is the
     local time of the last key or click. `now` is the time of a monotonic clock; `told_at` is when the last
     state of the table came, `asked_at` when a request or a vote began last, `clock_at` when the clock of the
@@ -454,7 +456,7 @@ class Ui:
     evening: Evening | None = None
     person: int | None = None
     confirms: bool = False
-    explains: bool = False
+    explains: Explanations = NOTHING_EXPLAINED
     asked: LayTile | Place | None = None
     busy: bool = False
     ponders: bool = False

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from client.network.transport import FREE_ACCESS, ServerAccess
+from client.player.preferences import Explanations
 from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
 from client.ui.interaction import Service
@@ -60,10 +61,10 @@ class SeatedBots(NamedTuple):
 
 
 class Explaining(NamedTuple):
-    """Whether games are explained to a beginner, and where that is remembered."""
+    """What is explained to a beginner, and where that is remembered."""
 
-    wanted: bool
-    remember: Callable[[bool], None]
+    what: Explanations
+    remember: Callable[[Explanations], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def add_opening(play: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help=_(
             "lay the tiles at random, or have the players lay them (default: as set on the start screen; "
-            "initially at random)"
+            "initially at random in your first game only)"
         ),
     )
     play.add_argument(

@@ -93,9 +93,11 @@ def _new_game(arguments: argparse.Namespace) -> _Game:
     """Return a new game; raises WrongUse."""
     brains = _brains(arguments)
     starting = seat_to_start(arguments.starts, arguments.players)
-    at_random = _known().random_layout if arguments.random_layout is None else arguments.random_layout
-    opening = Open(arguments.players, at_random, starting)
-    chosen = {"players": arguments.players, "random_layout": at_random, "brain": brains[0]}
+    chosen = {"players": arguments.players, "brain": brains[0]}
+    if arguments.random_layout is not None:
+        chosen["random_layout"] = arguments.random_layout
+    layout = preferences.at_random(chosen.get("random_layout", _known().random_layout))
+    opening = Open(arguments.players, layout, starting)
     if arguments.people is not None:
         chosen["people"] = people = people_named(arguments.people)
         if people is None:

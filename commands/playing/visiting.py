@@ -16,9 +16,10 @@ from client.language import _, yes_letters
 from client.network.transport import password_wanted
 from client.player.preferences import (
     Clusters,
-    Explanations,
     Preferences,
+    at_random,
     clusters_file,
+    explanations,
     explanations_file,
     kept_in,
     remember,
@@ -53,8 +54,7 @@ def player_of(
     show: Show = shown_alone,
 ) -> Player:
     """Return who visits: files are saved in the current folder, and `keep` keeps records."""
-    known = kept_in(explanations_file(), Explanations) or Explanations()
-    explaining = Explaining(known.wanted, lambda on: remember(explanations_file(), Explanations(on)))
+    explaining = Explaining(explanations(), lambda what: remember(explanations_file(), what))
     comes_by: CameBy = "text" if plain_chosen(os.environ) else "terminal"
     looking_back = _looking_back(keep)
     return Player(name, suggest_move, looking_back, arguments.confirm, explaining, show, comes_by)
@@ -165,13 +165,14 @@ async def go_where_chosen(
         request = await home.show(await solving(records_folder(), name))
     player = player_of(name, home.arguments, show=home.show)
     config = replace(kept_here(), human_pace=preferences.human_pace)
+    layout = at_random(preferences.random_layout)
     match request:
         case requests.Errand.LEARN:  # the lessons lead to a first game
-            game = against_bots(player, brains, requests.Open(3, preferences.random_layout), config)
+            game = against_bots(player, brains, requests.Open(3, layout), config)
         case requests.Errand.PLAY | requests.Challenge():
             if isinstance(request, requests.Challenge):
                 brains = (request.level,)
-            opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
+            opening = requests.Open(preferences.players, layout, people=preferences.people)
             game = against_bots(player, brains, opening, config)
         case requests.PlayOn():
             game = playing_on(player, request, brains, config)

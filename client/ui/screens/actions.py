@@ -14,6 +14,7 @@ from msgspec import structs
 
 from client.language import N_, _
 from client.levels import describe_level, describe_temper, usual_level
+from client.player.preferences import Explanations
 from client.tables.table import TableModel, open_request
 from client.typed_text import (
     BadText,
@@ -390,10 +391,11 @@ def _undo(at: At) -> Outcome:
 def _explain(text: str, _at: At) -> Handler | None:
     if (on := ON_OR_OFF.get(text)) is None:
         return None
+    what = Explanations(wanted=on, laying=on)
     told = _("What is new is explained from now on.") if on else _("Nothing is explained any more.")
 
     def explain(_screen: object, ui: Ui, _model: TableModel) -> Outcome:
-        return replace(ui, explains=on).with_notice(told), requests.Explain(on)
+        return replace(ui, explains=what).with_notice(told), None
 
     return explain
 

@@ -36,7 +36,7 @@ def _reading(topic: Act) -> Callable[[Ui, TableModel], Outcome]:
 
 def _read_whole(ui: Ui, model: TableModel) -> Outcome:
     hint = ui.page.game.hint if isinstance(ui.page.game, Playing) else ""
-    hint = hint or (explain(model) if ui.explains else "")
+    hint = hint or explain(ui.explains, model)
     told = hint if ui.notice is None else ui.notice.text
     return replace(ui.opened(Reading(Act.WHOLE, told=told)), notice=None), None
 

@@ -20,7 +20,7 @@ from client.ui.keys import (
     PointAt,
     action_of,
 )
-from client.ui.requests import Errand, Explain, Password, Request, TakeBack
+from client.ui.requests import Errand, Password, Request, TakeBack
 from client.ui.screens import replay, start
 from client.ui.screens.anywhere import done_anywhere
 from client.ui.screens.menu import At, with_mute
@@ -264,12 +264,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
-    if (
-        request is None
-        or not ui.page.at_server
-        or request in _OURS
-        or isinstance(request, TakeBack | Explain)
-    ):
+    if request is None or not ui.page.at_server or request in _OURS or isinstance(request, TakeBack):
         return after, request
     if request is Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too

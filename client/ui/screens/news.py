@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from client.language import N_, _, counted
 from client.network.refusals import describe_refusal
+from client.player.preferences import Explanations
 from client.records import Suggestion
 from client.tables.table import (
     Back,
@@ -124,13 +125,24 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     return ui.without(Quitting, TakingOver, Invited).with_page(here)
 
 
-def _explains_next(ui: Ui) -> bool:
-    """Return whether what follows this page is explained: the game after a finished one is not."""
-    return ui.explains and not isinstance(ui.page, Scoring | Result)
+def _explains_next(ui: Ui) -> Explanations:
+    """Return what is explained after this page: of the game after a finished one, only how tiles are laid."""
+    over = isinstance(ui.page, Scoring | Result)
+    return structs.replace(ui.explains, wanted=False) if over else ui.explains
+
+
+def _explains_still(ui: Ui, model: TableModel) -> Explanations:
+    """Return what is explained now: how tiles are laid not any more once the player has laid some."""
+    view, state = model.view, model.state
+    if view is None or state is None or model.seat is None:
+        return ui.explains
+    laid = view.phase is not Phase.LAYING and not state.random_layout
+    return structs.replace(ui.explains, laying=False) if laid else ui.explains
 
 
 def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
     ui = at_table_page(ui, model)
+    ui = replace(ui, explains=_explains_still(ui, model))
     match update:
         case Happened():
             return _after_events(replace(ui, clock_at=ui.now), update, model)

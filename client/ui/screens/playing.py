@@ -164,8 +164,7 @@ class Playing(_GameScreen):
         return (*answers(model), *(LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS))
 
     def sentence(self, pane: Pane) -> str:
-        explained = explain(pane.model) if pane.ui.explains else ""
-        return _GameScreen.sentence(self, pane) or self.hint or explained
+        return _GameScreen.sentence(self, pane) or self.hint or explain(pane.ui.explains, pane.model)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
@@ -181,7 +180,7 @@ class Playing(_GameScreen):
         turn, asked = f"{describe_turn(model, names_at(model))}.", request_question(model)
         logged = next((told for told in ui.log if told and asked.startswith(told)), "")  # and told with it
         answers = asked.removeprefix(logged).strip()
-        explained = explain(model, keys=False) if ui.explains else ""
+        explained = explain(ui.explains, model, keys=False)
         return tuple(filter(None, (turn, answers, vote_question(model), describe_plans(model), explained)))
 
     @property

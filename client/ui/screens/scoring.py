@@ -198,7 +198,7 @@ class _Walk(ServerScreen):
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         scene = self.scene(pane)
         told = scene.sentence
-        if pane.ui.explains and step_of(self, pane.view) == 0 and not self.follows(pane.model):
+        if pane.ui.explains.wanted and step_of(self, pane.view) == 0 and not self.follows(pane.model):
             told = f"{told} {_explained()}"
         if _told_to_lead(pane.ui, pane.model) and step_of(self, pane.view) == 0:
             told = " ".join((told, _("f: lead everybody through the scoring")))

@@ -71,6 +71,11 @@ _NOTICES: Final = {
     DesktopNotices.OSC777: "OSC 777",
     DesktopNotices.NONE: N_("off"),
 }
+_LAYOUTS: Final = {
+    None: N_("laid by the players, at random in a first game"),
+    True: N_("laid at random"),
+    False: N_("laid by the players"),
+}
 _WAYS_IN: Final = {
     WaysIn.NONE: N_("with Palatinus alone"),
     WaysIn.WEB: N_("in browsers too"),
@@ -98,12 +103,11 @@ OWN: Final = (
         lambda now: str(now.players),
         _among("players", range(2, 6)),
     ),
-    _switch(
-        "random_layout",
+    Row(
         N_("Tiles"),
         N_("In a game against bots, lay the tiles, or have them laid at random."),
-        on=N_("laid at random"),
-        off=N_("laid by the players"),
+        lambda now: _(_LAYOUTS[now.random_layout]),
+        _among("random_layout", tuple(_LAYOUTS)),
     ),
     Row(
         N_("Your people"),

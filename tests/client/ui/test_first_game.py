@@ -7,11 +7,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from client.player.preferences import Explanations
+from client.tables.table import TableChanged
 from client.ui.first_game import explain
-from client.ui.requests import Explain
-from client.ui.screens.dispatch import after_key
+from client.ui.screens.news import after_update
 from client.ui.screens.reading import Reading
-from client.ui.state import Can
+from client.ui.state import NOTHING_EXPLAINED, Can
 from engine.board import Field
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
@@ -41,8 +42,8 @@ def test_each_new_thing_is_explained_once(players: int, seed: int) -> None:
     while not game.over:
         legal = game.legal()
         model = seen.model_of(game, ME)
-        text = explain(model)
-        in_text_mode = explain(model, keys=False)
+        text = explain(Explanations(), model)
+        in_text_mode = explain(Explanations(), model, keys=False)
         assert not re.search(r"\b(Enter|Tab|Arrows|cursor)\b|:explain", in_text_mode)
         if not isinstance(legal, LegalPlaces) or legal.seat != ME:
             assert text == ""
@@ -60,13 +61,31 @@ def test_each_new_thing_is_explained_once(players: int, seed: int) -> None:
         assert sum(once in text for text in told) <= 1
 
 
+def test_laying_tiles_is_explained_until_the_player_has_laid_some() -> None:
+    """In a later game than the first, if that was at random; then it is over with the first piece."""
+    ui, model = seen.laying()
+    told = "Lay the tile beside the others"
+    assert told not in seen.screen_of(ui, model)
+    later = replace(ui, explains=Explanations(wanted=False))
+    for columns, lines in ((80, 24), (120, 40), (40, 12)):
+        assert told in " ".join(seen.screen_of(later, model, columns, lines).replace("|", "").split())
+    game = seen.played_until_turn_of(played(GameOptions(3), 1, 7), 1)
+    after = TableChanged(seen.change(model), None)
+    assert after_update(later, after, model).explains.laying
+    placing, model = seen.client_of(game, 1)
+    assert game.view.phase is Phase.PLACING
+    assert after_update(replace(placing, explains=later.explains), after, model).explains == NOTHING_EXPLAINED
+    at_random = TableChanged(seen.change(model, random_layout=True), None)
+    assert after_update(replace(placing, explains=later.explains), at_random, model).explains.laying
+
+
 def test_who_stops_the_explanations_is_told_no_more() -> None:
     """They are on the board's screen, in full with `m`, and gone when switched off, for good."""
     game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 3, 0), 0)
     ui, model = seen.client_of(game, 0)
     assert game.view.phase is Phase.PLACING
     assert "Most points win" not in seen.screen_of(ui, model)
-    ui = replace(ui, explains=True, can=Can(explains=True))
+    ui = replace(ui, explains=Explanations(), can=Can(explains=True))
     assert "Most points win" in seen.screen_of(ui, model)
     smallest = " ".join(seen.screen_of(ui, model, 40, 12).replace("|", "").split())
     assert "Most points win: the most influence on a hill takes its points" in smallest
@@ -74,6 +93,6 @@ def test_who_stops_the_explanations_is_told_no_more() -> None:
     assert isinstance(overlay, Reading)
     assert overlay.told.startswith("Most points win")
     *keys, enter = seen.typed("explain off")
-    quiet, request = after_key(seen.after(ui, model, *keys), enter, model)
-    assert request == Explain(on=False)
+    quiet = seen.after(ui, model, *keys, enter)
+    assert quiet.explains == NOTHING_EXPLAINED
     assert "Most points win" not in seen.screen_of(seen.after(quiet, model, "l"), model)

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from client.bots.brains import at_random
 from client.network.connection import open_connection
+from client.player.preferences import Explanations
 from client.player.seats import Seats
 from client.records import Suggestion
 from client.tables.draws import DrawsCheck
@@ -23,7 +24,7 @@ from client.ui.screens.overlays import Quitting
 from client.ui.screens.scoring import Result
 from client.ui.seat_keeper import Keeping, SeatKeeper
 from client.ui.state import Notice, Ui
-from client.ui.visit import Destination, LookingBack, Player, SeatedBots, Stay
+from client.ui.visit import Destination, Explaining, LookingBack, Player, SeatedBots, Stay
 from engine.draws import NO_SHARE, Share, commitment_to, pledge_of
 from engine.game import GameOptions, SharedChance
 from engine.legal import Legal
@@ -181,6 +182,39 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keybo
         await keys.until(lambda ui, _: ui.lost is not None)
         keys.press("q")
         assert await quitting == 0
+
+
+@pytest.mark.parametrize(
+    ("commands", "laid", "left"),
+    [
+        (20, True, Explanations(laying=False)),
+        (80, False, Explanations(wanted=False)),
+        (80, True, Explanations(wanted=False, laying=False)),
+    ],
+)
+async def test_what_a_game_has_explained_is_not_explained_in_a_later_one(
+    keys: keyboard.Keyboard, commands: int, laid: bool, left: Explanations
+) -> None:
+    game = played(GameOptions(2, random_layout=not laid), 1, commands)
+    kept: list[Explanations] = []
+
+    async def act(peer: Peer) -> None:
+        seats = [messages.SeatSummary(name, here=True) for name in ("Cosima", "Ann")]
+        state = messages.TableState(
+            "KXQT", "over" if game.over else "playing", seats, 0, random_layout=not laid
+        )
+        view = snapshot(game.view, eyes_of(Seat(1)))
+        await keyboard.seat(peer, state, snapshot_message(view, len(game.events), None), state)
+        await keys.until(lambda _ui, _model: kept[-1:] == [left])
+        if game.over:
+            await keyboard.quit_table(keys, peer)
+        else:  # the seat is kept
+            keys.press("qy")
+
+    async with scripted(act) as url:
+        player = Player("Ann", explaining=Explaining(Explanations(), kept.append))
+        await run(player, Destination(url), Stay(requests.Join("KXQT")))
+    assert kept[-1:] == [left]
 
 
 async def test_a_finished_game_is_kept_once(keys: keyboard.Keyboard) -> None:

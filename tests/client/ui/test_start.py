@@ -11,7 +11,14 @@ from msgspec import structs
 
 from client.finding.found import Gone, Locked, SeatAnswer, Silent, is_turn
 from client.language import LANGUAGES
-from client.player.preferences import Preferences, read_preferences, remember
+from client.player.preferences import (
+    Explanations,
+    Preferences,
+    at_random,
+    explanations_file,
+    read_preferences,
+    remember,
+)
 from client.player.seats import KeptSeat, Seats, seats_folder
 from client.player.terminal import DesktopNotices
 from client.records import DaysSolved
@@ -130,7 +137,8 @@ def test_settings_are_what_games_are_played_with() -> None:
     """They stay when the form is closed, with the line of the start screen that was chosen."""
     for name, keys, expected in (
         ("Players", ("right", "right"), Preferences(servers=SERVERS, players=5)),
-        ("Tiles", ("enter",), Preferences(servers=SERVERS, random_layout=False)),
+        ("Tiles", ("enter",), Preferences(servers=SERVERS, random_layout=True)),
+        ("Tiles", ("left",), Preferences(servers=SERVERS, random_layout=False)),
         ("Your people", ("left",), Preferences(servers=SERVERS, people=People.ARCADIANS)),
         ("Bots", ("left",), Preferences(servers=SERVERS, brain="slave")),
         ("Bots move", ("right",), Preferences(servers=SERVERS, human_pace=False)),
@@ -499,8 +507,9 @@ def test_play_asks_whether_to_continue_a_game(environment: dict[str, str]) -> No
         terminal.press("n", "enter", shows="The game starts: ")
         terminal.press("quit", "enter", "yes", "enter")
         terminal.ended()
+    remember(explanations_file(), Explanations(wanted=False))
     with Terminal("play", "--players", "2", environment=environment) as terminal:
-        terminal.shows("YOUR HAND|TILE")
+        terminal.shows("lay your tiles|Lay the tile beside the others")
         terminal.quit("y")
     assert len(list(games_folder().iterdir())) == 3
 
@@ -522,6 +531,14 @@ def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> N
         assert "Continue  " not in terminal.text
         terminal.quit()
     assert folder.exists()
+
+
+@pytest.mark.usefixtures("environment")
+def test_tiles_are_laid_at_random_in_a_first_game_unless_that_is_chosen() -> None:
+    first = [at_random(chosen) for chosen in (None, True, False)]
+    remember(explanations_file(), Explanations(wanted=False))
+    later = [at_random(chosen) for chosen in (None, True, False)]
+    assert (first, later) == ([True, True, False], [False, True, False])
 
 
 @pytest.mark.usefixtures("environment")
