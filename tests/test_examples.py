@@ -9,6 +9,7 @@ import io
 import json
 import random
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -253,13 +254,11 @@ async def test_the_minimal_bot_of_the_protocol_plays_a_game(tmp_path: Path) -> N
                 assert "Points by seat: " in await result_of(host)
 
 
-def test_the_examples_choose_on_the_documents_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a server, as docs/bots.md has it."""
-    found = re.search(r"^```python\n# position\.py.*?\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-    assert found
+def test_the_python_example_can_be_tested_without_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the test beside it."""
     monkeypatch.syspath_prepend(PYTHON.parent)
     monkeypatch.delitem(sys.modules, "bot", raising=False)
-    exec(found[1], {})  # noqa: S102 - the document's own code
+    runpy.run_path(str(PYTHON.with_name("test_bot.py")))["test_it_chooses_the_hill_that_is_worth_most"]()
     monkeypatch.delitem(sys.modules, "bot")
 
 
