@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engine import draws
 from engine.board import TILES, Tile
 from engine.components import Laurel
-from engine.draws import MISSING, NO_SHARE, Bytes32, Numbers, Outcomes, Share, outcomes, pledge_of
+from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Numbers, Outcomes, Share, outcomes, pledge_of
 from engine.errors import DamagedRecord
 from engine.events import GameEnded, GameStarted, LayoutDrawn
 from engine.fairness import Drawn, Mismatch, drawn_in, mismatch, sources_of
@@ -110,8 +110,16 @@ def test_draws_never_change() -> None:
 
 def test_the_documented_program_comes_to_the_same(tmp_path: Path) -> None:
     """docs/fairness.md is enough to check a record: its program knows nothing of this one."""
-    for number, options in enumerate((GameOptions(3, Seat(1)), GameOptions(5, random_layout=True))):
-        text = recorded(played(options, number, shared=True).events, ["Anna"])
+    of_round = Game.new(GameOptions(4, random_layout=True), SharedChance(Bytes32("5e" * 32), [OF_ROUND] * 4))
+    chooser = random.Random(3)
+    while not of_round.over:
+        of_round.apply(some_command(of_round, chooser))
+    for game in (
+        played(GameOptions(3, Seat(1)), 0, shared=True),
+        played(GameOptions(5, random_layout=True), 1, shared=True),
+        of_round,
+    ):
+        text = recorded(game.events, ["Anna"])
         record = tmp_path / "record.txt"
         record.write_text(text, encoding="utf-8")
         assert run(PROGRAM, record) == "The draws are right."
