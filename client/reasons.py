@@ -10,9 +10,19 @@ from engine.view import View
 
 
 def aim_of(command: Command, view: View) -> str:
-    """Return in a few words what a placement is for: what may come of it, else what it does at once."""
+    """Return in a few words what a placement is for: what may come of it, else what it does at once.
+
+    A piece that a soldier takes before its hill is counted is for that soldier, or for nothing of this kind.
+    """
     if not isinstance(command, Place):
         return ""
+    found = forecast(view, command.seat, command.piece, command.field)
+    if (soldier := found.taken_first) is not None:
+        own = soldier.seat == command.seat
+        return _("as prey for your soldier on {field}").format(field=soldier.field) if own else ""
+    at_once = _aim_at_once(found)
+    if at_once and view.remaining[command.seat] == 1:
+        return at_once
     empty, springs = _empty_beside(command.field, view), _springs_near(command.field, view)
     match command.piece.kind:
         case Kind.MERCHANT if empty:
@@ -32,7 +42,7 @@ def aim_of(command: Command, view: View) -> str:
         case Kind.FARMER if springs:
             form = counted("for {n} spring, worth 2", "for {n} springs, worth 2 each", springs)
             return form.format(n=springs)
-    return _aim_at_once(forecast(view, command.seat, command.piece, command.field))
+    return at_once
 
 
 def _aim_at_once(found: Forecast) -> str:
@@ -52,7 +62,8 @@ def reason_for(command: Command, view: View, legal: Legal) -> str:
             return _("Springs lie close together there: you place first, and can take the best field.")
         return _("Springs lie apart there: whoever places first has less to gain.")
     reasons, piece = [], command.piece
-    empty = _empty_beside(command.field, view)
+    taken = forecast(view, command.seat, piece, command.field).taken_first is not None
+    empty = 0 if taken else _empty_beside(command.field, view)
     if piece.kind is Kind.MERCHANT and empty:
         form = counted(
             "{n} field beside it is empty: a piece placed there will add to it.",
@@ -67,7 +78,7 @@ def reason_for(command: Command, view: View, legal: Legal) -> str:
             empty,
         )
         reasons.append(form.format(n=empty))
-    springs = _springs_near(command.field, view)
+    springs = 0 if taken else _springs_near(command.field, view)
     if piece.kind is Kind.FARMER and springs:
         form = counted(
             "{n} spring on or beside the field gives it 2, whatever is placed there.",

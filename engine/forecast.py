@@ -68,10 +68,10 @@ class Forecast:
     soldiers: tuple[SoldierBeside, ...]
 
     @property
-    def taken_first(self) -> bool:
-        """Return whether a soldier is certain to capture the piece before its hill is counted."""
+    def taken_first(self) -> SoldierBeside | None:
+        """Return a soldier that is certain to capture the piece before its hill is counted, if any is."""
         takes = GROUPS.get(self.piece.kind)
-        return any(each.first and each.after == {takes} for each in self.soldiers)
+        return next((each for each in self.soldiers if each.first and each.after == {takes}), None)
 
 
 def forecast(view: View, seat: Seat, piece: Piece, field: Field) -> Forecast:

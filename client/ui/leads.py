@@ -99,7 +99,7 @@ def _leads_taken(view: View, seat: Seat, found: Forecast) -> list[str]:
     """Return on which hills the player would come into the lead by placing the piece there."""
     piece, field = found.piece, found.field
     near = {tile_of(each) for each in (field, *view.layout.adjacent(field))}
-    if found.taken_first:
+    if found.taken_first is not None:
         near.remove(tile_of(field))
     then = replace(view, placed={**view.placed, field: piece}, owners={**view.owners, field: seat})
     told, before = [], [each for each in hill_leads(view) if each.hill in near]
@@ -199,7 +199,9 @@ def _is_soldier(view: View, field: Field) -> bool:
 def _is_taken_first(before: View, view: View, field: Field) -> bool:
     """Return whether a soldier is certain to capture the piece on `field` before its hill is counted."""
     piece = view.placed[field]
-    return isinstance(piece, Piece) and forecast(before, view.owners[field], piece, field).taken_first
+    if not isinstance(piece, Piece):
+        return False
+    return forecast(before, view.owners[field], piece, field).taken_first is not None
 
 
 def sure_prey(view: View, soldier: Field) -> tuple[Field, ...]:

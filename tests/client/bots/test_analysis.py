@@ -25,7 +25,7 @@ from engine.pieces import Kind, Piece
 from engine.redaction import redacted_legal, snapshot
 from engine.view import Phase, View, eyes_of
 from tests.client.bots.test_search import search_processes
-from tests.games import games, played
+from tests.games import examples, games, played
 from tests.server.peer import eventually
 
 EFFORT = Effort(simulations=20, seed=3)
@@ -204,7 +204,24 @@ def test_a_move_has_a_reason_where_its_effect_is_none(game: Game) -> None:
             assert ("As a wolf" in reason) == hides
             given = forecast(view, legal.seat, piece, field)
             sure = any(each.least for each in given.captives.values()) or (given.gives or NONE).least
-            assert bool(aim_of(command, view)) == bool(reason.partition("As a wolf")[0] or sure)
+            if given.taken_first is None:
+                assert bool(aim_of(command, view)) == bool(reason.partition("As a wolf")[0] or sure)
+
+
+@examples(10)
+@given(games())
+def test_no_reason_is_what_a_soldier_takes_first(game: Game) -> None:
+    """Neither springs nor company count for a piece that is captured before its hill is scored (R5, R6)."""
+    legal = game.legal()
+    if not isinstance(legal, LegalPlaces):
+        return
+    view = snapshot(game.view, eyes_of(legal.seat))
+    for command in legal.commands():
+        found = forecast(view, legal.seat, command.piece, command.field)
+        if (soldier := found.taken_first) is not None:
+            own = f"as prey for your soldier on {soldier.field}" if soldier.seat == legal.seat else ""
+            assert aim_of(command, view) == own
+            assert reason_for(command, view, legal).partition("As a wolf")[0] == ""
 
 
 async def test_a_hint_is_a_legal_move_and_compared_with_another(monkeypatch: pytest.MonkeyPatch) -> None:

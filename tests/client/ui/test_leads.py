@@ -75,7 +75,7 @@ def test_what_a_placement_changes_is_told_once(players: int, seed: int) -> None:
             soldier = isinstance(piece, Piece) and piece.kind is Kind.SOLDIER
             assert not soldier or each.hill < tile_of(last)  # else it may act before the hill is counted
             if isinstance(piece, Piece) and each.hill == tile_of(last):
-                assert not forecast(earlier, view.owners[last], piece, last).taken_first
+                assert forecast(earlier, view.owners[last], piece, last).taken_first is None
         leaders = {hill: each.leaders for hill, each in leads.items()}
         without.append(who_has_no_wolf_left(view))
     assert sorted(seat for seat in without if seat is not None) in (
