@@ -8,7 +8,7 @@ import contextlib
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -67,36 +67,79 @@ from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, Hex, LaidTile, Tile, fields_of
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
-from engine.view import View
+from engine.view import Phase, View
 from protocol.text import printable
 
 _LOG_LINES: Final = 10
 _EVERYTHING: Final = "all"  # to ask help for
 
+
+def _anywhere(_ui: Ui, _model: TableModel) -> bool:
+    return True
+
+
+def _at_board(_ui: Ui, model: TableModel) -> bool:
+    return model.view is not None
+
+
+def _in_game(_ui: Ui, model: TableModel) -> bool:
+    return model.view is not None and model.view.phase is not Phase.OVER
+
+
+def _at_seat(ui: Ui, model: TableModel) -> bool:
+    return _in_game(ui, model) and model.seat is not None
+
+
+def _placing(ui: Ui, model: TableModel) -> bool:
+    return _at_seat(ui, model) and model.view is not None and model.view.phase is Phase.PLACING
+
+
+class Question(NamedTuple):
+    """What can be asked, what the answer is, and whether there is one now."""
+
+    typed: str
+    meaning: str
+    when: Callable[[Ui, TableModel], bool] = _at_board
+
+
 QUESTIONS: Final = (
-    ("hand", N_("the pieces in your hand")),
-    ("hill D", N_("a hill: its laurel, the influence there, its pieces")),
-    ("field D4", N_("a field: its piece, and what is beside it")),
-    ("if Em D4", N_("what a piece would do on a field")),
-    ("if 4 2", N_("what the fields of the tile would be beside, at position 4, turned twice")),
-    ("board", N_("all hills with their pieces")),
-    ("tiles", N_("where the tiles lie")),
-    ("moves", N_("what you may do now")),
-    ("turn", N_("whose turn it is, and what is asked of you")),
-    ("players", N_("the players, their clocks, and how much they have left to place")),
-    ("leaders", N_("who leads on each hill")),
-    ("could win", N_("on which hills you could still come into the lead, and what you need there")),
-    ("since", N_("what the others have placed since your turn")),
-    ("springs", N_("the springs, and what stands on them")),
-    ("captured", N_("who has captured which pieces")),
-    ("counts", N_("what everybody may still hold")),
-    ("points", N_("the points so far, or the result")),
-    ("chances", N_("everybody's chances, in a record that is being analysed")),
-    ("table", N_("the table: who sits there, how it is set up")),
-    ("tables", N_("the tables in the lobby")),
-    ("talk", N_("what was said, and who is online")),
-    ("log", N_("what happened last")),
-    ("wait", N_("wait for your turn, before the next line is read")),
+    Question("hand", N_("the pieces in your hand"), _in_game),
+    Question("hill D", N_("a hill: its laurel, the influence there, its pieces")),
+    Question("field D4", N_("a field: its piece, and what is beside it")),
+    Question("if Em D4", N_("what a piece would do on a field"), _placing),
+    Question(
+        "if 4 2",
+        N_("what the fields of the tile would be beside, at position 4, turned twice"),
+        lambda _ui, model: isinstance(model.legal, LegalLays),
+    ),
+    Question("board", N_("all hills with their pieces")),
+    Question("tiles", N_("where the tiles lie")),
+    Question("moves", N_("what you may do now"), _at_seat),
+    Question("turn", N_("whose turn it is, and what is asked of you")),
+    Question("players", N_("the players, their clocks, and how much they have left to place")),
+    Question("leaders", N_("who leads on each hill"), _in_game),
+    Question(
+        "could win",
+        N_("on which hills you could still come into the lead, and what you need there"),
+        _at_seat,
+    ),
+    Question("since", N_("what the others have placed since your turn"), _at_seat),
+    Question("springs", N_("the springs, and what stands on them")),
+    Question("captured", N_("who has captured which pieces")),
+    Question("counts", N_("what everybody may still hold"), _in_game),
+    Question("points", N_("the points so far, or the result")),
+    Question(
+        "chances",
+        N_("everybody's chances, in a record that is being analysed"),
+        lambda ui, _model: isinstance(ui.page, Replay) and ui.page.analysis is not None,
+    ),
+    Question(
+        "table", N_("the table: who sits there, how it is set up"), lambda _ui, model: model.state is not None
+    ),
+    Question("tables", N_("the tables in the lobby"), lambda ui, _model: isinstance(ui.page, LobbyPage)),
+    Question("talk", N_("what was said, and who is online"), _anywhere),
+    Question("log", N_("what happened last"), _anywhere),
+    Question("wait", N_("wait for your turn, before the next line is read"), _in_game),
 )
 
 _IN_LISTS: Final = (
@@ -134,7 +177,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
         case ["turn"]:
             return _turn(ui, model)
         case [word, *_rest] if view is None:
-            known = {question.split()[0] for question, _meaning in QUESTIONS}
+            known = {question.typed.split()[0] for question in QUESTIONS}
             return [_("No game is running here.")] if word in known else None
         case words if view is not None:
             return _of_game(words, ui, model, view)
@@ -147,11 +190,12 @@ def _help_in_brief(ui: Ui, model: TableModel) -> list[str]:
         return _help_on(_EVERYTHING, ui, model)
     at = At(ui, model)
     keys = ui.top.offered_keys(replace(ui, last_top=0), model)
+    does = [typed for typed, _meaning in help_on_commands(at)]
     groups = (
-        (_("You can ask"), [question for question, _meaning in QUESTIONS]),
-        (_("You can do"), [typed for typed, _meaning in help_on_commands(at)]),
+        (_("You can ask"), [question.typed for question in QUESTIONS if question.when(ui, model)]),
+        (_("You can do"), does),
         (_("As the host"), [typed for typed, _meaning in help_on_hosting(at)]),
-        (_("Here"), [word for key in keys for word in key.typed if word]),
+        (_("Here"), dict.fromkeys(word for key in keys for word in key.typed if word and word not in does)),
         (_("Letters"), list(letters(ui, model))),
     )
     told = [labelled(heading, ", ".join(words)) for heading, words in groups if words]
@@ -174,7 +218,8 @@ def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     rows: Iterable[tuple[str, str]] = _IN_LISTS
     if ui.top.options(ui, model) is None:
         at = At(ui, model)
-        rows = (*QUESTIONS, *help_on_commands(at), *help_on_hosting(at))
+        asked = [(question.typed, question.meaning) for question in QUESTIONS if question.when(ui, model)]
+        rows = (*asked, *help_on_commands(at), *help_on_hosting(at))
     does: dict[str, list[str]] = {}
     for typed, words in rows:
         does.setdefault(_(words), []).append(typed)
@@ -224,10 +269,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["since"]:
             return list(_since(model, view))
         case ["springs"]:
-            fields = (spot for spot in spots(board).values() if isinstance(spot, FieldSpot))
-            return [
-                describe_field(spot) for spot in sorted(fields, key=lambda spot: spot.name) if spot.spring
-            ]
+            return list(_springs(board))
         case ["captured"]:
             return list(_captured(model, board))
         case ["counts"]:
@@ -237,6 +279,14 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["chances"]:
             return _chances(ui)
     return None
+
+
+def _springs(view: View) -> Iterator[str]:
+    fields = (spot for spot in spots(view).values() if isinstance(spot, FieldSpot) and spot.spring)
+    found = sorted(fields, key=lambda spot: spot.name)
+    yield from (describe_field(spot) for spot in found if spot.piece is not None)
+    if empty := [spot.name for spot in found if spot.piece is None]:
+        yield _("Empty springs: {fields}.").format(fields=listed(empty))
 
 
 def _panel(
@@ -272,8 +322,10 @@ def _standing_on(hill: HillSpot, around: Sequence[FieldSpot]) -> str:
 
 
 def _with_worth(hill: HillSpot) -> str:
-    worth = "" if hill.laurel is None else f", {hill.laurel} {hill.worth}"
-    return _("HILL {hill}").format(hill=hill.tile) + worth
+    heading, laurel = _("HILL {hill}").format(hill=hill.tile), hill.laurel
+    if laurel is None:
+        return heading
+    return _("{heading}, {laurel}, worth {worth}").format(heading=heading, laurel=laurel, worth=hill.worth)
 
 
 def _in_words(field: FieldSpot) -> str:

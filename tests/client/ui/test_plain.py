@@ -94,7 +94,7 @@ def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: 
     seat = data.draw(st.sampled_from([None, *map(Seat, range(game.view.seats))]))
     ui, model = client_of(game, seat)
     seen = _on_screen(ui, model) | (_on_screen(after(ui, model, "c"), model) if not game.over else set())
-    questions = [question for question, _meaning in QUESTIONS if " " not in question]
+    questions = [each.typed for each in QUESTIONS if " " not in each.typed]
     questions += [f"if {position} 0" for position in OUTER_POSITIONS]
     questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
     pointed_at = field_at(model, ui.page.cursor) if isinstance(ui.page, Playing) else None
@@ -190,7 +190,7 @@ def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> Non
     told = [text for text in (ui.notice and ui.notice.text, ui.lost and ui.lost.reason) if text]
     for screen in filter(None, (ui.page, ui.overlay)):
         told += [*screen.words(ui, model), *numbered(screen.options(ui, model) or ())]
-    questions = ["help all", "rules", *(question for question, _meaning in QUESTIONS if " " not in question)]
+    questions = ["help all", "rules", *(each.typed for each in QUESTIONS if " " not in each.typed)]
     questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
     questions += [f"if {position} 0" for position in OUTER_POSITIONS]
     if isinstance(playing := ui.page.game, Playing) and playing.piece is not None:
