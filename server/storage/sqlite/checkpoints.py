@@ -33,6 +33,8 @@ _PAGE_BYTES: Final = 4096
 _MOST_BYTES: Final = 64 * 2**20  # of the log
 _LEAST_BYTES: Final = 2**20  # that it may have, however little room there is
 _SECONDS_BETWEEN_ATTEMPTS: Final = 1.0  # to free the log's room
+_SECONDS_TO_COMMIT: Final = 0.001
+_MOST_ATTEMPTS: Final = 1000  # at one checkpoint: a commit that waits for the disk may take a second
 # By SQLite's extended codes. A user's quota counts as a failed write.
 _LACK_OF_ROOM: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
 
@@ -144,11 +146,15 @@ class Checkpoints:
 def checkpoint(database: sqlite3.Connection, files: OpenFiles) -> tuple[int, int]:
     """Move what is in the log to the main file; return how many pages the log has, and how many were moved.
 
-    Raises sqlite3.Error.
+    SQLite does nothing if another connection is just writing the index of the log. Raises sqlite3.Error.
     """
-    with files.changing():
-        _, pages, moved = database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    return pages, moved
+    for _attempt in range(_MOST_ATTEMPTS):
+        with files.changing():
+            busy, pages, moved = database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if not busy:
+            return pages, moved
+        time.sleep(_SECONDS_TO_COMMIT)
+    raise sqlite3.OperationalError("the index of the log is being written")
 
 
 def restart_log(database: sqlite3.Connection, most_bytes: int) -> None:

@@ -1,12 +1,14 @@
 """A journal that is deleted, moved or replaced under a running server, or whose disk is full."""
 
 import asyncio
+import contextlib
 import errno
 import logging
 import os
 import random
 import resource
 import shutil
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -28,6 +30,7 @@ from server.storage.sqlite import checkpoints
 from server.storage.sqlite.checkpoints import checkpoint
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.sqlite.open_files import OpenFiles
 from tests.server.admin.admin_peer import answer
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, http_get
 from tests.server.playing import all_caught_up, check_views, game, play_on, table_of
@@ -207,6 +210,32 @@ async def test_the_log_reaches_the_main_file(tmp_path: Path, monkeypatch: pytest
         await asyncio.gather(*map(append_all, codes))
         await eventually(lambda: b"AAAB" in (tmp_path / FILE_NAME).read_bytes())
     assert await stored_entries(tmp_path) == dict.fromkeys(codes, entries)
+
+
+def test_a_checkpoint_waits_for_a_commit_that_writes_the_index_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite answers then that it did nothing; the log would reach the main file much later."""
+    path, index = tmp_path / FILE_NAME, tmp_path / f"{FILE_NAME}-shm"
+    with (
+        contextlib.closing(sqlite3.connect(path, isolation_level=None)) as writer,
+        contextlib.closing(sqlite3.connect(path)) as database,
+    ):
+        for statement in ("PRAGMA journal_mode = WAL", "CREATE TABLE moves (move)", "BEGIN IMMEDIATE"):
+            writer.execute(statement)
+        database.execute("SELECT * FROM moves")
+        whole = index.read_bytes()
+        first_header = bytes(48)  # of the two that have to be equal
+        overwrite(index, first_header)
+        monkeypatch.setattr(time, "sleep", lambda _seconds: overwrite(index, whole))
+        with contextlib.closing(OpenFiles(path)) as files:
+            pages, moved = checkpoint(database, files)
+    assert pages == moved > 0
+
+
+def overwrite(path: Path, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(content)
 
 
 async def test_a_look_that_fails_is_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
