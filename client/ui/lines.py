@@ -121,7 +121,7 @@ QUESTIONS: Final = (
     Question(
         "could win",
         N_("on which hills you could still come into the lead, and what you need there"),
-        _at_seat,
+        _placing,
     ),
     Question("since", N_("what the others have placed since your turn"), _at_seat),
     Question("springs", N_("the springs, and what stands on them")),

@@ -52,7 +52,17 @@ from server.app import running
 from server.config import Config
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.draw.sample_pages import PAGES
-from tests.client.ui.seen import NAMES, after, at_scoring_step, change, client_of, over, placing, view_of
+from tests.client.ui.seen import (
+    NAMES,
+    after,
+    at_scoring_step,
+    change,
+    client_of,
+    laying,
+    over,
+    placing,
+    view_of,
+)
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import examples, games, played
@@ -103,6 +113,18 @@ def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: 
     known = _heard([*told, *ui.page.words(ui, model), *ui.log])
     assert not {word for word in seen - known if not any(each.startswith(word) for each in known)}
     assert not any("?*" in text for text in (*told, *ui.log))
+
+
+@pytest.mark.parametrize("at", [placing, laying, over])
+def test_help_lists_what_has_an_answer_now(at: Callable[[], tuple[Ui, TableModel]]) -> None:
+    ui, model = at()
+    (asked, *_others) = answer("help", ui, model) or ()
+    words = asked.partition(": ")[2].split(", ")
+    assert "tables" not in words
+    assert ("hand" in words) == (at is not over)
+    assert ("if 4 2" in words) == (at is laying)
+    done = {"wait"}  # rather than answered
+    assert [word for word in words if word not in done and not answer(word, ui, model)] == []
 
 
 @pytest.mark.parametrize("name", ["> Bob", "A  B", "A     B", "►Z"])
