@@ -315,11 +315,21 @@ class PersonEntered(Entry, frozen=True, tag="person", omit_defaults=True):
     removed: bool = False
 
 
+class Countdown(Entry, frozen=True, tag="countdown", omit_defaults=True):
+    """The countdown to the next round began at this time, in seconds since 1970; None: it was stopped.
+
+    Without rounds, the person who has waited longest for a table came at this time.
+    """
+
+    at: int | None = None
+
+
 class RoundDrawn(Entry, frozen=True, tag="drawn", omit_defaults=True):
     """Tables of the evening were opened: their codes, with who sits there; `seed` is for the next round."""
 
     tables: list[tuple[str, list[int]]]
     seed: Hex32 | None = None
+    at: int = 0  # in seconds since 1970; 0 if it was stored without
 
 
 class TableResult(Entry, frozen=True, tag="result"):
@@ -333,7 +343,7 @@ class EveningClosed(Entry, frozen=True, tag="closed"):
     """No more tables are drawn in the evening."""
 
 
-EveningEntry: TypeAlias = EveningBegun | PersonEntered | RoundDrawn | TableResult | EveningClosed
+EveningEntry: TypeAlias = EveningBegun | PersonEntered | Countdown | RoundDrawn | TableResult | EveningClosed
 
 # From all entries of a table to the numbers of those that still count.
 LiveEntries: TypeAlias = Callable[[Sequence[Entry]], list[int]]

@@ -52,6 +52,8 @@ log = logging.getLogger(__name__)
 SECONDS_TO_COME: Final = 60.0  # to a table before its game begins without those who have not come
 SECONDS_BETWEEN_ROUNDS: Final = 60.0  # after the last table of a round is over
 SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the host can draw sooner
+# For clients that lost their connection with a server, before anything happens without them.
+_SECONDS_TO_COME_BACK: Final = 20.0
 _SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
 # After it was opened; later, a restart begins a new evening of the same name.
 _SECONDS_SHOWN: Final = 12 * 3600
@@ -70,8 +72,11 @@ class RunningEvening:
         self._people = People(state, registry.origins, lobby.timers.time)
         self._followers: dict[Session, None] = {}  # in order
         self._free_since: dict[int, float] = {}  # of those who are here and neither play nor pause
-        self._due = math.inf  # when the next round is drawn, if there are rounds
-        self._round_since = lobby.timers.time()
+        # Its clock begins with the time of day, or with the last one stored if that is later, and runs with
+        # the timers: whoever sets the computer's clock moves no deadline.
+        self._clock_began = max(time.time(), state.round_drawn, state.countdown or 0) - lobby.timers.time()
+        self._resumed = self._now()
+        self._asked_for = math.inf  # when the host asked for the next round
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
         self._rng = SystemRandom()
         self._lock = asyncio.Lock()  # held while something is stored
@@ -120,7 +125,7 @@ class RunningEvening:
         """Draw the next round as soon as possible; raises Refusal if none is to be drawn."""
         if self.state.draws_no_more or not self.plan.rounds or self._in_round():
             raise Refusal(Code.NO_ROUND_DUE)
-        self._due = self._timers.time()
+        self._asked_for = self._now()
         probe("the host draws the next round")
         self.look()
 
@@ -242,7 +247,7 @@ class RunningEvening:
             for code, table in state.tables.items()
             if table.result is None or table.round == state.round
         ]
-        left = self._due - self._timers.time()
+        left = self._due - self._now()
         return messages.Evening(
             plan.name,
             state.round,
@@ -259,7 +264,7 @@ class RunningEvening:
 
     def shown(self) -> EveningShown:
         """Return the evening's status, for rooms of its tables."""
-        state, now = self.state, self._timers.time()
+        state, now = self.state, self._now()
         opened = {
             code: self._registry.tables[code] for code in state.running if code in self._registry.tables
         }
@@ -273,9 +278,9 @@ class RunningEvening:
         awaited: Awaited | None = None
         due = now
         if gathering:
-            awaited, due = "begin", max(state.tables[code].opened for code in gathering) + SECONDS_TO_COME
+            awaited, due = "begin", max(self._begins_by(state.tables[code]) for code in gathering)
         elif self.plan.rounds and self._in_round():
-            awaited, due = "end", self._round_since + self._round_seconds
+            awaited, due = "end", self._round_ends
         elif self._due < math.inf:
             awaited, due = "draw", self._due
         before = {each.person: (each.place, round(each.score * 10_000)) for each in state.scores_before()}
@@ -470,7 +475,7 @@ class RunningEvening:
 
     async def _begin_games(self) -> float:
         """Begin the games whose people have come, or have had time to; return the seconds to the next."""
-        registry, now = self._registry, self._timers.time()
+        registry, now = self._registry, self._now()
         waits = [math.inf]
         running = {code: registry.tables[code] for code in self.state.running if code in registry.tables}
         gathering = {code: table for code, table in running.items() if table.state.stage == "gathering"}
@@ -478,7 +483,7 @@ class RunningEvening:
         for code in gathering:
             together[self.state.tables[code].round if self.plan.same_draws else code].append(code)
         for codes in together.values():
-            wait = max(self.state.tables[code].opened for code in codes) + SECONDS_TO_COME - now
+            wait = max(self._begins_by(self.state.tables[code]) for code in codes) - now
             tables = [gathering[code] for code in codes]
             if wait > 0 and not all(each.state.people <= each.audience.seated.keys() for each in tables):
                 waits.append(wait)
@@ -505,60 +510,97 @@ class RunningEvening:
         else:
             await table.change(lambda context: begin_of_evening(context, seed), urgent=True)
 
+    def _now(self) -> float:
+        """Return the time of day by the evening's own clock, in seconds since 1970."""
+        return self._clock_began + self._timers.time()
+
+    def _begins_by(self, table: EveningTable) -> float:
+        """Return when the game at a table begins without those who have not come."""
+        return self._after_return((table.opened or self._resumed) + SECONDS_TO_COME)
+
+    def _after_return(self, due: float) -> float:
+        """Return when something is due that must not happen before people could return after a restart."""
+        return max(due, self._resumed + _SECONDS_TO_COME_BACK)
+
+    @property
+    def _due(self) -> float:
+        """Return when the next round is drawn; infinite if there are no rounds, or it is not awaited."""
+        state = self.state
+        if state.countdown is None or state.draws_no_more or not self.plan.rounds:
+            return self._asked_for
+        seconds = SECONDS_BETWEEN_ROUNDS if state.round else SECONDS_BEFORE_FIRST
+        return min(self._asked_for, self._after_return(state.countdown + seconds))
+
     def _in_round(self) -> bool:
         """Return whether a round is under way: some of its tables play, and its time is not up."""
         state = self.state
         playing = any(table.round == state.round for table in state.running.values())
-        return playing and self._timers.time() < self._round_since + self._round_seconds
+        return playing and self._now() < self._round_ends
 
     @property
-    def _round_seconds(self) -> float:
-        return self.plan.minutes * 60 + SECONDS_TO_COME
+    def _round_ends(self) -> float:
+        """Return when the time for the round is up."""
+        return (self.state.round_drawn or self._resumed) + self.plan.minutes * 60 + SECONDS_TO_COME
 
     def _free(self) -> list[int]:
         """Return who waits for a table, the longest first."""
-        now = self._timers.time()
+        came = now = self._now()
+        if self.state.countdown is not None and now < self._after_return(0.0):
+            came = self.state.countdown  # they are back, and may have waited before
         here = self._people.here - self._people.at_tables
         free = sorted(number for number in here if self.state.people[number].takes_part == "play")
-        self._free_since = {number: self._free_since.get(number, now) for number in free}
+        self._free_since = {number: self._free_since.get(number, came) for number in free}
         return sorted(free, key=self._free_since.__getitem__)
 
     async def _draw(self) -> float:
         """Open tables for those who wait, if it is time; return the seconds until it may be."""
-        state, now = self.state, self._timers.time()
+        state, now = self.state, self._now()
         free = self._free()
         if state.draws_no_more:
-            self._due = math.inf
+            self._asked_for = math.inf
             return math.inf
         met = meetings(table.people for table in state.tables.values())
         origins = self._people.origins(free)
         least = 2 if state.plan.bots is None else 1
         if state.plan.rounds:
             if self._in_round():
-                self._due = math.inf
-                return self._round_since + self._round_seconds - now
+                return self._round_ends - now
             if len(free) < (LEAST if self._due == math.inf and not state.round else least):
-                self._due = math.inf
-                return math.inf
+                return await self._stop_countdown()
             if self._due == math.inf:
-                self._due = now + (SECONDS_BETWEEN_ROUNDS if state.round else SECONDS_BEFORE_FIRST)
+                await self._store(stored.Countdown(int(now)))
             if self._due > now:
                 return self._due - now
             tables = draw_tables(free, met, self._rng, origins)
         else:
-            waited = now - self._free_since[free[0]] if free else 0.0
-            others_play = bool(state.running)
+            if not free:
+                return await self._stop_countdown()
+            since, others_play = self._free_since[free[0]], bool(state.running)
+            wait = self._after_return(since + PATIENCE) - now
+            waited = PATIENCE - wait
             tables = tables_now(free, met, self._rng, origins, others_play=others_play, waited=waited)
             probe("an evening draws tables as people become free")
-            if not tables and waited < PATIENCE:
-                return PATIENCE - waited if free else math.inf
+            if not tables and wait > 0:
+                if state.countdown is None:
+                    await self._store(stored.Countdown(int(since)))
+                return wait
             if not tables and least > 1:
                 probe("somebody waits until others of an evening are free")
                 return math.inf  # until others are free
             tables = tables or draw_tables(free, met, self._rng, origins)
         await self._open(tables or [free])
-        self._due = math.inf
+        self._asked_for = math.inf
         return 0.0
+
+    async def _stop_countdown(self) -> float:
+        """Stop the countdown, because too few people are here, or return the seconds to wait for them."""
+        if self.state.countdown is not None:
+            if (wait := self._after_return(0.0) - self._now()) > 0:
+                probe("a countdown waits for people who may return")
+                return wait
+            await self._store(stored.Countdown())
+        self._asked_for = math.inf
+        return math.inf
 
     async def _open(self, tables: Sequence[Sequence[int]]) -> None:
         """Open these tables, and seat everybody at random."""
@@ -566,7 +608,7 @@ class RunningEvening:
         seed = new_seed() if plan.same_draws else None
         seated = [self._rng.sample(table, len(table)) for table in tables]
         contents = [self._entries(people) for people in seated]
-        drawn = stored.RoundDrawn([], seed)
+        drawn = stored.RoundDrawn([], seed, int(self._now()))
 
         def part(codes: Sequence[str]) -> tuple[str, int, Sequence[Entry]]:
             nonlocal drawn
@@ -574,8 +616,7 @@ class RunningEvening:
             return EVENING, self.state.entry_count, [drawn]
 
         await self._registry.open_tables(contents, part)
-        self.state.fold(drawn, self._timers.time())
-        self._round_since = self._timers.time()
+        self.state.fold(drawn)
         log.info("tables drawn", extra=about(round=number, tables=len(tables)))
         self.look()
 
@@ -611,7 +652,7 @@ class RunningEvening:
             self._shorten_at = state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
         await journal.append(EVENING, state.entry_count, entries)
         for entry in entries:
-            state.fold(entry, self._timers.time())
+            state.fold(entry)
 
 
 def new_seed() -> Bytes32:

@@ -105,7 +105,7 @@ class Evenings(ServerPart):
 
         Raises JournalError.
         """
-        state, whole = fold_as_far_as_possible(entries, self._lobby.timers.time())
+        state, whole = fold_as_far_as_possible(entries)
         if state is None or whole < len(entries):
             probe("an evening is set aside")
             await self._journal.set_aside(EVENING, whole, f"entry {whole} does not fit the evening")
@@ -122,7 +122,7 @@ class Evenings(ServerPart):
             raise Refusal(Code.NO_SUCH_TABLE, table=EVENING)
         if self.running is not None:
             raise Refusal(Code.EVENING_RUNS, name=self.running.plan.name)
-        state, whole = fold_as_far_as_possible(stored_evening[0].entries, self._lobby.timers.time())
+        state, whole = fold_as_far_as_possible(stored_evening[0].entries)
         if state is None:
             return False
         await self._journal.restore(EVENING, whole)

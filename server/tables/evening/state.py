@@ -19,7 +19,7 @@ class EveningTable:
 
     round: int
     people: Sequence[int]
-    opened: float
+    opened: int  # as in RoundDrawn
     result: Result | None = None
 
 
@@ -33,6 +33,8 @@ class EveningState:
         self.people: dict[int, stored.PersonEntered] = {}  # as they entered last
         self.tables: dict[str, EveningTable] = {}
         self.round = 0
+        self.round_drawn = 0  # when, as in RoundDrawn
+        self.countdown: int | None = None  # when it began, if it runs
         self.seeds = [] if begun.seed is None else [Bytes32(begun.seed)]
         self.closed = False
         self.entry_count = 1
@@ -44,7 +46,7 @@ class EveningState:
         if self.plan.same_draws and not self.seeds:
             raise Misfit("its first round has no draws")
 
-    def fold(self, entry: Entry, now: float) -> None:
+    def fold(self, entry: Entry) -> None:
         """Fold an entry; raises Misfit, and changes nothing, if it contradicts the state."""
         match entry:
             case stored.PersonEntered(number, name):
@@ -55,12 +57,15 @@ class EveningState:
                     self.people[number] = entry
                 else:
                     self.people.pop(number, None)
-            case stored.RoundDrawn(tables, seed):
+            case stored.Countdown(at):
+                self.countdown = at
+            case stored.RoundDrawn(tables, seed, at):
                 if self.plan.same_draws and seed is None:
                     raise Misfit("the next round has no draws")
                 self.round += 1
+                self.round_drawn, self.countdown = at, None
                 self._scores_before = None
-                self.tables |= {code: EveningTable(self.round, people, now) for code, people in tables}
+                self.tables |= {code: EveningTable(self.round, people, at) for code, people in tables}
                 self.called.update(number for _, people in tables for number in people)
                 if seed is not None:
                     self.seeds.append(Bytes32(seed))
@@ -111,21 +116,29 @@ class EveningState:
 def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of an evening's entries that make the same state as all of them.
 
-    Entries about forgotten people are left out.
+    Entries about forgotten people are left out, and countdowns that were stopped or led to a round.
     """
-    last = {
-        entry.person: number
-        for number, entry in enumerate(entries)
-        if isinstance(entry, stored.PersonEntered)
-    }
-    return [
-        number
-        for number, entry in enumerate(entries)
-        if not isinstance(entry, stored.PersonEntered) or (entry.name and last[entry.person] == number)
-    ]
+    last: dict[int, int] = {}
+    draw = 0  # the number of the last entry about when tables are drawn
+    for number, entry in enumerate(entries):
+        match entry:
+            case stored.PersonEntered(person):
+                last[person] = number
+            case stored.Countdown() | stored.RoundDrawn():
+                draw = number
+
+    def counts(number: int, entry: Entry) -> bool:
+        match entry:
+            case stored.PersonEntered(person, name):
+                return bool(name) and last[person] == number
+            case stored.Countdown(at):
+                return at is not None and number == draw
+        return True
+
+    return [number for number, entry in enumerate(entries) if counts(number, entry)]
 
 
-def fold_as_far_as_possible(entries: Sequence[Entry], now: float) -> tuple[EveningState | None, int]:
+def fold_as_far_as_possible(entries: Sequence[Entry]) -> tuple[EveningState | None, int]:
     """Return the fold of the entries before the first one that makes no sense, and their number."""
     state: EveningState | None = None
     for number, entry in enumerate(entries):
@@ -133,7 +146,7 @@ def fold_as_far_as_possible(entries: Sequence[Entry], now: float) -> tuple[Eveni
             if state is None:
                 state = EveningState(entry)
             else:
-                state.fold(entry, now)
+                state.fold(entry)
         except Misfit:
             return state, number
     return state, len(entries)

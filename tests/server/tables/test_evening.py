@@ -41,7 +41,7 @@ from server.tables.evening.rounds import (
     tables_now,
 )
 from server.tables.evening.state import EveningState
-from tests.server.manual_clock import ManualClock
+from tests.server.manual_clock import ManualClock, clock_of_day
 from tests.server.peer import connected, eventually
 from tests.server.playing import game, play_on
 from tests.server.storage.test_journal import full_disk
@@ -90,6 +90,52 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "No evenings are recorded here." in capsys.readouterr().out
     secrets_of = [text for guest in guests for text in (guest.token, token_hash(guest.token))]
     assert not any(text in record.read_text() for text in secrets_of)
+
+
+async def test_a_countdown_continues_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often the server restarts, the first round comes; people have time to return before it does."""
+    guests, clock = [Guest(f"Guest {number}") for number in range(3)], clock_of_day(monkeypatch)
+    held = replace(config(EveningPlan("Friday", rounds=2), tmp_path), timers=lambda: clock)
+
+    async def left(awaited: str | None, *, after: float, here: int = 3) -> int:
+        """Return what is left until something, so many seconds after a start of the server."""
+        async with running(held) as server, signed_up(server, guests[:here]):
+            evening = server.lobby.evenings.running
+            assert evening is not None
+            for _ in range(round(2 * after)):
+                clock.advance(0.5)
+                await guests[0].peer.ask(messages.Ping)
+            await eventually(lambda: evening.shown().awaited == awaited)
+            return evening.shown().seconds
+
+    first = await left("draw", after=100)
+    assert await left("draw", after=100) == first - 100
+    clock.advance(1000)  # while no server runs
+    assert await left("draw", after=10, here=1) == 10
+    await left(None, after=25, here=1)  # nobody to play with has returned
+    await left(None, after=25, here=2)
+    await left("draw", after=1)
+    clock.advance(1000)
+    called = await left("begin", after=25)
+    assert called < 60
+    assert await left("begin", after=0) == called
+    clock.advance(1000)
+    assert await left("begin", after=0) == 20
+
+
+async def test_who_waits_for_others_has_waited_before_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guests, clock = [Guest(f"Guest {number}") for number in range(3)], clock_of_day(monkeypatch)
+    held = replace(config(FRIDAY, tmp_path), timers=lambda: clock)
+    for drawn in (0, 1):
+        async with running(held) as server, signed_up(server, guests):
+            evening = server.lobby.evenings.running
+            assert evening is not None
+            for _ in range(120):
+                clock.advance(0.5)
+                await guests[0].peer.ask(messages.Ping)
+            assert evening.state.round == drawn
 
 
 async def test_what_a_room_is_shown_of_an_evening() -> None:
@@ -481,10 +527,10 @@ def test_the_standings_are_made_once_for_all_who_ask() -> None:
     """They take so long that whoever asked often would hold up every table; each result makes new ones."""
     state = EveningState(EveningBegun(EveningPlan("Friday")))
     for number in (1, 2):
-        state.fold(PersonEntered(number, f"N{number}", "", "play"), 0.0)
-    state.fold(RoundDrawn([("AAAA", [1, 2])]), 0.0)
+        state.fold(PersonEntered(number, f"N{number}", "", "play"))
+    state.fold(RoundDrawn([("AAAA", [1, 2])]))
     before = state.scores()
     assert state.scores() is before
-    state.fold(TableResult("AAAA", [(2, 30, 3), (1, 20, 3)]), 0.0)
+    state.fold(TableResult("AAAA", [(2, 30, 3), (1, 20, 3)]))
     assert [score.person for score in state.scores()] == [2, 1]
     assert [score.wins for score in before] == [0, 0]

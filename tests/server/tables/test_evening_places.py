@@ -17,7 +17,7 @@ from protocol.limits import EVENING_PEOPLE
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage import entries as stored
-from server.storage.entries import EveningBegun, PersonEntered, RoundDrawn, TableResult
+from server.storage.entries import Countdown, EveningBegun, PersonEntered, RoundDrawn, TableResult
 from server.tables.evening import people
 from server.tables.evening.people import SECONDS_KEPT
 from server.tables.evening.state import EveningState, live_entries
@@ -201,14 +201,14 @@ def test_somebody_with_a_result_leaves_it_behind() -> None:
         PersonEntered(3, "A3", "hash 3", "pause", "aa.bb"),  # who did not come
         TableResult("BBBB", [(1, 30, 2), (2, 20, 2)]),
     ):
-        state.fold(entry, 0.0)
+        state.fold(entry)
     known = people.People(state, _Same(), lambda: 0.0)  # type: ignore[arg-type]
     leaving = []
     for number in (5, 6, 7):
         room = known.room_for_newcomer(_Elsewhere(), f"B{number}")  # type: ignore[arg-type]
         leaving += [(entry.person, entry.name, entry.takes_part) for entry in room]
         for entry in (*room, PersonEntered(number, f"B{number}", f"hash {number}", "play", f"c{number}")):
-            state.fold(entry, 0.0)
+            state.fold(entry)
     assert leaving == [(3, "", "leave"), (4, "", "leave"), (2, "A2", "leave")]
     assert [score.person for score in known.listed()] == [1, 5, 6, 7]  # as many as there are places
     assert {2} == {score.person for score in state.scores()} - {1, 5, 6, 7}
@@ -318,18 +318,23 @@ def test_shortening_an_evening_keeps_all_that_counts() -> None:
         PersonEntered(1, "Anna", "hash 1", "play", "aa"),
         PersonEntered(2, "Ben", "hash 2", "play", "aa"),
         PersonEntered(3, "Cid", "hash 3", "play", "aa"),
-        RoundDrawn([("BBBB", [1, 2])]),
+        Countdown(100),
+        Countdown(),
+        Countdown(150),
+        RoundDrawn([("BBBB", [1, 2])], at=200),
         TableResult("BBBB", [(1, 30, 2), (2, 20, 2)]),
+        Countdown(300),
         PersonEntered(3, "", "", "leave"),
         PersonEntered(1, "Anna", "hash 1", "leave", "aa", removed=True),
         stored.EveningClosed(),
     ]
     live = live_entries(found)
-    assert live == [0, 2, 4, 5, 7, 8]
+    assert live == [0, 2, 7, 8, 9, 11, 12]
     whole, short = EveningState(found[0]), EveningState(found[0])
     for number, entry in enumerate(found[1:], 1):
-        whole.fold(entry, 0.0)
+        whole.fold(entry)
         if number in live:
-            short.fold(entry, 0.0)
+            short.fold(entry)
     assert (whole.people, whole.tables, whole.scores()) == (short.people, short.tables, short.scores())
     assert (whole.played, whole.called, whole.closed) == (short.played, short.called, short.closed)
+    assert (whole.countdown, whole.round_drawn) == (short.countdown, short.round_drawn) == (300, 200)
