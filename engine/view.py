@@ -42,6 +42,7 @@ LAYING, PLACING, OVER = Phase  # at hand: to Python 3.11 each use of an enum's n
 class View:
     """A game as some eyes see it; changed only by `fold`.
 
+    `laid_by` has the seats that laid the `tiles`, by position, None where no player did.
     `placed` holds every placement in order, by field, and keeps what scoring takes off the board:
     `board` is what is still on it. `hands` holds the hands that these eyes know; `remaining` is how many
     pieces each seat has yet to place, which is public.
@@ -52,6 +53,7 @@ class View:
     turn: Seat | None = None
     started: facts.GameStarted | None = None
     tiles: tuple[LaidTile | None, ...] = (None,) * 7
+    laid_by: tuple[Seat | None, ...] = (None,) * 7
     drawn: Tile | None = None
     laurels: Mapping[Tile, Laurel] = field(default_factory=dict)
     placed: dict[Field, Piece | Wolf] = field(default_factory=dict)
@@ -117,8 +119,9 @@ class View:
                 self._lay(CENTRE, LaidTile(tile, 0))
             case facts.TileDrawn(seat, tile):
                 self.turn, self.drawn = seat, tile
-            case facts.TileLaid(_, tile, position, orientation):
+            case facts.TileLaid(seat, tile, position, orientation):
                 self._lay(position, LaidTile(tile, orientation))
+                self.laid_by = (*self.laid_by[:position], seat, *self.laid_by[position + 1 :])
                 self.turn, self.drawn = None, None
             case facts.LayoutDrawn(tiles):
                 self.tiles = tiles

@@ -44,6 +44,7 @@ _OF_TUPLES: Final = {
     for kind in (facts.Captured, facts.HillScored, facts.SoldierFled)
 }
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
+_LAID_BY_NOBODY: Final[tuple[Seat | None, ...]] = (None,) * 7
 MoveMessage: TypeAlias = Lay | PlacePiece
 
 
@@ -188,6 +189,7 @@ def snapshot_message(
         clock=clock,
         stood_in=list(stood_in),
         missed=list(map(event_map, missed)),
+        laid_by=[] if view.laid_by == _LAID_BY_NOBODY else list(view.laid_by),
     )
 
 
@@ -208,6 +210,7 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
             turn=None if message.turn is None else Seat(message.turn),
             started=started,
             tiles=tuple(None if laid is None else LaidTile(Tile(laid[0]), laid[1]) for laid in message.tiles),
+            laid_by=_laid_by(message.laid_by),
             drawn=None if message.drawn is None else Tile(message.drawn),
             laurels={Tile(tile): Laurel(laurel) for tile, laurel in message.laurels.items()},
             placed={Field(field): _piece(piece) for _, piece, field in message.placed},
@@ -223,6 +226,11 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
     except ValueError as error:
         raise error if isinstance(error, BadMessage) else BadMessage(readable(error)) from error
     return view
+
+
+def _laid_by(seats: Sequence[int | None]) -> tuple[Seat | None, ...]:
+    laid = tuple(None if seat is None else Seat(seat) for seat in seats)
+    return laid + _LAID_BY_NOBODY[len(laid) :]  # older servers say nothing of it
 
 
 def _piece(notation: str) -> Piece | Wolf:

@@ -1034,6 +1034,7 @@ class Snapshot(FromServer, frozen=True, tag="snapshot"):
     clock: Milliseconds | None = None
     stood_in: list[Seq] = []
     missed: list[EventMap] = []
+    laid_by: Annotated[list[SeatNumber | None], Meta(max_length=7)] = []
 
 
 class Events(FromServer, frozen=True, tag="events"):

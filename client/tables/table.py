@@ -77,7 +77,7 @@ def check_view(view: View) -> None:
         raise BadMessage(N_("a tile is laid twice"))
     if not _can_be_placed(view):
         raise BadMessage(N_("pieces are on the board that cannot be there"))
-    if view.turn is not None and view.turn >= view.seats:
+    if max(view.turn or 0, *(seat or 0 for seat in view.laid_by)) >= view.seats:
         raise BadMessage(N_("nobody has the seat whose turn it is"))
     if view.phase is not Phase.LAYING and (None in view.tiles or set(view.laurels) != set(TILES)):
         raise BadMessage(N_("the territory is not complete"))

@@ -372,11 +372,9 @@ def suggest(_screen: object, ui: Ui, model: TableModel) -> Outcome:
 
 
 def _has_moved(at: At) -> bool:
-    """Return whether the player may have made a move: a view does not say who has laid which tile."""
-    view = at.model.view
-    if view is None or at.model.seat in view.owners.values():
-        return view is not None
-    return not at.state.random_layout and sum(tile is not None for tile in view.tiles) > 1
+    """Return whether the player has laid a tile or placed a piece."""
+    view, seat = at.model.view, at.model.seat
+    return view is not None and seat is not None and (seat in view.laid_by or seat in view.owners.values())
 
 
 def _undo(at: At) -> Outcome:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 
 from client.language import _, speaking
@@ -40,12 +42,15 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import ROWS, Row, describe_absence
 from client.ui.texts.times import moment_named
 from engine.board import Field
-from engine.events import LayTile, Place, TakenBack
+from engine.events import LayTile, Place, Placed, TakenBack, TileLaid
 from engine.game import GameOptions
 from engine.pieces import People, Piece, Seat
+from engine.redaction import snapshot
+from engine.view import eyes_of
 from protocol import messages
 from protocol.absence import ByBot, LongClock, MoveClock
 from protocol.codes import Code
+from protocol.events import snapshot_message
 from protocol.limits import MOST_PLANS
 from protocol.messages import NEW, ChangeSetting, Condition, PlannedMove
 from protocol.settings import (
@@ -950,6 +955,20 @@ def test_a_move_is_taken_back_only_by_who_has_made_one() -> None:
         seen.change(model, random_layout=True)
         offered = keys_offered(replace(ui, can=Can(private=True, takes_back=True)), model, 0)
         assert any("z" in key.names for key in offered) == (0 in seen.view_of(model).owners.values()) == moved
+
+
+@given(seats=st.integers(2, 4), seed=st.integers(0, 9), moves=st.integers(0, 8), back=st.booleans())
+def test_a_laid_tile_is_taken_back_only_by_who_has_laid_one(
+    seats: int, seed: int, moves: int, back: bool
+) -> None:
+    """Even if the client comes `back` to the game and does not know its events."""
+    game, seat = played(GameOptions(seats), seed, moves), Seat(0)
+    ui, model = seen.client_of(game, seat)
+    if back:
+        model.take(snapshot_message(snapshot(game.view, eyes_of(seat)), len(game.events), None))
+    moved = any(isinstance(each, TileLaid | Placed) and each.seat == seat for each in game.events)
+    offered = keys_offered(replace(ui, can=Can(private=True, takes_back=True)), model, 0)
+    assert any("z" in key.names for key in offered) == moved
 
 
 def test_a_game_against_bots_begins_without_a_lobby() -> None:
