@@ -318,6 +318,7 @@ class AbsencePolicy:
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             probe("a stand-in has not chosen its move in time")
+            # On top of what has passed: how long it thought depends on its hand, and would be seen otherwise.
             with_people = self._with_people(move.by)
             pause = self.stand_in.pace.pause(self._game.view, with_people=with_people, late=True)
             self.deadlines.set(Due.MOVE, pause, move)
