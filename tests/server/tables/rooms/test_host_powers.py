@@ -379,6 +379,20 @@ async def test_somebody_takes_an_abandoned_seat_over() -> None:
         assert anna.sight.result is not None
 
 
+async def test_whoever_was_removed_from_a_game_can_come_back_under_the_same_name() -> None:
+    """To their own seat, as long as nobody else has taken it."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 3) as (anna, bruno, carla):
+        for away in (bruno, carla):
+            await disconnect(away, anna)
+        time.advance(60)
+        for seat in (1, 2):
+            await anna.done(messages.Remove, seat)
+        async with connected(server.port) as back:
+            seated = await back.join(anna.code, "player 2")
+            assert (seated.seat, seated.taken_over) == (2, "Player 2")
+
+
 async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
     """Everybody learns how long the player has to come back, and no setting of the host's makes it less."""
     time = ManualClock()
