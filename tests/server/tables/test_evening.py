@@ -170,7 +170,7 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
 
     Nor does one who leaves the evening, who is not said to pause.
     """
-    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
+    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 20.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(config(EveningPlan("Friday", minutes=5))) as server, signed_up(server, guests):
         table = await guests[0].called(1)

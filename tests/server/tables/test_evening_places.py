@@ -156,7 +156,7 @@ async def test_who_did_not_come_to_the_table_makes_room_and_who_plays_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many of one address play: nobody is sent away from a table."""
-    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
+    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 20.0)
     async with (
         running(behind_proxy()) as server,
         signed_up_from(server, HERE, ["A1", "A2", "A3"]) as guests,
@@ -298,7 +298,7 @@ async def connected_refusal(server: Running, name: str, token: str) -> str:
 
 
 async def test_whoever_was_removed_ends_the_game_that_they_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
+    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 20.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(config(FRIDAY)) as server, signed_up(server, guests):
         draw(server)
