@@ -69,22 +69,24 @@ class Panel(Struct, frozen=True):
         height = self.pane.height
         spectators = self._spectators()  # instead of an empty line
         rows = [*self.players(), spectators]
+
+        def closed_up(whole: list[Line]) -> list[Line]:
+            return whole if len(whole) <= height else [row for row in whole if row and row is not spectators]
+
         if isinstance(self.pane.model.legal, LegalLays):
             rows += self._laying(self.pane.model.legal)
         else:
             hand = [*self.hand(), EMPTY] if self.pane.model.seat is not None else []
             hills, soldiers, here = self.hills(), self._soldiers_to_act(), self.field()
             if height >= _TALL and len(rows) + len(hand) + len(here) + len(hills) < height:
-                return [*rows, *hand, *here, EMPTY, *hills, *soldiers][:height]
+                whole = closed_up([*rows, *hand, *here, EMPTY, *hills, *soldiers])
+                return whole if len(whole) <= height else [*rows, *hand, *here, EMPTY, *hills]
             if self._points_at_hill:  # where there is no hand to choose from
-                whole = [*rows, *hills, *soldiers, EMPTY, *here]
-                if len(whole) > height:
-                    whole = [row for row in whole if row and row is not spectators]
+                whole = closed_up([*rows, *hills, *soldiers, EMPTY, *here])
                 fits = len(whole) <= height
                 return whole if fits else whole[: -len(self._paragraphs(_(_NO_PIECES)))][:height]
             rows += [*hand, *here]
-        if len(rows) > height:
-            rows = [row for row in rows if row and row is not spectators]
+        rows = closed_up(rows)
         if len(rows) > height and not isinstance(self.pane.model.legal, LegalLays):
             brief = self.field(brief=True)
             rows = [*rows[: len(rows) - len(self.field())], *brief]

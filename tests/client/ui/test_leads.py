@@ -135,6 +135,15 @@ def test_what_a_player_needs_to_lead(players: int, seed: int, commands: int, dat
         assert [line[5] for line in answer("could win", ui, model) or ()][: len(undecided)] == undecided
 
 
+def test_the_hills_that_soldiers_may_change_are_not_cut_off() -> None:
+    """In the panel of a large window the sentence is there whole, however long the rest is."""
+    game = seen.played_until_turn_of(played(GameOptions(5, random_layout=True), 4, 16), 0)
+    ui, model = seen.client_of(game, 0)
+    panel = " ".join(row[84:-1].strip() for row in seen.screen_of(ui, model, 120, 40).splitlines())
+    (sentence,) = describe_soldiers_to_act(seen.view_of(model))
+    assert sentence in panel
+
+
 @given(st.integers(2, 5), st.integers(0, 10_000))
 def test_which_hills_soldiers_may_still_change(players: int, seed: int) -> None:
     """Only on these is the influence that is counted another than what it was before any soldier acted."""
