@@ -11,7 +11,7 @@ from client.player.terminal import Calling
 from client.tables.table import TableModel
 from client.ui.keys import Action
 from client.ui.requests import Errand, Request
-from client.ui.screens.dispatch import after_key, after_tick, counting, updated
+from client.ui.screens.dispatch import after_key, after_tick, updated
 from client.ui.screens.news import with_log
 from client.ui.state import Outcome, Ui
 
@@ -222,9 +222,10 @@ class Interaction:
         return replace(self.ui, today=datetime.now(), now=time.monotonic())  # noqa: DTZ005 - local time
 
     def tick(self) -> None:
-        """Update the times on the screen, and take the next step of an automatic walk."""
-        if any(counting(self.ui, each.model) for each in self.services):
-            self.show(after_tick(replace(self.ui, now=time.monotonic()), self.model))
+        """Note the time, and show the state if that changes it: an automatic walk goes on, a sign goes."""
+        self.ui = replace(self.ui, now=time.monotonic())
+        if (later := after_tick(self.ui, self.model)) != self.ui:
+            self.show(later)
 
     def take(self, outcome: Outcome) -> None:
         """Show the next state, and carry out its request."""

@@ -16,7 +16,7 @@ from client.ui.lines import LineShell
 from client.ui.requests import Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
-from client.ui.screens.screen import drawn
+from client.ui.screens.screen import changes_with_time, drawn
 from client.ui.state import Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
@@ -42,6 +42,8 @@ class Program:
             self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()
         self._last_top = 0
+        self._drawn: Frame | None = None  # of the state as it is
+        self._moves: bool | None = False  # whether time changes what is drawn; None if that is not known yet
 
     async def run(self) -> Request:
         """Run the interaction to its end; return the player's last request."""
@@ -49,9 +51,7 @@ class Program:
         async with self._group:
             self.begin(self._tick())
             shown.start(
-                Surroundings(
-                    self.refresh, self._shell.redraw_later, self.begin, self.call, self._shell.call_like
-                )
+                Surroundings(self.refresh, self._refresh_later, self.begin, self.call, self._shell.call_like)
             )
             await shown.finish(by_player=await self._shell.run())
             for task in self._tasks:
@@ -65,10 +65,15 @@ class Program:
         return task
 
     def refresh(self) -> None:
+        self._drawn = None
         if self._interaction.over:
             self._shell.quit()
         else:
             self._shell.redraw()
+
+    def _refresh_later(self) -> None:
+        self._drawn = None
+        self._shell.redraw_later()
 
     def call(self, title: str, sentence: str) -> None:
         """Alert the player, unless they are at the screen."""
@@ -82,6 +87,10 @@ class Program:
         shown = self._interaction
         frame = drawn(shown.ui, shown.model, self.glyphs, width, height)
         self._last_top = frame.last_top
+        if frame != self._drawn:
+            self._drawn, self._moves = frame, None
+        elif self._moves is None:  # a tick later: whoever presses keys is not kept waiting for this
+            self._moves = changes_with_time(frame, shown.ui, shown.model, self.glyphs, (width, height))
         return frame
 
     def _press(self, name: str) -> None:
@@ -101,6 +110,8 @@ class Program:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self._interaction.tick()
+            if self._moves is not False:
+                self._shell.redraw()
 
 
 async def shown_alone(service: Service, device: Device | None = None) -> Request:

@@ -40,7 +40,6 @@ from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
 from engine.board import Hex
 from engine.events import LayTile, Place
-from engine.view import Phase
 from protocol.limits import CHAT_LENGTH
 from protocol.messages import NEW, Leave, ListTables, Say, SayInLobby
 
@@ -172,20 +171,6 @@ def after_tick(ui: Ui, model: TableModel) -> Ui:
         case _:
             pass
     return replace(ui, ticks_left=None if _walk_ends(ui) else _ticks_for(ui, model))
-
-
-def counting(ui: Ui, model: TableModel) -> bool:
-    if (
-        ui.ticks_left is not None
-        or ui.signs
-        or ui.stops_at is not None
-        or (ui.lost is not None and ui.lost.until is not None)
-    ):
-        return True
-    state = model.state
-    if model.view is None or model.view.phase is Phase.OVER or state is None:
-        return False
-    return bool(state.paused or model.clock is not None or any(each.seconds_left for each in state.seats))
 
 
 def _walk_ends(ui: Ui) -> bool:

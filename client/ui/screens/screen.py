@@ -122,6 +122,16 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
     return Frame(tuple(lines), seen, title, last_top, anywhere)
 
 
+_MUCH_LATER: Final = 1e9  # seconds, in which all that counts down has run out
+
+
+def changes_with_time(
+    frame: Frame, ui: Ui, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]
+) -> bool:
+    """Return whether time alone changes the screen of this state, which was drawn as `frame`."""
+    return frame != drawn(replace(ui, now=ui.now + _MUCH_LATER), model, glyphs, *size)
+
+
 def window_title(model: TableModel) -> str:
     """Return the title of the terminal's window: whether it is the player's turn, and at which table."""
     place = "Palatinus" if model.table is None else f"Palatinus {table_name(model.table, model.state)}"

@@ -22,7 +22,7 @@ from client.ui.screens.news import after_update
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, at_step, step_of
-from client.ui.screens.screen import drawn
+from client.ui.screens.screen import changes_with_time, drawn
 from client.ui.screens.start import Start
 from client.ui.state import Screen, Ui, with_game
 from client.ui.texts.glyphs import UNICODE, GlyphSet
@@ -142,6 +142,12 @@ def actions_of(frame: Frame) -> list[Action]:
 def text_of(frame: Frame) -> str:
     """Return the screen as text, with a bar at the end of each line to show trailing spaces."""
     return "".join(f"{plain(content)}|\n" for content in frame.lines)
+
+
+def moves(ui: Ui, model: TableModel) -> bool:
+    """Return whether time alone changes what is on the screen."""
+    frame = drawn(ui, model, UNICODE, *(size := (80, 24)))
+    return changes_with_time(frame, ui, model, UNICODE, size)
 
 
 def screen_of(

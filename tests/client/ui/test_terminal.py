@@ -4,9 +4,11 @@ import io
 import itertools
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -36,14 +38,16 @@ from client.player.terminal import (
     theme_of,
 )
 from client.tables.table import TableModel
+from client.ui import program
 from client.ui.frame import EMPTY, Frame, Line, clickable, fitted, line
 from client.ui.interaction import Service
 from client.ui.keys import Act, Action, Hover, InsertText, PointAt
 from client.ui.program import Program
+from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
 from client.ui.screens.start import Start
-from client.ui.state import Notice, Ui
+from client.ui.state import Notice, Outage, Ui
 from client.ui.terminal import painter
 from client.ui.terminal.painter import Painter
 from client.ui.terminal.shell import Caller, Shell
@@ -269,6 +273,24 @@ async def test_a_click_turns_the_page() -> None:
         pipe.send_text("\x03")
         await Program(reader).run()
     assert reader.ui.overlay == Reading(Act.RULES, 1)
+
+
+async def test_what_counts_down_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen has no list of what does; the clock is the real one."""
+    monkeypatch.setattr(program, "TICK_SECONDS", 0.01)
+    seen: set[str] = set()
+
+    class Output(DummyOutput):
+        def write(self, data: str) -> None:
+            seen.update(re.findall(r"Trying again in (\d+) s", data))
+            if len(seen) > 1:
+                pipe.send_text("\x03")
+
+    began = time.monotonic()
+    ui = Ui("Ann", screens=(LobbyPage(),), lost=Outage("Broken.", began + 600.0), now=began)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=Output()):
+        await Program(Service(ui)).run()
+    assert len(seen) == 2
 
 
 async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:

@@ -22,7 +22,7 @@ from client.tables.table import (
 )
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.keys import Act
-from client.ui.screens.dispatch import after_key, after_tick, counting
+from client.ui.screens.dispatch import after_key, after_tick
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.news import (
@@ -223,7 +223,7 @@ def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
     ui = after_update(Ui("Ann", now=100.0), Stopping(300), model)
     assert ui.stops_at == 400
     assert ui.log == ("The server is stopping in 5:00, and will not open any more tables.",)
-    assert counting(ui, model)
+    assert seen.moves(ui, model)
     assert at_other_table(ui, model).stops_at == 400
     back = after_update(ui, Stopping(None), model)
     assert back.stops_at is None
@@ -655,7 +655,6 @@ def test_a_sign_is_at_the_seat_for_some_seconds() -> None:
     ui = after_update(ui, HeardRemark(None, sorry, "Zoe", 1, 8), model)
     signs = [(each.seat, each.spectator, each.text) for each in ui.signs]
     assert signs == [(0, "", well_played), (1, "", sorry), (None, "Zoe", sorry)]
-    assert counting(ui, model)
     left = [len(after_tick(replace(ui, now=now), model).signs) for now in (14.9, 15.0, 17.9, 18.0)]
     assert left == [3, 2, 2, 0]
     assert after_update(ui, Back(), TableModel()).signs == ()

@@ -24,7 +24,7 @@ from client.ui.requests import FOR_WHOEVER_COMES
 from client.ui.screens import actions, typed_commands
 from client.ui.screens.action import Action, May
 from client.ui.screens.actions import ACTIONS, MENU, PAUSE_UNTIL
-from client.ui.screens.dispatch import after_key, counting
+from client.ui.screens.dispatch import after_key
 from client.ui.screens.lobby import LobbyPage
 from client.ui.screens.menu import At, Menu, Page
 from client.ui.screens.news import (
@@ -906,15 +906,15 @@ def test_only_the_clock_of_the_player_on_turn_runs() -> None:
 
 def test_the_screen_ticks_only_if_something_counts_down() -> None:
     ui, model = playing(ANN, BOB)
-    assert not counting(ui, model)
-    assert counting(replace(ui, lost=Outage("Broken.", 101.0)), model)
-    assert not counting(replace(ui, lost=Outage("Broken.", None)), model)
+    assert not seen.moves(ui, model)
+    assert seen.moves(replace(ui, lost=Outage("Broken.", 101.0)), model)
+    assert not seen.moves(replace(ui, lost=Outage("Broken.", None)), model)
     model.clock = 3
-    assert counting(ui, model)
+    assert seen.moves(ui, model)
     ui, model = playing(ANN, messages.SeatSummary("Bob", seconds_left=3))
-    assert counting(ui, model)
-    assert not counting(*playing(ANN, messages.SeatSummary("Bob", seconds_left=0)))
-    assert not counting(Ui("Ann"), TableModel())
+    assert seen.moves(ui, model)
+    assert not seen.moves(*playing(ANN, messages.SeatSummary("Bob", seconds_left=0)))
+    assert not seen.moves(Ui("Ann"), TableModel())
 
 
 def test_keys_vote_and_withdraw_the_vote() -> None:
