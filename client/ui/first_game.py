@@ -18,11 +18,13 @@ from engine.view import View
 _MOST: Final = 2  # sentences: with more, the smallest screens would have no room for the board
 
 
-def explain(what: Explanations, model: TableModel, *, keys: bool = True) -> str:
+def explain(what: Explanations | None, model: TableModel, *, keys: bool = True) -> str:
     """Return an explanation of the news on this turn; "" if there is none, or it is another's turn.
 
     With `keys`, it names the keys of the screen.
     """
+    if what is None:
+        return ""
     match model.legal, model.view:
         case LegalLays(), View() if what.laying:
             return _joined(

@@ -34,7 +34,7 @@ from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.scoring import to_tell
 from client.ui.screens.screen import window_title
 from client.ui.seat_keeper import Keeping, SeatKeeper
-from client.ui.state import NOTHING_EXPLAINED, Can, Notice, Offers, OnlineList, Ui, hints_allowed
+from client.ui.state import FinishedGames, Notice, Offers, OnlineList, Ui, hints_allowed
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts import games, tables
 from client.ui.texts.tables import names_of
@@ -118,12 +118,12 @@ class Client(StandaloneService):
             player.name,
             there.url,
             there.ways,
-            _offered(connection),
-            _can(player, there.bots),
+            _offered(connection, there.bots),
+            _finished_games(player.looking_back),
             now=time.monotonic(),
             new_table=first if isinstance(first, requests.Open) else requests.FOR_WHOEVER_COMES,
             confirms=player.confirms,
-            explains=NOTHING_EXPLAINED if player.explaining is None else player.explaining.what,
+            explains=None if player.explaining is None else player.explaining.what,
             log=stay.news,
             busy=first is not None,
             notice=Notice(" ".join(stay.news)) if stay.news else None,
@@ -220,7 +220,7 @@ class Client(StandaloneService):
                     self._keeper.release()  # a table that failed, or one of another journal, may come back
             # After a lost connection the server may be another version.
             connection = self._connection
-            ui = replace(self.ui, now=time.monotonic(), offers=_offered(connection))
+            ui = replace(self.ui, now=time.monotonic(), offers=_offered(connection, self._there.bots))
             was = ui.evening
             if (
                 isinstance(update, messages.Evening)
@@ -258,9 +258,11 @@ class Client(StandaloneService):
     def _keep_explanations(self) -> None:
         """Remember what is still to be explained in later games."""
         what, view = self.ui.explains, self.model.view
+        if what is None or self._player.explaining is None:
+            return
         if view is not None and view.phase is Phase.OVER and self.model.seat is not None:
             what = structs.replace(what, wanted=False)
-        if what != self._explains and self._player.explaining is not None:
+        if what != self._explains:
             self._explains = what
             self._player.explaining.remember(what)
 
@@ -406,7 +408,9 @@ class Client(StandaloneService):
                 await connection.ask(structs.replace(request, language=current_language()))
             case requests.Errand.SEE_MOVES:
                 await self._see_moves()
-            case requests.Errand() if not self.ui.can.saves:
+            case requests.Errand() if (
+                self._player.looking_back is None or not self._player.looking_back.saves
+            ):
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
                 self.show(news.with_refusal(self.ui, text))
             case requests.Review() | requests.Errand():  # the program has carried out all other errands
@@ -530,15 +534,15 @@ class Client(StandaloneService):
 
     async def hint(self) -> None:
         """Suggest a move, unless the game has moved on or the host no longer allows hints."""
-        model, suggest = self.model, self._player.suggest
-        if suggest is None or model.view is None or model.legal is None:
+        model = self.model
+        if model.view is None or model.legal is None:
             return
         seen_at = model.seq
         # Of a copy: the screen and the connection go on.
-        suggestion = await suggest(snapshot(model.view, model.view.eyes), model.legal)
+        suggestion = await self._player.suggest(snapshot(model.view, model.view.eyes), model.legal)
         self._hint = None
         ui = replace(self.ui, ponders=False, notice=None)
-        if model.seq == seen_at and hints_allowed(ui, model):
+        if model.seq == seen_at and hints_allowed(model):
             ui = news.with_suggestion(ui, suggestion, model)
         self.show(ui)
 
@@ -550,7 +554,7 @@ class Client(StandaloneService):
         everything = recording.all_eyes
         match request:
             case requests.Review():
-                connection = None if self.ui.can.private else self._connection
+                connection = None if self._there.bots is not None else self._connection
                 self._leads = False  # the record does
                 self._together = Together(recording, connection, looking_back, request, self.model.seat)
                 self.open(self._together)
@@ -617,7 +621,7 @@ class Client(StandaloneService):
                 if held.asked:
                     self._keep(seated, held.name)
                 self.show(replace(self.ui, name=held.name))
-                if not self.ui.can.private:  # nobody else has waited
+                if self._there.bots is None:  # nobody else has waited
                     self.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
         seated = await self._take_new_seat(table, name)
@@ -707,22 +711,19 @@ class Client(StandaloneService):
             self._keeper.forget()
 
 
-def _offered(connection: Connection) -> Offers:
-    return Offers(connection.levels, connection.notices, connection.has_lobby, connection.has_invitations)
-
-
-def _can(player: Player, bots: SeatedBots | None) -> Can:
-    back = player.looking_back
-    return Can(
+def _offered(connection: Connection, bots: SeatedBots | None) -> Offers:
+    return Offers(
+        connection.levels,
+        connection.notices,
+        connection.has_lobby,
+        connection.has_invitations,
         private=bots is not None,
-        hints=player.suggest is not None,
-        explains=player.explaining is not None,
         takes_back=bots is not None and bots.takes_back,
-        looks_back=back is not None,
-        lists_games=back is not None and back.games is not None,
-        analyses=back is not None and back.analyses,
-        saves=back is not None and back.saves,
     )
+
+
+def _finished_games(back: LookingBack | None) -> FinishedGames | None:
+    return None if back is None else FinishedGames(back.games is not None, back.analyses, back.saves)
 
 
 def _refusal(code: Code, **about: str) -> RequestRefused:

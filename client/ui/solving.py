@@ -14,7 +14,7 @@ from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.requests import Request
 from client.ui.screens.actions import suggest
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
-from client.ui.state import Can, GamePage, Notice, Outcome, Pane, Ui
+from client.ui.state import GamePage, Notice, Outcome, Pane, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
 from engine.errors import Fault
 from engine.events import Place
@@ -95,7 +95,7 @@ def open_problem(problem: Problem, number: int, count: int) -> Ui:
         text = _("{name} is to move, and one move is clearly the best. Find it.")
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
     page = ProblemPage(problem, number, count, table=Playing())
-    return Ui(name, screens=(page,), can=Can(hints=True), log=(task,))
+    return Ui(name, screens=(page,), log=(task,))
 
 
 def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:

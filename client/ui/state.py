@@ -382,31 +382,29 @@ class Ways(Struct, frozen=True):
 
 
 class Offers(Struct, frozen=True):
-    """What the server offers: lobby, notifications, levels of bots and the like."""
+    """What the server offers: lobby, notifications, levels of bots and the like.
+
+    A `private` one is in the player's own program: nobody else can come, and bots take all other seats.
+    """
 
     levels: tuple[str, ...] = ()  # of the bots that it seats, the best last
     notices: tuple[NoticeKind, ...] = ()  # the kinds of addresses where it calls players who are away
     lobby: bool = False  # people can talk in its lobby
     invitations: bool = False  # those at a table can invite people there
+    private: bool = False
+    takes_back: bool = False  # the player's moves, as often as they like
 
 
-class Can(Struct, frozen=True):
-    """What this program lets its player do on a visit to a server, or in problems."""
+class FinishedGames(Struct, frozen=True):
+    """What becomes of finished games beside being looked back at."""
 
-    private: bool = False  # nobody else plays there, so there is no lobby to go back to
-    hints: bool = False  # suggest moves
-    explains: bool = False  # explain a first game, and remember whether to do so
-    takes_back: bool = False  # take back the player's moves
-    looks_back: bool = False  # show finished games
-    lists_games: bool = False  # show a list of these, to which the lobby leads
-    analyses: bool = False  # judge finished games
-    saves: bool = False  # write them to files
+    listed: bool = False  # in a list to which the lobby leads
+    judged: bool = False
+    saved: bool = False  # in files
 
 
 _WAYS: Final = Ways()
 _OFFERS: Final = Offers()
-_CAN: Final = Can()
-NOTHING_EXPLAINED: Final = Explanations(wanted=False, laying=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,20 +423,21 @@ class Ui:
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
     before. `busy` if a request waits for its answer, `ponders` while a hint is worked out. `scroll` is how
     many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is the
-    one that waits for that. A game says what is new in it while it `explains` that. `ticks_left` is how
-    long a walk that goes on by itself stays at its step, `speed` how fast it goes, from 0. `today` is the
-    local time of the last key or click. `now` is the time of a monotonic clock; `told_at` is when the last
-    state of the table came, `asked_at` when a request or a vote began last, `clock_at` when the clock of the
-    seat to move did, `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on
-    the screen could be scrolled at the last key or click. `since_end` is how many
-    lines the log has got since all pieces are placed.
+    one that waits for that. A game says what is new in it while it `explains` that; without a value, no game
+    ever does. Without `finished_games`, none is looked back at. `ticks_left` is how long a walk that goes on
+    by itself stays at its step, `speed` how fast it goes, from 0. `today` is the local time of the last key
+    or click. `now` is the time of a monotonic clock; `told_at` is when the last state of the table came,
+    `asked_at` when a request or a vote began last, `clock_at` when the clock of the seat to move did,
+    `stops_at` when the server is going to stop, if it is. `last_top` is how far the text on the screen could
+    be scrolled at the last key or click. `since_end` is how many lines the log has got since all pieces are
+    placed.
     """
 
     name: str
     address: str = ""
     ways: Ways = _WAYS
     offers: Offers = _OFFERS
-    can: Can = _CAN
+    finished_games: FinishedGames | None = None
     screens: tuple[Screen, ...] = (_NOWHERE,)
     new_table: Open = FOR_WHOEVER_COMES
     entry: TypedLine | None = None
@@ -456,7 +455,7 @@ class Ui:
     evening: Evening | None = None
     person: int | None = None
     confirms: bool = False
-    explains: Explanations = NOTHING_EXPLAINED
+    explains: Explanations | None = None
     asked: LayTile | Place | None = None
     busy: bool = False
     ponders: bool = False
@@ -620,9 +619,9 @@ def closed_for_good(ui: Ui) -> bool:
     return ui.lost is not None and ui.lost.until is None
 
 
-def hints_allowed(ui: Ui, model: TableModel) -> bool:
-    """Return whether the player may have moves suggested: by this program, and at this table."""
-    return ui.can.hints and model.state is not None and model.state.switches.hints
+def hints_allowed(model: TableModel) -> bool:
+    """Return whether the players at the table may have moves suggested."""
+    return model.state is not None and model.state.switches.hints
 
 
 def with_game(ui: Ui, game: Screen) -> Ui:

@@ -72,7 +72,7 @@ class Player:
     """The player and the services of their computer, the same at every server."""
 
     name: str
-    suggest: Suggest | None = None  # hints, where the table allows them
+    suggest: Suggest  # hints, where the table allows them
     looking_back: LookingBack | None = None  # for finished games
     confirms: bool = False  # every move has to be confirmed
     explaining: Explaining | None = None  # without it, no game is

@@ -360,7 +360,7 @@ SWAP: Final = Page(N_("Swap two seats"), _swaps)
 
 
 def suggest(_screen: object, ui: Ui, model: TableModel) -> Outcome:
-    if not hints_allowed(ui, model):
+    if not hints_allowed(model):
         why = _("There are no hints at this table. The host can allow them in the table's menu (o).")
     elif model.legal is not None:
         return ui, requests.Errand.HINT
@@ -379,7 +379,7 @@ def _has_moved(at: At) -> bool:
 
 def _undo(at: At) -> Outcome:
     model = at.model
-    if at.ui.can.takes_back and stage_of(model) == "playing" and model.seat is not None:
+    if at.ui.offers.takes_back and stage_of(model) == "playing" and model.seat is not None:
         return at.ui, requests.TakeBack(model.seat)
     if (asked := request_for(model, "take-back")) is None:
         return at.ui.with_notice(_("There is no move to take back.")), None
@@ -772,12 +772,12 @@ def _can_play_again(at: At) -> bool:
 
 
 def _looks_back(at: At) -> bool:
-    return at.ui.can.looks_back
+    return at.ui.finished_games is not None
 
 
 def _has_companions(at: At) -> bool:
     """Return whether others may be there to look at the finished game together."""
-    return _looks_back(at) and not at.ui.can.private
+    return _looks_back(at) and not at.ui.offers.private
 
 
 def _look_together(text: str, at: At) -> Meaning | None:
@@ -790,11 +790,11 @@ _APPLAUSE: Final = next(iter(SIGNS))
 
 
 def _analyses(at: At) -> bool:
-    return at.ui.can.analyses
+    return at.ui.finished_games is not None and at.ui.finished_games.judged
 
 
 def _saves(at: At) -> bool:
-    return at.ui.can.saves
+    return at.ui.finished_games is not None and at.ui.finished_games.saved
 
 
 def _is_studied(at: At) -> bool:
@@ -896,7 +896,7 @@ READY: Final = Action(
     switching(lambda on: messages.SayReady(NEW, on)),
     texts=either("", "off"),
     stages=GATHERING,
-    possible=lambda at: not at.ui.can.private,
+    possible=lambda at: not at.ui.offers.private,
     menu=_line_of_ready,
     keys=(
         Key(
@@ -1185,7 +1185,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         N_("suggest a move, where the table allows hints"),
         exactly("", suggest),
         stages=PLAYING,
-        possible=lambda at: hints_allowed(at.ui, at.model) and at.model.legal is not None,
+        possible=lambda at: hints_allowed(at.model) and at.model.legal is not None,
         keys=(Key(("s",), suggest, "", N_("hint"), for_players=True, with_others=True),),
     ),
     Action(
@@ -1193,7 +1193,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         N_("take back your last move, if the others agree"),
         exactly("", pressing(_undo)),
         stages=PLAYING,
-        possible=lambda at: _has_moved(at) if at.ui.can.takes_back else _can_ask("take-back")(at),
+        possible=lambda at: _has_moved(at) if at.ui.offers.takes_back else _can_ask("take-back")(at),
         menu=_line_of_wish("take-back"),
         keys=(Key(("z",), pressing(_undo), "", N_("take back"), for_players=True, with_others=True),),
     ),
@@ -1203,7 +1203,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         _explain,
         texts=either(*ON_OR_OFF),
         stages=PLAYING,
-        possible=lambda at: at.ui.can.explains,
+        possible=lambda at: at.ui.explains is not None,
     ),
     Action(
         "vote yes, vote no Bob",
@@ -1416,7 +1416,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
 def _main(at: At) -> Iterator[MenuLine]:
     for action in ACTIONS:
         may = action.may(at)
-        if may is May.NO or (action.for_company and at.ui.can.private):
+        if may is May.NO or (action.for_company and at.ui.offers.private):
             continue
         for line in action.menu(at):
             yield line if may is May.YES else structs.replace(line, effect=None)

@@ -52,7 +52,7 @@ _KEYS: Final = (
 
 def loses_seat(ui: Ui, model: TableModel) -> bool:
     """Return whether a player who leaves gives up a seat that others could take."""
-    return model.seat is not None and not closed_for_good(ui) and not ui.can.private
+    return model.seat is not None and not closed_for_good(ui) and not ui.offers.private
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Gathering(ServerScreen):
         return with_news(block, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        if ui.can.private:  # bots sit down at once, and then the game starts
+        if ui.offers.private:  # bots sit down at once, and then the game starts
             return ()
         # Who comes to the lobby is told by the log.
         return spoken(gathering_block(replace(ui, company=None), model, glyphs_to_read(), WIDE))
@@ -137,7 +137,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if special := list(set_up(state)):
         so = _("At this table: {settings}.").format(settings=parted(special))
         lines += indented(so, width, "class:faint")
-    if not ui.can.private and state.room:
+    if not ui.offers.private and state.room:
         lines += _how_to_join(ui, state.table, width, host=model.seat == state.host)
     return lines
 

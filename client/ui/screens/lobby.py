@@ -145,8 +145,12 @@ def _with_more_time(table: Open, by: int) -> Open:
     return structs.replace(table, absence=move_clock(seconds) if kind is MoveClock else kind(seconds))
 
 
-def _look_back(_lobby: object, ui: Ui, _model: TableModel) -> Outcome:
-    return ui, requests.Errand.LOOK_BACK if ui.can.lists_games else None
+def _lists_games(_lobby: object, ui: Ui, _model: TableModel) -> bool:
+    return ui.finished_games is not None and ui.finished_games.listed
+
+
+def _look_back(lobby: object, ui: Ui, model: TableModel) -> Outcome:
+    return ui, requests.Errand.LOOK_BACK if _lists_games(lobby, ui, model) else None
 
 
 _KEYS: Final = (
@@ -182,7 +186,7 @@ _KEYS: Final = (
         _look_back,
         N_("your past games, if you are here over ssh"),
         N_("past games"),
-        when=lambda _lobby, ui, _model: ui.can.lists_games,
+        when=_lists_games,
     ),
     *(
         Key(
@@ -286,7 +290,7 @@ class LobbyPage(ServerScreen):
         return with_news(lines, silent, most=news), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        if ui.can.private:
+        if ui.offers.private:
             return ()
         here = _("You are in the lobby. Type tables for the list, join and a table's code, or open.")
         new = labelled(_("A new table"), parted(words for _keys, words in _describe_set_up(ui.new_table)))

@@ -109,7 +109,7 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
         talk = lobby_talk if model.table is None else TalkLog(model.table)
         ui = replace(ui.without(TalkPage, Signing), talk=talk, lobby_talk=lobby_talk, signs=())
     here: Screen
-    if model.table is None and not (ui.can.private and ui.busy):  # which is about to open a table
+    if model.table is None and not (ui.offers.private and ui.busy):  # which is about to open a table
         here = page if isinstance(page, LobbyPage) else LobbyPage()
     elif model.view is None:
         here = page if isinstance(page, Gathering) else Gathering()
@@ -125,16 +125,16 @@ def at_table_page(ui: Ui, model: TableModel) -> Ui:
     return ui.without(Quitting, TakingOver, Invited).with_page(here)
 
 
-def _explains_next(ui: Ui) -> Explanations:
+def _explains_next(ui: Ui) -> Explanations | None:
     """Return what is explained after this page: of the game after a finished one, only how tiles are laid."""
     over = isinstance(ui.page, Scoring | Result)
-    return structs.replace(ui.explains, wanted=False) if over else ui.explains
+    return structs.replace(ui.explains, wanted=False) if over and ui.explains is not None else ui.explains
 
 
-def _explains_still(ui: Ui, model: TableModel) -> Explanations:
+def _explains_still(ui: Ui, model: TableModel) -> Explanations | None:
     """Return what is explained now: how tiles are laid not any more once the player has laid some."""
     view, state = model.view, model.state
-    if view is None or state is None or model.seat is None:
+    if ui.explains is None or view is None or state is None or model.seat is None:
         return ui.explains
     laid = view.phase is not Phase.LAYING and not state.random_layout
     return structs.replace(ui.explains, laying=False) if laid else ui.explains
@@ -164,7 +164,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             changes = tables.describe_changes(state, before, model.view)
             if seat_freed(update, model):
                 changes = [*changes, _(SEAT_FREE)]
-            if ui.can.private:  # bots are always there; they come when this program does
+            if ui.offers.private:  # bots are always there; they come when this program does
                 alone = isinstance(ui.page, Gathering)
                 changes = [each for each in changes if not (alone or isinstance(each, tables.PresenceLine))]
             return _come_or_gone(ui, changes)

@@ -206,7 +206,7 @@ def hands_rows() -> Iterator[list[str]]:
 def _help(screen: Screen, pane: Pane) -> list[Section]:
     """Return the help: the keys that work on the screen, the signs, the commands that can be typed there."""
     ui, model, glyphs, width = pane.ui, pane.model, pane.glyphs, pane.width
-    without = {*(() if ui.evening else [Act.EVENING]), *([Act.SIGN] if ui.can.private else ())}
+    without = {*(() if ui.evening else [Act.EVENING]), *([Act.SIGN] if ui.offers.private else ())}
     keys = [key for key in screen.shown_keys(model) if key.action not in without]
     panel = [
         (glyphs.pointer, _("to move, chosen, being counted, or in the lead")),

@@ -198,7 +198,8 @@ class _Walk(ServerScreen):
     def block(self, pane: Pane) -> tuple[list[Line], int]:
         scene = self.scene(pane)
         told = scene.sentence
-        if pane.ui.explains.wanted and step_of(self, pane.view) == 0 and not self.follows(pane.model):
+        explains = pane.ui.explains is not None and pane.ui.explains.wanted
+        if explains and step_of(self, pane.view) == 0 and not self.follows(pane.model):
             told = f"{told} {_explained()}"
         if _told_to_lead(pane.ui, pane.model) and step_of(self, pane.view) == 0:
             told = " ".join((told, _("f: lead everybody through the scoring")))
@@ -271,7 +272,7 @@ def _may_lead(model: TableModel) -> bool:
 
 def _told_to_lead(ui: Ui, model: TableModel) -> bool:
     """Return whether the player is told how to lead: nobody would follow in a game against bots alone."""
-    return _may_lead(model) and not ui.can.private
+    return _may_lead(model) and not ui.offers.private
 
 
 def _explained() -> str:
@@ -768,7 +769,7 @@ def _describe_draws(ui: Ui, model: TableModel, *, in_full: bool = False) -> tupl
     if check.fault is not None:
         return describe_fault(check.fault), ""
     names, plays = names_at(model), model.seat is not None
-    if ui.can.private or (not in_full and is_plainly_right(check, names, plays=plays)):
+    if ui.offers.private or (not in_full and is_plainly_right(check, names, plays=plays)):
         return "", ""
     return "", describe_draws(check, names, plays=plays)
 

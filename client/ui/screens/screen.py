@@ -50,7 +50,7 @@ def keys_offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...
     if ui.entry is not None:
         return tuple(key for key in keys_now(ui, model) if key.short)
     shown = (key for key in here.offered_keys(replace(ui, last_top=last_top), model) if key.short)
-    if ui.can.private:  # nobody else is there to talk to, and the table is the player's own
+    if ui.offers.private:  # nobody else is there to talk to, and the table is the player's own
         shown = (key for key in shown if key.action not in {Act.MENU, Act.CHAT})
     if closed_for_good(ui) and here.at_server:
         return tuple(key for key in shown if key.action in _WITHOUT_SERVER)

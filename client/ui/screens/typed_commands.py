@@ -32,7 +32,7 @@ def help_on_commands(at: At) -> tuple[HelpRow, ...]:
 
     In a game against bots alone, what is for company is left out.
     """
-    known = (each for each in _known(at) if not (each.for_company and at.ui.can.private))
+    known = (each for each in _known(at) if not (each.for_company and at.ui.offers.private))
     return help_rows(each for each in known if each.who is not Who.HOST and each.concerns(at))
 
 
@@ -42,7 +42,7 @@ def help_on_hosting(at: At) -> tuple[HelpRow, ...]:
     There is none in a game against bots alone, where nobody needs it.
     """
     hosts = at.model.state is not None and at.model.seat == at.model.state.host
-    if not hosts or at.ui.can.private:
+    if not hosts or at.ui.offers.private:
         return ()
     return help_rows(each for each in _known(at) if each.who is Who.HOST and each.concerns(at))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prompt_toolkit.input import PipeInput
 
+from client.bots.hints import suggest_move
 from client.player.seats import Seats
 from client.tables.table import TableModel
 from client.ui.game import Client
@@ -63,7 +64,7 @@ def visit_with_kept_seat(folder: Path, url: str) -> tuple[Player, Destination, S
     """Return the visit of a player whose seat 1 at KXQT was kept earlier."""
     seats = Seats(folder, url)
     seats.keep("KXQT", 1, "Ann", "old-secret").release()
-    return Player("Bob"), Destination(url), Stay(Join("KXQT"), Keeping(seats))
+    return Player("Bob", suggest_move), Destination(url), Stay(Join("KXQT"), Keeping(seats))
 
 
 async def quit_table(keys: Keyboard, peer: Peer) -> None:

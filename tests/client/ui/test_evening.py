@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from client.bots.hints import suggest_move
 from client.player.seats import Seats, kept_seats
 from client.tables.table import SentFromEvening, TableModel, news_of_server
 from client.ui.frame import plain
@@ -71,7 +72,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
     ):
         url = f"ws://127.0.0.1:{server.port}"
         there, stay = Destination(url), Stay(keeping=Keeping(Seats(tmp_path, url)))
-        visiting = asyncio.create_task(run(Player("Ann"), there, stay))
+        visiting = asyncio.create_task(run(Player("Ann", suggest_move), there, stay))
         await keys.until(lambda ui, _: ui.evening is not None)
         keys.press("E")
         await keys.until(lambda ui, _: isinstance(ui.overlay, EveningPage))
@@ -87,7 +88,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
         keys.press("\x03y")
         assert await visiting == 0
         del keys.client
-        again = asyncio.create_task(run(Player("Ann"), there, stay))
+        again = asyncio.create_task(run(Player("Ann", suggest_move), there, stay))
         await keys.until(lambda ui, _: ui.person == 1)
         keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
         before = keys.client.ui.evening

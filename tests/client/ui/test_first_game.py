@@ -12,7 +12,6 @@ from client.tables.table import TableChanged
 from client.ui.first_game import explain
 from client.ui.screens.news import after_update
 from client.ui.screens.reading import Reading
-from client.ui.state import NOTHING_EXPLAINED, Can
 from engine.board import Field
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
@@ -69,14 +68,17 @@ def test_laying_tiles_is_explained_until_the_player_has_laid_some() -> None:
     later = replace(ui, explains=Explanations(wanted=False))
     for columns, lines in ((80, 24), (120, 40), (40, 12)):
         assert told in " ".join(seen.screen_of(later, model, columns, lines).replace("|", "").split())
+    nothing = Explanations(wanted=False, laying=False)
     game = seen.played_until_turn_of(played(GameOptions(3), 1, 7), 1)
     after = TableChanged(seen.change(model), None)
-    assert after_update(later, after, model).explains.laying
+    assert after_update(later, after, model).explains == Explanations(wanted=False)
     placing, model = seen.client_of(game, 1)
     assert game.view.phase is Phase.PLACING
-    assert after_update(replace(placing, explains=later.explains), after, model).explains == NOTHING_EXPLAINED
+    assert after_update(replace(placing, explains=later.explains), after, model).explains == nothing
     at_random = TableChanged(seen.change(model, random_layout=True), None)
-    assert after_update(replace(placing, explains=later.explains), at_random, model).explains.laying
+    assert (
+        after_update(replace(placing, explains=later.explains), at_random, model).explains == later.explains
+    )
 
 
 def test_who_stops_the_explanations_is_told_no_more() -> None:
@@ -85,7 +87,7 @@ def test_who_stops_the_explanations_is_told_no_more() -> None:
     ui, model = seen.client_of(game, 0)
     assert game.view.phase is Phase.PLACING
     assert "Most points win" not in seen.screen_of(ui, model)
-    ui = replace(ui, explains=Explanations(), can=Can(explains=True))
+    ui = replace(ui, explains=Explanations())
     assert "Most points win" in seen.screen_of(ui, model)
     smallest = " ".join(seen.screen_of(ui, model, 40, 12).replace("|", "").split())
     assert "Most points win: the most influence on a hill takes its points" in smallest
@@ -94,5 +96,5 @@ def test_who_stops_the_explanations_is_told_no_more() -> None:
     assert overlay.told.startswith("Most points win")
     *keys, enter = seen.typed("explain off")
     quiet = seen.after(ui, model, *keys, enter)
-    assert quiet.explains == NOTHING_EXPLAINED
+    assert quiet.explains == Explanations(wanted=False, laying=False)
     assert "Most points win" not in seen.screen_of(seen.after(quiet, model, "l"), model)

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from client.bots.brains import at_random
+from client.bots.hints import suggest_move
 from client.network.connection import open_connection
 from client.player.preferences import Explanations
 from client.player.seats import Seats
@@ -62,7 +63,7 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: keyboard.Keyb
     async with scripted(act) as url:
         opening = requests.Open(2, random_layout=True)
         bots = SeatedBots(lambda table, seats: seated_bots.append((table, seats)), asyncio.Queue())
-        assert await run(Player("Ann"), Destination(url, bots=bots), Stay(opening)) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url, bots=bots), Stay(opening)) == 0
     assert seated_bots == [("KXQT", 1)]
 
 
@@ -80,7 +81,7 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: keyboard.Keyboard)
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
 async def test_who_comes_too_late_watches_and_has_a_seat_as_soon_as_one_is_free(
@@ -103,7 +104,7 @@ async def test_who_comes_too_late_watches_and_has_a_seat_as_soon_as_one_is_free(
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
 async def test_who_comes_too_late_opens_another_table(keys: keyboard.Keyboard) -> None:
@@ -121,7 +122,7 @@ async def test_who_comes_too_late_opens_another_table(keys: keyboard.Keyboard) -
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
 @pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
@@ -165,7 +166,7 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
         keys.press("q")
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url)) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url)) == 0
 
 
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keyboard) -> None:
@@ -177,7 +178,7 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: keyboard.Keybo
 
     async with asyncio.timeout(TIMEOUT):
         async with scripted(act) as url:
-            quitting = asyncio.create_task(run(Player("Ann"), Destination(url)))
+            quitting = asyncio.create_task(run(Player("Ann", suggest_move), Destination(url)))
             await keys.until(lambda ui, _: ui.busy)
         await keys.until(lambda ui, _: ui.lost is not None)
         keys.press("q")
@@ -212,7 +213,7 @@ async def test_what_a_game_has_explained_is_not_explained_in_a_later_one(
             keys.press("qy")
 
     async with scripted(act) as url:
-        player = Player("Ann", explaining=Explaining(Explanations(), kept.append))
+        player = Player("Ann", suggest_move, explaining=Explaining(Explanations(), kept.append))
         await run(player, Destination(url), Stay(requests.Join("KXQT")))
     assert kept[-1:] == [left]
 
@@ -234,7 +235,11 @@ async def test_a_finished_game_is_kept_once(keys: keyboard.Keyboard) -> None:
 
     looking_back = LookingBack(recording_of, None, keep=lambda table, record: kept.append((table, record)))
     async with scripted(act) as url:
-        await run(Player("Ann", looking_back=looking_back), Destination(url), Stay(requests.Join("KXQT")))
+        await run(
+            Player("Ann", suggest_move, looking_back=looking_back),
+            Destination(url),
+            Stay(requests.Join("KXQT")),
+        )
     assert kept == [("KXQT", text)]
 
 
@@ -279,7 +284,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: keyboard.Keyboard)
         keys.press("qy")
 
     async with scripted(act) as url:
-        await run(Player("Ann", suggest=suggest), Destination(url), Stay(requests.Join("KXQT")))
+        await run(Player("Ann", suggest), Destination(url), Stay(requests.Join("KXQT")))
 
 
 @pytest.mark.parametrize("key", ["l", "s", "\r"])
@@ -309,7 +314,7 @@ async def test_any_key_stops_the_search_for_a_hint(keys: keyboard.Keyboard, key:
         keys.press("qy")
 
     async with scripted(act) as url:
-        await run(Player("Ann", suggest=suggest), Destination(url), Stay(requests.Join("KXQT")))
+        await run(Player("Ann", suggest), Destination(url), Stay(requests.Join("KXQT")))
 
 
 async def test_a_paste_is_typed_into_the_line(keys: keyboard.Keyboard) -> None:
@@ -328,7 +333,7 @@ async def test_a_paste_is_typed_into_the_line(keys: keyboard.Keyboard) -> None:
         keys.press("\x03q")  # the refused line stays until it is cancelled
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url)) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url)) == 0
 
 
 async def test_a_signal_ends_the_program_cleanly(keys: keyboard.Keyboard) -> None:
@@ -338,7 +343,7 @@ async def test_a_signal_ends_the_program_cleanly(keys: keyboard.Keyboard) -> Non
         signal.raise_signal(signal.SIGTERM)
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url)) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url)) == 0
 
 
 async def test_a_crash_is_reported_in_one_sentence(
@@ -356,7 +361,7 @@ async def test_a_crash_is_reported_in_one_sentence(
             await keyboard.greet(peer)
 
     async with asyncio.timeout(TIMEOUT), scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url)) == 1
+        assert await run(Player("Ann", suggest_move), Destination(url)) == 1
     told = capsys.readouterr().err
     assert told.startswith("palatinus: The client crashed: RuntimeError: no ink. Please report")
     assert told.count("\n") == 1
@@ -364,12 +369,12 @@ async def test_a_crash_is_reported_in_one_sentence(
 
 @pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
 async def test_a_bad_name_is_a_usage_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run(Player(name), Destination("ws://127.0.0.1:9")) == 2
+    assert await run(Player(name, suggest_move), Destination("ws://127.0.0.1:9")) == 2
     assert capsys.readouterr().err.startswith(("palatinus: That name", "palatinus: The name is too long"))
 
 
 async def test_without_a_server_the_error_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run(Player("Ann"), Destination("ws://127.0.0.1:9")) == 1
+    assert await run(Player("Ann", suggest_move), Destination("ws://127.0.0.1:9")) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -384,7 +389,7 @@ async def test_who_goes_straight_to_a_table_is_online(keys: keyboard.Keyboard) -
     ):
         await other.ask(messages.EnterLobby(NEW, "Bob"))
         opening = Stay(requests.FOR_WHOEVER_COMES)
-        ann = asyncio.create_task(run(Player("Ann"), Destination(url), opening))
+        ann = asyncio.create_task(run(Player("Ann", suggest_move), Destination(url), opening))
         online: dict[str, str] = {}
         while online != {"Ann": "playing", "Bob": "lobby"}:
             told = await next_update(other, messages.Online)
@@ -402,7 +407,7 @@ async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard, monkeypatch: py
         open_connection(url := f"ws://127.0.0.1:{server.port}") as other,
     ):
         await other.ask(messages.EnterLobby(NEW, "Ann"))
-        ann = asyncio.create_task(run(Player("Ann"), Destination(url)))
+        ann = asyncio.create_task(run(Player("Ann", suggest_move), Destination(url)))
         await keys.until(lambda ui, _: ui.company is not None and "already has that name" in ui.company.fault)
         keys.press("t")
         await keys.until(lambda ui, _: ui.entry is not None)
@@ -438,7 +443,9 @@ async def test_a_game_against_bots_has_no_lobby(keys: keyboard.Keyboard) -> None
     bots = SeatedBots(lambda _table, _seats: None, asyncio.Queue())
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
-        playing = asyncio.create_task(run(Player("Ann"), Destination(url, bots=bots), Stay(requests.Open(2))))
+        playing = asyncio.create_task(
+            run(Player("Ann", suggest_move), Destination(url, bots=bots), Stay(requests.Open(2)))
+        )
         await keys.until(keyboard.is_idle)
         assert keys.client._connection.listed_as is None
         keys.press("q")
@@ -490,7 +497,7 @@ async def test_a_seat_is_kept_before_it_is_asked_for(keys: keyboard.Keyboard, tm
     async with scripted(act, act) as url:
         for _ in range(2):
             stay = Stay(requests.Join("KXQT"), Keeping(Seats(tmp_path, url)))
-            assert await run(Player("Ann"), Destination(url), stay) == 0
+            assert await run(Player("Ann", suggest_move), Destination(url), stay) == 0
     assert keyboard.kept_seat_files(tmp_path) == []
 
 
@@ -524,7 +531,7 @@ async def test_a_seat_that_was_not_given_is_not_kept(
 
     async with scripted(act) as url:
         stay = Stay(requests.Join("KXQT"), Keeping(Seats(tmp_path, url)))
-        assert await run(Player("Ann"), Destination(url), stay) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url), stay) == 0
 
 
 async def test_another_refusal_keeps_the_seat(keys: keyboard.Keyboard, tmp_path: Path) -> None:
@@ -565,7 +572,11 @@ async def test_unusable_seat_files_do_not_end_the_game(
 
     async with scripted(act) as url:
         assert (
-            await run(Player("Ann"), Destination(url), Stay(keeping=Keeping(Seats(tmp_path / folder, url))))
+            await run(
+                Player("Ann", suggest_move),
+                Destination(url),
+                Stay(keeping=Keeping(Seats(tmp_path / folder, url))),
+            )
             == 0
         )
 
@@ -599,7 +610,12 @@ async def test_what_a_visit_begins_with_stays_in_view_until_a_key(keys: keyboard
         keys.press("q")
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url), Stay(news=("Your last move is taken back.",))) == 0
+        assert (
+            await run(
+                Player("Ann", suggest_move), Destination(url), Stay(news=("Your last move is taken back.",))
+            )
+            == 0
+        )
 
 
 @pytest.mark.parametrize(
@@ -614,7 +630,7 @@ async def test_whose_seat_it_was_is_said(keys: keyboard.Keyboard, gone: str, sen
         await keyboard.quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Player("Ann"), Destination(url), Stay(requests.Join("KXQT"))) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url), Stay(requests.Join("KXQT"))) == 0
     assert sentence in keys.client.ui.log
 
 
@@ -652,7 +668,7 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(
 
     async with scripted(act) as url:
         stay = Stay(requests.Join("KXQT"), Keeping(Seats(tmp_path, url)))
-        assert await run(Player("Ann"), Destination(url), stay) == 0
+        assert await run(Player("Ann", suggest_move), Destination(url), stay) == 0
 
 
 async def test_a_returning_player_finds_the_share_among_the_draws(

@@ -18,7 +18,7 @@ from client.ui.screens.overlays import Announcements, TalkPage
 from client.ui.screens.reading import Reading
 from client.ui.screens.replay import Companions, Replay, in_company, open_record
 from client.ui.screens.scoring import Result
-from client.ui.state import Can, Notice, TypedLine, Ui
+from client.ui.state import FinishedGames, Notice, TypedLine, Ui
 from client.ui.terminal.device import OwnLines
 from engine.pieces import Seat
 from protocol.messages import Announced
@@ -33,7 +33,7 @@ class Table(Service):
 
     def __init__(self) -> None:
         ui, model = over()
-        super().__init__(replace(ui.with_page(Result()), can=Can(looks_back=True)), model)
+        super().__init__(replace(ui.with_page(Result()), finished_games=FinishedGames()), model)
         self.asked: list[Request] = []
 
     def carry_out(self, request: Request) -> None:

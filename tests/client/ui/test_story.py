@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from client.ui.screens.scoring import Result
-from client.ui.state import Can
+from client.ui.state import Offers
 from client.ui.texts.story import captives_of, story, what_it_means
 from engine.components import LAUREL_WORTH
 from engine.events import Captured, DecidedBy, HillScored, Tally
@@ -120,7 +120,7 @@ def test_captives_are_those_that_count(view: View) -> None:
 def test_only_who_has_company_is_told_how_to_lead_through_the_scoring(alone: bool) -> None:
     """On a screen and in text mode."""
     ui, model = seen.over()
-    ui = seen.after(replace(ui, can=Can(private=alone)), model, "home")
+    ui = seen.after(replace(ui, offers=Offers(private=alone)), model, "home")
     assert ("lead everybody" in seen.screen_of(ui, model)) != alone
     assert any("lead everybody" in told for told in ui.page.words(ui, model)) != alone
 
@@ -133,7 +133,7 @@ def test_a_screen_tells_only_of_draws_that_are_not_plainly_right(alone: bool) ->
     """
     for page, told in (("result-right", "The draws are right"), ("result-wrong", "DO NOT TRUST THE DRAWS")):
         ui, model = PAGES[page]()
-        ui = replace(ui, can=Can(private=alone))
+        ui = replace(ui, offers=Offers(private=alone))
         sentences = " ".join(ui.page.words(ui, model))
         expected = not alone or page == "result-wrong"
         screen = seen.screen_of(ui, model)

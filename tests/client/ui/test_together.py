@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from client.bots.hints import suggest_move
 from client.network.connection import open_connection
 from client.player.seats import Seats
 from client.records import Analyse, Analysis, Recording
@@ -113,7 +114,7 @@ async def watching(
         for name in names:
             connection = await stack.enter_async_context(open_connection(url))
             looking_back = LookingBack(recording_of, None, analyse, plays_on=True)
-            player, stay = Player(name, looking_back=looking_back), Stay(first, Keeping(kept))
+            player, stay = Player(name, suggest_move, looking_back=looking_back), Stay(first, Keeping(kept))
             watcher = Watcher(Client(player, Destination(url), stay, connection), group, peers)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
             watchers.append(watcher)

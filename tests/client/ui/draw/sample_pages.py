@@ -16,7 +16,7 @@ from client.ui.screens.news import after_update, with_suggestion
 from client.ui.screens.planning import PLANS
 from client.ui.screens.rivals import Rivals
 from client.ui.screens.scoring import last_step
-from client.ui.state import Can, Offers, Ui, Ways
+from client.ui.state import FinishedGames, Offers, Ui, Ways
 from engine.board import Field, Tile
 from engine.events import Place
 from engine.game import Game, GameOptions
@@ -67,7 +67,7 @@ def hinted() -> tuple[Ui, TableModel]:
     ui, model = placing()
     seen.change(model, switches=Switches(hints=True))
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
-    return with_suggestion(replace(ui, can=Can(hints=True)), Suggestion(command), model), model
+    return with_suggestion(ui, Suggestion(command), model), model
 
 
 def advised() -> tuple[Ui, TableModel]:
@@ -77,7 +77,7 @@ def advised() -> tuple[Ui, TableModel]:
     command, other = Place(Seat(0), Piece("Ef*"), Field("E2")), Place(Seat(0), Piece("Em*"), Field("A5"))
     reasons = Contest(Tile("E"), 6, Seat(0), Seat(1), 0.9, 0.56), Captives(Seat(0), Seat(2), 1.4, 0.9)
     suggestion = Suggestion(command, other=other, better=Better(command, 0.53, 0.4, reasons))
-    return with_suggestion(replace(ui, can=Can(hints=True), log=ui.log[-3:]), suggestion, model), model
+    return with_suggestion(replace(ui, log=ui.log[-3:]), suggestion, model), model
 
 
 def planned() -> tuple[Ui, TableModel]:
@@ -112,7 +112,7 @@ def led() -> tuple[Ui, TableModel]:
     ui, model = over(6)
     shown = messages.Shown(len(seen.view_of(model).placed) + 1 + 6, seat=1, seen=[2])
     seen.change(model, random_layout=True, shown=shown)
-    return replace(ui, can=Can(looks_back=True)), model
+    return replace(ui, finished_games=FinishedGames()), model
 
 
 def checked(game: Game) -> tuple[Ui, TableModel]:
@@ -130,7 +130,7 @@ def evening() -> tuple[Ui, TableModel]:
     standings = (messages.Standing(3, 1, 55), messages.Standing(3, 2, 61), messages.Standing(2, 0, 30))
     seats = zip(model.state.seats, standings, strict=True)
     seen.change(model, seats=[structs.replace(seat, standing=standing) for seat, standing in seats])
-    return replace(ui, can=Can(looks_back=True, saves=True)), model
+    return replace(ui, finished_games=FinishedGames(saved=True)), model
 
 
 def history() -> tuple[Ui, TableModel]:

@@ -39,7 +39,7 @@ from client.ui.screens.search import Search
 from client.ui.screens.start import HOSTING, SETTINGS, LeftGame, Start
 from client.ui.spots import UNMARKED, just_placed
 from client.ui.state import (
-    Can,
+    FinishedGames,
     LinePrompt,
     Notice,
     Offers,
@@ -595,7 +595,7 @@ def test_every_choice_after_a_game_is_seen_with_who_has_chosen_it(players: int) 
     model.state.seats[1] = structs.replace(model.state.seats[1], again=True)
     seen.change(model, shown=Shown(3, seat=1))
     ui = seen.at_scoring_step(seen.ui_of(game, model), model, last_step(seen.view_of(model)))
-    ui = replace(ui, can=Can(looks_back=True, analyses=True, saves=True))
+    ui = replace(ui, finished_games=FinishedGames(judged=True, saved=True))
     shown = seen.screen_of(ui, model, 80, 24)
     chosen = (
         ("a", "applaud"),

@@ -17,7 +17,7 @@ from client.ui.screens.news import after_update, with_refusal, with_suggestion
 from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
-from client.ui.state import Can, LinePrompt, TypedLine, Ui
+from client.ui.state import FinishedGames, LinePrompt, Offers, TypedLine, Ui
 from engine.board import HILLS, Field, Tile
 from engine.errors import Fault
 from engine.events import LayTile, Place, Placed
@@ -144,7 +144,7 @@ def names_offered(ui: Ui, model: TableModel) -> list[str]:
 
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     ui, model = seen.over()
-    able = replace(ui.with_page(Result()), can=Can(looks_back=True, analyses=True, saves=True))
+    able = replace(ui.with_page(Result()), finished_games=FinishedGames(judged=True, saved=True))
     wanted = {
         "v": requests.Review(),
         "y": requests.Review(analysed=True),
@@ -153,7 +153,7 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     }
     assert {key: seen.request_after(able, model, key) for key in wanted} == wanted
     assert wanted.keys() <= set(names_offered(able, model))
-    for other in (replace(able, can=Can()), able.with_page(Scoring())):
+    for other in (replace(able, finished_games=None), able.with_page(Scoring())):
         assert {seen.request_after(other, model, key) for key in wanted} == {None}
         assert "v" not in names_offered(other, model)
 
@@ -170,7 +170,7 @@ def test_moves_are_taken_back_against_bots_alone() -> None:
     ui, model = seen.placing()
     assert "z" not in names_offered(ui, model)
     assert "no move" in seen.notice_of(seen.after(ui, model, "z"))
-    alone = replace(ui, can=Can(takes_back=True))
+    alone = replace(ui, offers=Offers(takes_back=True))
     assert "z" in names_offered(alone, model)
     assert seen.request_after(alone, model, "z") == requests.TakeBack(Seat(0))
     assert seen.request_after(alone, model, ":", *"undo", "enter") == requests.TakeBack(Seat(0))
@@ -178,19 +178,18 @@ def test_moves_are_taken_back_against_bots_alone() -> None:
 
 def test_hints_where_the_table_allows_them() -> None:
     ui, model = seen.placing()
-    allowed = replace(ui, can=Can(hints=True))
-    assert "no hints" in seen.notice_of(seen.after(allowed, model, "s"))
-    assert "s" not in names_offered(allowed, model)
+    assert "no hints" in seen.notice_of(seen.after(ui, model, "s"))
+    assert "s" not in names_offered(ui, model)
     seen.change(model, switches=Switches(hints=True))
-    assert seen.request_after(allowed, model, "s") == requests.Errand.HINT
-    assert "s" in names_offered(allowed, model)
+    assert seen.request_after(ui, model, "s") == requests.Errand.HINT
+    assert "s" in names_offered(ui, model)
     waiting = seen.model_of(seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
     waiting.state = model.state
-    assert "s" not in names_offered(allowed, waiting)
-    assert "own turn" in seen.notice_of(seen.after(allowed, waiting, "s"))
+    assert "s" not in names_offered(ui, waiting)
+    assert "own turn" in seen.notice_of(seen.after(ui, waiting, "s"))
     seen.change(model, paused=PauseSummary(0, 20, 580))
     model.legal = None
-    assert "The game is paused." in seen.notice_of(seen.after(allowed, model, "s"))
+    assert "The game is paused." in seen.notice_of(seen.after(ui, model, "s"))
 
 
 def test_enter_on_anothers_turn_says_whose_turn_it_is() -> None:
@@ -218,7 +217,6 @@ def test_a_hint_chooses_the_move() -> None:
 def test_a_hint_says_what_it_is_for_before_the_move() -> None:
     """The same key again says more."""
     ui, model = seen.placing()
-    ui = replace(ui, can=Can(hints=True))
     seen.change(model, switches=Switches(hints=True))
     move = Place(Seat(0), Piece("Ef"), free_field(model))
     hinted = with_suggestion(ui, Suggestion(move, "So it is.", aim="for 2 springs, worth 2 each"), model)
@@ -241,7 +239,6 @@ def test_a_hint_never_argues_with_the_board_as_it_is() -> None:
         Contest(hill, 4, Seat(0), None, 0.55, 0.5),
     )
     better = Suggestion(move, "", other, Better(move, 0.5, 0.4, reasons))
-    ui = replace(ui, can=Can(hints=True))
     seen.change(model, switches=Switches(hints=True))
     hinted = with_suggestion(ui, better, model)
     assert seen.notice_of(hinted) == f"Hint: for hill D, worth 4, Es on {move.field}. Ask again to hear why."
@@ -287,7 +284,7 @@ def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
 def test_a_key_that_ends_a_search_or_a_question_does_not_show_it_again() -> None:
     ui, model = seen.placing()
     seen.change(model, switches=Switches(hints=True))
-    searching, _hint = after_key(replace(ui, can=Can(hints=True)), "s", model)
+    searching, _hint = after_key(ui, "s", model)
     at = seen.view_of(model).layout.hexes[free_field(model)]
     asked = seen.after(seen.with_cursor(replace(ui, confirms=True), at), model, "1", "enter")
     for waiting, words in (searching, "Any key stops"), (asked, "Enter: yes"):
@@ -467,7 +464,7 @@ def test_quitting_before_a_game_asks_whether_to_give_up_the_seat() -> None:
         assert seen.request_after(asked, model, "y") is requests.Errand.QUIT
         assert seen.after(asked, model, "n").overlay is None
     watching = replace(model, seat=None)
-    alone = replace(ui, can=Can(private=True))
+    alone = replace(ui, offers=Offers(private=True))
     assert seen.request_after(ui, watching, "q") is requests.Errand.QUIT
     assert seen.request_after(alone, model, "q") is requests.Errand.QUIT
 
@@ -504,7 +501,7 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
 
 def test_who_is_led_through_the_scoring_says_what_they_have_seen_or_goes_on_alone() -> None:
     ui, model = seen.over()
-    ui = replace(ui, can=Can(looks_back=True))
+    ui = replace(ui, finished_games=FinishedGames())
     first = len(seen.view_of(model).placed) + 1
     seen.change(model, random_layout=True, shown=messages.Shown(first, seat=1))
     assert after_key(ui, "enter", model)[1] == messages.Seen(NEW, first)

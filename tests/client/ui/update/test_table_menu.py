@@ -37,7 +37,7 @@ from client.ui.screens.news import (
 )
 from client.ui.screens.playing import Ended
 from client.ui.screens.screen import drawn, keys_offered
-from client.ui.state import Can, Mute, Offers, Outage, TalkLog, TypedLine, Ui
+from client.ui.state import Mute, Offers, Outage, TalkLog, TypedLine, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import ROWS, Row, describe_absence
 from client.ui.texts.times import moment_named
@@ -177,7 +177,7 @@ def test_the_help_has_all_that_can_be_typed(place: str) -> None:
 
 
 def test_only_the_host_of_other_people_reads_what_hosts_can_type() -> None:
-    alone = replace(BARE, can=Can(private=True))
+    alone = replace(BARE, offers=Offers(private=True))
     assert typed_commands.help_on_hosting(At(BARE, gathering(0)[1]))
     for ui, seat in ((BARE, 1), (BARE, None), (alone, 0)):
         assert not typed_commands.help_on_hosting(At(ui, gathering(seat)[1]))
@@ -186,7 +186,7 @@ def test_only_the_host_of_other_people_reads_what_hosts_can_type() -> None:
 def test_a_sign_is_in_menu_and_help_only_if_others_see_it() -> None:
     ui, model = running()
     for alone in (False, True):
-        here = replace(ui, can=Can(private=alone))
+        here = replace(ui, offers=Offers(private=alone))
         assert (actions.SIGN in [line.effect for line in MENU.lines(At(here, model))]) != alone
         keys = " ".join(map(seen.text_of, seen.reading_pages(here, model, Act.HELP)))
         assert ("give a sign to everybody" in keys) != alone
@@ -317,7 +317,6 @@ def test_a_paused_game_says_so_until_the_pause_is_over(at_turn: Callable[[], tup
 def test_the_prompt_knows_the_words_for_keys_and_names_the_nearest() -> None:
     ui, model = seen.placing()
     seen.change(model, switches=Switches(hints=True))
-    ui = replace(ui, can=Can(hints=True))
     assert seen.request_after(ui, model, *typed("hint")) is requests.Errand.HINT
     assert isinstance(seen.after(ui, model, *typed("menu")).overlay, Menu)
     assert "IF COUNTED NOW" in seen.screen_of(seen.after(ui, model, *typed("count")), model)
@@ -953,7 +952,7 @@ def test_a_move_is_taken_back_only_by_who_has_made_one() -> None:
         game = seen.played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 3 * commands), 0)
         ui, model = seen.client_of(game, 0)
         seen.change(model, random_layout=True)
-        offered = keys_offered(replace(ui, can=Can(private=True, takes_back=True)), model, 0)
+        offered = keys_offered(replace(ui, offers=Offers(private=True, takes_back=True)), model, 0)
         assert any("z" in key.names for key in offered) == (0 in seen.view_of(model).owners.values()) == moved
 
 
@@ -967,13 +966,13 @@ def test_a_laid_tile_is_taken_back_only_by_who_has_laid_one(
     if back:
         model.take(snapshot_message(snapshot(game.view, eyes_of(seat)), len(game.events), None))
     moved = any(isinstance(each, TileLaid | Placed) and each.seat == seat for each in game.events)
-    offered = keys_offered(replace(ui, can=Can(private=True, takes_back=True)), model, 0)
+    offered = keys_offered(replace(ui, offers=Offers(private=True, takes_back=True)), model, 0)
     assert any("z" in key.names for key in offered) == moved
 
 
 def test_a_game_against_bots_begins_without_a_lobby() -> None:
     """Until its table is open, and unless that fails."""
-    opening = Ui("Ann", can=Can(private=True), busy=True)
+    opening = Ui("Ann", offers=Offers(private=True), busy=True)
     assert "the lobby" not in seen.screen_of(opening, TableModel())
     assert "Taking a seat" in seen.screen_of(opening, TableModel())
     assert isinstance(at_table_page(replace(opening, busy=False), TableModel()).page, LobbyPage)
