@@ -344,21 +344,21 @@ def _fields(message: Any, table: str) -> str:
 # The glossary
 
 
-def terms() -> Iterator[tuple[list[str], ...]]:
-    """Yield the names of each term in English, Italian, French and Dutch, and what it means."""
+def terms() -> tuple[list[str], list[tuple[list[list[str]], str]]]:
+    """Return the languages, and each term's names in these with what it means."""
     text = (ROOT / "client" / "languages" / "terms.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        *languages, meaning = line.split(" | ")
-        yield *(names.split(", ") for names in languages), [meaning]
+    (*languages, _), *rows = (line.split(" | ") for line in text.splitlines())
+    return languages, [([names.split(", ") for names in row[:-1]], row[-1]) for row in rows]
 
 
 def _glossary(_explain: Explain) -> str:
-    rows = [(names[0], meaning[0], *(each[0] for each in others)) for names, *others, meaning in terms()]
+    (english, *languages), known = terms()
+    rows = [(names[0], meaning, *(each[0] for each in others)) for (names, *others), meaning in known]
     rows.sort(key=lambda row: re.sub("^(the|to) ", "", row[0]))
     return _page(
         "Glossary",
-        "One name for one thing, in four languages. `client/languages/terms.txt` is where to change it.",
-        [_table(("English", "", "Italiano", "Français", "Nederlands"), rows)],
+        "One name for one thing, in every language. `client/languages/terms.txt` is where to change it.",
+        [_table((english, "", *languages), rows)],
     )
 
 

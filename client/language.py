@@ -15,10 +15,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, Final
 
-NAMES_OF_LANGUAGES: Final = {"en": "English", "it": "Italiano", "fr": "Français", "nl": "Nederlands"}
-LANGUAGES: Final = tuple(NAMES_OF_LANGUAGES)
 DOMAIN: Final = "palatinus"
 CATALOGUES: Final = Path(__file__).parent / "languages"
+LANGUAGES: Final = ("en", *sorted(each.parent.name for each in CATALOGUES.glob("*/LC_MESSAGES")))
 _IN_ORDER_OF_WEIGHT: Final = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")  # as gettext asks them
 
 _current: gettext.NullTranslations = gettext.NullTranslations()
@@ -45,6 +44,8 @@ def N_(text: str) -> str:  # noqa: N802 - gettext's own name for it
     """Mark a text that is translated when it is shown."""
     return text
 
+
+OWN_NAME: Final = N_("English")  # each language says its own name for itself
 
 _SYSTEM_ERRORS: Final = {
     os.strerror(code): text

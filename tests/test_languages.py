@@ -18,7 +18,7 @@ from babel.messages.pofile import read_po
 
 from build_catalogues import compile_catalogues
 from build_reference import terms
-from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of, prose_messages
+from client.language import CATALOGUES, DOMAIN, LANGUAGES, OWN_NAME, language_of, prose_messages
 from tests.cases import cases
 from tests.conftest import Complain, Run
 
@@ -208,10 +208,13 @@ def test_no_comment_has_a_word_to_avoid() -> None:
 def test_a_thing_has_one_name(language: str) -> None:
     """As the table of terms has it: a text that names it in English does so, but where it can be left out."""
     known = list(messages(language))
-    for names, *others, _meaning in terms():
+    own = next(translated for message, _, translated in known if message.id == OWN_NAME)
+    languages, named = terms()
+    at = languages.index(own[0])
+    for (names, *others), _meaning in named:
         if names[0].startswith("to "):  # verbs have too many forms
             continue
-        translated = others[("it", "fr", "nl").index(language)]
+        translated = others[at - 1]
         roots = "|".join(each[: max(3, len(each) - 2)] for each in translated)
         naming = re.compile(rf"\b(?:{'|'.join(names)})s?\b", re.IGNORECASE)
         missing = [

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 from markupsafe import Markup
 
-from client.language import NAMES_OF_LANGUAGES, _, counted, language_among, speaking
+from client.language import LANGUAGES, OWN_NAME, _, counted, language_among, speaking
 from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
 from client.tables.draws import Doubt, describe_fault
@@ -433,6 +433,11 @@ def _nothing() -> str:
     return _("There is no table to watch here. It has ended, is private, or is closed to spectators.")
 
 
+def _own_name(language: str) -> str:
+    with speaking(language):
+        return _(OWN_NAME)
+
+
 def _page(
     language: str,
     title: str,
@@ -447,8 +452,8 @@ def _page(
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
     languages = (
-        Markup(' <a href="?lang={0}" hreflang="{0}" lang="{0}">{1}</a>').format(each, name)
-        for each, name in NAMES_OF_LANGUAGES.items()
+        Markup(' <a href="?lang={0}" hreflang="{0}" lang="{0}">{1}</a>').format(each, _own_name(each))
+        for each in LANGUAGES
         if each != language
     )
     refresh = Markup('<noscript><meta http-equiv="refresh" content="15"></noscript>\n')
