@@ -509,6 +509,23 @@ def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str 
     return line(f"  {text}", style)
 
 
+def short_choices(pane: Pane, choices: Iterable[tuple[str, str, str]], chosen: int) -> list[Line]:
+    """Return lines to choose from for a small window, and below the chosen one what it means.
+
+    Each has a text, a meaning and a style.
+    """
+    width, rows = pane.width, list[Line]()
+    for at, (text, about, style) in enumerate(choices):
+        pointer, shown = (pane.glyphs.pointer, "class:chosen") if at == chosen else (" ", style)
+        for part, words in enumerate(wrapped(text, width - 2 - MARK)):
+            row = line(padded(f"{' ' if part else pointer} {words}", width), shown)
+            rows.append(clickable(row, ChooseLine(at)))
+        if at == chosen:
+            told = wrapped(about, width - 4)
+            rows += [clickable(line(f"    {words}", "class:faint"), ChooseLine(at), width) for words in told]
+    return rows
+
+
 class Section(Struct, frozen=True):
     """A heading with pieces of text, each kept on one page if it fits."""
 

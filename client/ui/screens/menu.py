@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from client.language import N_, _, labelled
 from client.tables.table import TableModel
-from client.ui.draw.page import MARK, line_chosen, rows_around, short_list, with_news
+from client.ui.draw.page import line_chosen, rows_around, short_choices, short_list, with_news
 from client.ui.frame import EMPTY, Line, chips, clickable, line, padded, paragraphs, width_of, wrapped
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Handler, Key
 from client.ui.requests import Request
@@ -210,15 +210,10 @@ def _menu_block(menu: Menu, pane: Pane) -> list[Line]:
 
 def _small_menu(menu: Menu, pane: Pane) -> list[Line]:
     """Return the part of the menu around the line that the player is on, for a small window."""
-    ui, model, width = pane.ui, pane.model, pane.width
-    rows = [line(row, "class:heading") for row in wrapped(_(menu.page.heading), width)]
-    for at, choice in enumerate(menu.page.lines(At(ui, model))):
-        chosen = at == menu.chosen
-        style = "class:chosen" if chosen else "" if choice.changes else "class:faint"
-        for part, words in enumerate(wrapped(choice.words, width - 2 - MARK)):
-            sign = pane.glyphs.pointer if chosen and not part else " "
-            rows.append(clickable(line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
-        if chosen:
-            about = wrapped(choice.about, width - 4)
-            rows += [clickable(line(f"    {words}", "class:faint"), ChooseLine(at), width) for words in about]
-    return short_list(pane, rows + paragraphs([menu.page.about(At(ui, model))], width, "class:faint"))
+    at, width = At(pane.ui, pane.model), pane.width
+    heading = paragraphs([_(menu.page.heading)], width, "class:heading")
+    choices = [
+        (each.words, each.about, "" if each.changes else "class:faint") for each in menu.page.lines(at)
+    ]
+    about = paragraphs([menu.page.about(at)], width, "class:faint")
+    return short_list(pane, [*heading, *short_choices(pane, choices, menu.chosen), *about])

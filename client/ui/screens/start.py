@@ -17,8 +17,8 @@ from client.records import DaysSolved
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
-from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around
-from client.ui.frame import EMPTY, Line, clickable, dotted, indented, line, padded, paragraphs
+from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, short_choices
+from client.ui.frame import EMPTY, Line, clickable, dotted, indented, line, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import ask_name
 from client.ui.screens.menu import At, Form, MenuLine, Page
@@ -213,17 +213,13 @@ class Start(ListScreen):
 
     def _few_rows(self, pane: Pane) -> list[Line]:
         """Return the titles, and below the chosen one what it means."""
-        width = pane.width
-        rows = indented(_welcome(self, pane.ui), width, "class:heading")
-        for at, each in enumerate(self.lines):
-            title, words = _describe(each, self)
-            text, more = (words, title) if isinstance(each, str) else (title, words)
-            row = choice(text, pane.glyphs, width, chosen=each == self.chosen)
-            rows.append(clickable(row, ChooseLine(at), width))
-            if each == self.chosen:
-                told = paragraphs([more], width - 4, "class:faint")
-                rows += [clickable(line("    ") + row, ChooseLine(at), width) for row in told]
-        return rows
+        described = ((each, *_describe(each, self)) for each in self.lines)
+        choices = [
+            (words, title, "") if isinstance(each, str) else (title, words, "")
+            for each, title, words in described
+        ]
+        welcome = indented(_welcome(self, pane.ui), pane.width, "class:heading")
+        return welcome + short_choices(pane, choices, self.lines.index(self.chosen))
 
 
 def with_seats(ui: Ui, seats: Collection[KeptSeat]) -> Ui:
