@@ -128,14 +128,24 @@ async def test_who_waits_for_others_has_waited_before_a_restart(
 ) -> None:
     guests, clock = [Guest(f"Guest {number}") for number in range(3)], clock_of_day(monkeypatch)
     held = replace(config(FRIDAY, tmp_path), timers=lambda: clock)
-    for drawn in (0, 1):
-        async with running(held) as server, signed_up(server, guests):
-            evening = server.lobby.evenings.running
-            assert evening is not None
-            for _ in range(120):
-                clock.advance(0.5)
-                await guests[0].peer.ask(messages.Ping)
-            assert evening.state.round == drawn
+
+    async def wait(seconds: int) -> None:
+        for _ in range(2 * seconds):
+            clock.advance(0.5)
+            await guests[0].peer.ask(messages.Ping)
+
+    async with running(held) as server, signed_up(server, guests):
+        evening = server.lobby.evenings.running
+        assert evening is not None
+        while evening.state.countdown is None:  # it is stored
+            await wait(1)
+        await wait(60)
+        assert evening.state.round == 0
+    async with running(held) as server, signed_up(server, guests):
+        evening = server.lobby.evenings.running
+        assert evening is not None
+        await wait(60)  # less than they would have to wait from here on
+        await eventually(lambda: evening.state.round == 1)
 
 
 async def test_what_a_room_is_shown_of_an_evening() -> None:
