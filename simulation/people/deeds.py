@@ -53,6 +53,7 @@ _CONDITIONS: Final = 0.5  # of the plans
 _PLANS: Final = 0.06
 _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
+_WAITS_NO_LONGER: Final = 0.002  # for somebody to take a vacant seat
 _ENDS_A_PAUSE: Final = 0.15
 _ANSWERS: Final = 0.5
 _PAUSE_SECONDS: Final = 30  # from now to the moment until which a game is paused
@@ -165,6 +166,9 @@ class Deeds:
                     return rng.choice(answers)
                 if state.host == own and company.may_end and rng.random() < _ENDS_IT:
                     return EndGame(NEW)
+                vacant = [seat for seat, each in enumerate(state.seats) if each.vacant]
+                if state.host == own and vacant and rng.random() < _WAITS_NO_LONGER:
+                    return SubstituteNow(NEW, rng.choice(vacant))
                 if self.restless and rng.random() < _PAUSES_AGAIN:
                     return AskPause(NEW, on=True)
                 if company.during > 0:

@@ -185,6 +185,19 @@ async def hold_evening(way: Route, seed: int, number: int, outcome: Outcome) -> 
     return guests
 
 
+def _each_is_one(entries: Sequence[Entry]) -> bool:
+    """Return whether nobody was two people of the evening at once; whoever was forgotten may come again."""
+    known: dict[int, str] = {}
+    for entry in entries:
+        if isinstance(entry, PersonEntered):
+            known.pop(entry.person, None)
+            if entry.name:
+                if entry.token_hash in known.values():
+                    return False
+                known[entry.person] = entry.token_hash
+    return True
+
+
 def judge_evening(
     planned: PlannedEvening, guests: Sequence[EveningGuest], entries: Sequence[Entry], verdict: Verdict
 ) -> None:
@@ -193,7 +206,7 @@ def judge_evening(
     drawn = [entry for entry in entries if isinstance(entry, RoundDrawn)]
     results = Counter(entry.code for entry in entries if isinstance(entry, TableResult))
     own = {(guest.person, token_hash(guest.token)) for guest in guests}
-    if not own <= persons or len({held for _number, held in persons}) != len(persons):  # strangers come, too
+    if not own <= persons or not _each_is_one(entries):  # strangers come, too
         text = f"the evening has people {sorted(number for number, _hash in persons)}"
         verdict.different.append(Finding(text))
     if results != Counter(code for each in drawn for code, _people in each.tables):
