@@ -55,6 +55,7 @@ class LentSeat:
         self._last_id = LARGEST_ID  # players count up, from far below
         self._lost: Exception | None = None  # why the server is no longer heard
         self._legal = False
+        self._moves = set[int]()  # the ids of those that the server has answered, or is about to
         self._clock: asyncio.TimerHandle | None = None  # while the player thinks
 
     # -- the league's own requests ------------------------------------------------------------------
@@ -136,8 +137,10 @@ class LentSeat:
                     self.result.set_result(ended)
             case messages.Moved() | messages.Stopping():
                 return None  # the league alone decides where it plays
-            case messages.Refused(rule=None) if self._legal:
-                self._start_clock()  # as when the server cannot store the move
+            case messages.Refused(rule=None, id=number) if self._legal:
+                if self._clock is None:  # as when the server cannot store the move
+                    self._moves -= {number}
+                    self._start_clock()
             case messages.Refused() if self._legal:
                 text = _("{name} made a move that is not allowed: {reason}")
                 reason = describe_refusal(message)
@@ -195,8 +198,11 @@ class LentSeat:
                 return messages.Done(message.id)
             case _ if player is not self._player:
                 return _refusal(message, "join the table first")
-            case messages.Lay() | messages.PlacePiece():
+            case messages.Lay() | messages.PlacePiece() if message.id not in self._moves:
+                self._moves.add(message.id)
                 self._stop_clock()
+            case messages.Lay() | messages.PlacePiece():
+                pass  # the player has come back and repeats it: if it was made, another turn may have begun
             case messages.Sync() | messages.Ping() | messages.GetRecord():
                 pass
             case _:

@@ -521,6 +521,21 @@ async def test_how_a_player_loses(sent: bytes | None, kind: Forfeit, told: str) 
         assert not seats[1].result.done()
 
 
+async def test_a_move_that_is_sent_again_is_no_move_of_the_next_turn() -> None:
+    """The clock runs on for that turn, so a player that then stays silent loses."""
+    async with league_game() as (seats, peers):
+        rng = random.Random(1)
+        move = peers[0].random_move(rng)
+        await peers[0].done(move)
+        await peers[1].caught_up(peers[0].seq)
+        await peers[1].done(peers[1].random_move(rng))
+        await peers[0].caught_up(peers[1].seq)
+        await peers[0].done(move)
+        assert len(seats[0].times) == 1
+        await peers[0].done(peers[0].random_move(rng))
+        assert len(seats[0].times) == 2
+
+
 async def test_a_player_comes_back_to_its_seat() -> None:
     """With its token, or as if for the first time; the connection that it had before ends."""
     async with league_game() as (seats, peers):
