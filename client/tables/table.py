@@ -77,8 +77,10 @@ def check_view(view: View) -> None:
         raise BadMessage(N_("a tile is laid twice"))
     if not _can_be_placed(view):
         raise BadMessage(N_("pieces are on the board that cannot be there"))
-    if max(view.turn or 0, *(seat or 0 for seat in view.laid_by)) >= view.seats:
+    if view.turn is not None and view.turn >= view.seats:
         raise BadMessage(N_("nobody has the seat whose turn it is"))
+    if any(seat is not None and seat >= view.seats for seat in view.laid_by):
+        raise BadMessage(N_("nobody has the seat that has laid a tile"))
     if view.phase is not Phase.LAYING and (None in view.tiles or set(view.laurels) != set(TILES)):
         raise BadMessage(N_("the territory is not complete"))
     scored = view.scoring != ()

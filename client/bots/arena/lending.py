@@ -198,11 +198,10 @@ class LentSeat:
                 return messages.Done(message.id)
             case _ if player is not self._player:
                 return _refusal(message, "join the table first")
-            case messages.Lay() | messages.PlacePiece() if message.id not in self._moves:
-                self._moves.add(message.id)
-                self._stop_clock()
             case messages.Lay() | messages.PlacePiece():
-                pass  # the player has come back and repeats it: if it was made, another turn may have begun
+                if message.id not in self._moves:  # else it is repeated, and another turn may have begun
+                    self._moves.add(message.id)
+                    self._stop_clock()
             case messages.Sync() | messages.Ping() | messages.GetRecord():
                 pass
             case _:

@@ -34,7 +34,7 @@ _MOST_BYTES: Final = 64 * 2**20  # of the log
 _LEAST_BYTES: Final = 2**20  # that it may have, however little room there is
 _SECONDS_BETWEEN_ATTEMPTS: Final = 1.0  # to free the log's room
 _SECONDS_TO_COMMIT: Final = 0.001
-_MOST_ATTEMPTS: Final = 1000  # at one checkpoint: a commit that waits for the disk may take a second
+_MOST_ATTEMPTS: Final = 1000  # at one checkpoint: a commit takes long only where its thread is not run
 # By SQLite's extended codes. A user's quota counts as a failed write.
 _LACK_OF_ROOM: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
 

@@ -379,6 +379,7 @@ def test_a_game_that_contradicts_itself_is_refused() -> None:
         replace(sound, placed=[(0, "E*", name) for name in FIELDS]),
         replace(sound, placed=[*sound.placed, *((owner, piece, name) for name in free[:9])]),
         replace(sound, turn=4),
+        replace(sound, laid_by=[None, 3]),
         replace(sound, tiles=[None, *sound.tiles[1:]]),
         replace(sound, tiles=[sound.tiles[1], *sound.tiles[1:]]),
         replace(sound, laurels={}),
