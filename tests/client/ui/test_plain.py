@@ -236,7 +236,7 @@ class Visit:
         environment = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home), "TERM": term}
         let_bots_move_at_once(home / ".local" / "state")
         self._process, self._typed, self._out = started_in_lines(words, environment)
-        self._deadline = threading.Timer(60, self._process.kill)  # what waits for its next line ends as well
+        self._deadline = threading.Timer(600, self._process.kill)  # what waits for its next line ends as well
         self._deadline.daemon = True
         self._deadline.start()
         self.told: list[str] = []
@@ -280,7 +280,7 @@ def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
         visit.until(f"FIELD {move[2]}")
     visit.type("", "points", "result", "review")
     assert visit.until(r"step (\d+) of").group(1) == "2"
-    visit.until(r"wins|share")
+    visit.until(r"\bwins?\b|share")
     visit.until("everything shown")
     visit.type("go 3", "quit", "leave", "6")
     visit.until("^move 3 of")
