@@ -23,7 +23,7 @@ from client.ui.draw.page import asked_question, countdown, on_turn, paged, remar
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, in_ascii, spoken, wrapped
 from client.ui.interaction import Interaction
-from client.ui.keys import Act, Action, InsertText, Key
+from client.ui.keys import Act, Action, ChooseLine, InsertText, Key
 from client.ui.leads import describe_needed, describe_soldiers_to_act, hill_leads
 from client.ui.led_walk import describe_seen
 from client.ui.screens.actions import PAGES, agree, keys_at, refuse
@@ -55,7 +55,7 @@ from client.ui.spots import (
     shown_layout,
     spots,
 )
-from client.ui.state import LinePrompt, Overlay, Pane, Screen, TypedLine, Ui, with_game
+from client.ui.state import Choices, LinePrompt, Pane, Screen, TypedLine, Ui, with_game
 from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from client.ui.texts import games
@@ -159,8 +159,8 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
             return _help_in_brief(ui, model)
         case ["help" | "?", topic]:
             return _help_on(topic, ui, model)
-        case ["list"] if (options := ui.top.options(ui, model)) is not None:
-            return numbered(options)
+        case ["list"] if (choices := ui.top.choices(ui, model)) is not None:
+            return numbered(choices)
         case ["rules"]:
             return [text for page in paged(rules(WIDE), WIDE) for text in spoken(page)]
         case ["tables"] if isinstance(ui.page, LobbyPage):
@@ -186,7 +186,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
 
 def _help_in_brief(ui: Ui, model: TableModel) -> list[str]:
     """Return what can be typed now: of a list all of it with what it does, elsewhere the words alone."""
-    if ui.top.options(ui, model) is not None:
+    if ui.top.choices(ui, model) is not None:
         return _help_on(_EVERYTHING, ui, model)
     at = At(ui, model)
     keys = ui.top.offered_keys(replace(ui, last_top=0), model)
@@ -216,7 +216,7 @@ def _help_on(topic: str, ui: Ui, model: TableModel) -> list[str]:
 def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     """Yield what can be typed now, and what it does, each thing once."""
     rows: Iterable[tuple[str, str]] = _IN_LISTS
-    if ui.top.options(ui, model) is None:
+    if ui.top.choices(ui, model) is None:
         at = At(ui, model)
         asked = [(question.typed, question.meaning) for question in QUESTIONS if question.when(ui, model)]
         rows = (*asked, *help_on_commands(at), *help_on_hosting(at))
@@ -231,8 +231,8 @@ def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
     yield from ((", ".join(each), told) for told, each in does.items() if each)
 
 
-def numbered(options: Sequence[str]) -> list[str]:
-    return [f"{number}. {text}" for number, text in enumerate(options, start=1)]
+def numbered(choices: Choices) -> list[str]:
+    return [f"{number}. {each.spoken}" for number, each in enumerate(choices.lines, start=1)]
 
 
 def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[str] | None:
@@ -602,7 +602,7 @@ class LineShell:
         ui, model = self._interaction.ui, self._interaction.model
         pages, talk = len(ui.pages), self._told[-1].remarks if self._told else ()
         *below, here = [*self._told, *[Told()] * pages][:pages]
-        if pages < len(self._told) and ui.page.options(ui, model) is not None:
+        if pages < len(self._told) and ui.page.choices(ui, model) is not None:
             here = Told()  # whoever comes back to a list hears what there is to choose from
         self._told = [*below, here._replace(remarks=talk)]
         return self._told[-1]
@@ -740,9 +740,9 @@ def _reply(word: str) -> Act | None:
 
 def _words(screen: Screen, ui: Ui, model: TableModel) -> tuple[str, ...]:
     """Return what is told of a screen: of a list, its first lines."""
-    if (options := screen.options(ui, model)) is None:
+    if (choices := screen.choices(ui, model)) is None:
         return tuple(screen.words(ui, model))
-    lines = numbered(options)
+    lines = numbered(choices)
     more = (_("There are more lines: type list."),) if len(lines) > _OPTIONS_TOLD else ()
     hint = _("Type a number, or back.")
     return (*screen.words(ui, model), *lines[:_OPTIONS_TOLD], *more, hint)
@@ -753,13 +753,15 @@ def _choose_line(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | No
 
     It is what Enter does, or the letter before the number.
     """
-    here, (*letter, number) = ui.top, word.split() or [""]
-    options = here.options(ui, model) or ()
-    key = letters(ui, model).get(" ".join(letter))
-    if not _NUMBER.fullmatch(number) or not 0 < int(number) <= len(options) or (letter and key is None):
+    *letter, number = word.split() or [""]
+    choices, key = ui.top.choices(ui, model), letters(ui, model).get(" ".join(letter))
+    if choices is None or not _NUMBER.fullmatch(number) or (letter and key is None):
         return None
-    there, action = here.at_option(int(number) - 1), Act.CONFIRM if key is None else key.action
-    return (ui.changed(there) if isinstance(there, Overlay) else ui.with_page(there), action)
+    if not 0 < int(number) <= len(choices.lines):
+        return None
+    if (there := int(number) - 1) != choices.chosen:
+        ui, _request = ui.top.act(ui, ChooseLine(there), model)
+    return ui, Act.CONFIRM if key is None else key.action
 
 
 def _point(shown: Interaction, word: str) -> None:

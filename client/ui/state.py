@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct, structs
 
-from client.language import N_, _
+from client.language import N_, _, labelled
 from client.player.preferences import Explanations
 from client.tables.table import HeardRemark, TableModel
 from client.ui.frame import Line, ends, line
@@ -177,6 +177,37 @@ ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest scre
 Outcome: TypeAlias = tuple["Ui", Request | None]
 
 
+class ListLine(Struct, frozen=True):
+    """A line of a list to choose from: its text, a value in a column of its own, and what it is about.
+
+    What it is about is said while the player is on the line.
+    """
+
+    text: str
+    value: str = ""
+    about: str = ""
+    style: str = ""
+    people: People | None = None
+
+    @property
+    def words(self) -> str:
+        return labelled(self.text, self.value) if self.value else self.text
+
+    @property
+    def spoken(self) -> str:
+        """Return the line as it is read aloud."""
+        if not self.about:
+            return self.words
+        return f"{self.words}. {self.about}" if self.value else labelled(self.text, self.about)
+
+
+class Choices(Struct, frozen=True):
+    """The lines of a list, and the number of the one that the player is on."""
+
+    lines: Sequence[ListLine]
+    chosen: int
+
+
 class Screen:
     """A screen is a value: its own data, with what keys do on it and how it is drawn.
 
@@ -238,13 +269,9 @@ class Screen:
         """Return the screen in words, for a player who does not see it; the log is not included."""
         return ()
 
-    def options(self, ui: "Ui", model: TableModel) -> Sequence[str] | None:
-        """Return the lines of a list to choose from, to be read aloud; None if the screen is no list."""
+    def choices(self, ui: "Ui", model: TableModel) -> Choices | None:
+        """Return what there is to choose from; None if the screen is no list."""
         return None
-
-    def at_option(self, number: int) -> Self:
-        """Return the list with the player on this line."""
-        return self
 
     @property
     def game(self) -> "Screen | None":

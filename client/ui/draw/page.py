@@ -19,9 +19,11 @@ from client.ui.frame import (
     Line,
     chips,
     clickable,
+    dotted,
     ends,
     first_rows,
     fitted,
+    indented,
     line,
     padded,
     plain,
@@ -33,7 +35,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import Act, Action, ChooseLine, ChooseUnseen, Way
 from client.ui.spots import Marks
-from client.ui.state import Outage, Pane, Remark, Screen, Sign, TalkLog, Ui
+from client.ui.state import Choices, Outage, Pane, Remark, Screen, Sign, TalkLog, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.signs import in_words
@@ -509,21 +511,63 @@ def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str 
     return line(f"  {text}", style)
 
 
-def short_choices(pane: Pane, choices: Iterable[tuple[str, str, str]], chosen: int) -> list[Line]:
-    """Return lines to choose from for a small window, and below the chosen one what it means.
+class List(Struct, frozen=True):
+    """A list to choose from, laid out for a window of any size, with a heading above it.
 
-    Each has a text, a meaning and a style.
+    Values stand `values_at` so many columns from where the texts begin. What a line is about stands there,
+    too, if there is room for every line's, or `below` the list for the line that the player is on; while that
+    line says nothing, the list says what it is `about` itself.
     """
-    width, rows = pane.width, list[Line]()
-    for at, (text, about, style) in enumerate(choices):
-        pointer, shown = (pane.glyphs.pointer, "class:chosen") if at == chosen else (" ", style)
-        for part, words in enumerate(wrapped(text, width - 2 - MARK)):
-            row = line(padded(f"{' ' if part else pointer} {words}", width), shown)
-            rows.append(clickable(row, ChooseLine(at)))
-        if at == chosen:
-            told = wrapped(about, width - 4)
-            rows += [clickable(line(f"    {words}", "class:faint"), ChooseLine(at), width) for words in told]
-    return rows
+
+    heading: str
+    choices: Choices
+    values_at: int
+    about: str = ""
+    below: bool = True
+
+    def laid_out(self, pane: Pane) -> list[Line]:
+        return self._small(pane) if pane.small else self._large(pane)
+
+    def _large(self, pane: Pane) -> list[Line]:
+        lines, chosen, width = self.choices.lines, self.choices.chosen, pane.width
+        here = lines[chosen].about if self.below and chosen < len(lines) else ""
+        told = here or self.about
+        below = [EMPTY, *indented(told, width, "class:faint")] if told else []
+        above = [EMPTY, *indented(self.heading, width, "class:heading"), EMPTY]
+        listed = [self._row(number, pane) for number in range(len(lines))]
+        room = pane.height - LOG_LINES - len(below)
+        if len(above) + len(listed) > room:
+            above = [row for row in above if row]
+        return with_news([*above, *rows_around(listed, chosen, room - len(above), pane.glyphs), *below], pane)
+
+    def _row(self, number: int, pane: Pane) -> Line:
+        each = self.choices.lines[number]
+        sign = EMPTY if each.people is None else chips([each.people]) + line(" ")
+        room = pane.width - 2 - width_of(sign)
+        value = each.value if self.below else each.value or each.about
+        text = padded(each.text, self.values_at) if value else each.text
+        value = dotted(value, room - self.values_at)
+        if number == self.choices.chosen:
+            pointer = line(f"{pane.glyphs.pointer} ", "class:chosen")
+            row = pointer + sign + line(padded(text + value, room), "class:chosen")
+        else:
+            style = each.style if self.below else "class:faint"
+            row = line("  ") + sign + line(text, each.style) + line(value, style)
+        return clickable(row, ChooseLine(number), pane.width)
+
+    def _small(self, pane: Pane) -> list[Line]:
+        """Return the part around the line that the player is on, and below that line what it is about."""
+        width = pane.width
+        rows = indented(self.heading, width + 2, "class:heading")
+        for number, each in enumerate(self.choices.lines):
+            chosen = number == self.choices.chosen
+            pointer, style = (pane.glyphs.pointer, "class:chosen") if chosen else (" ", each.style)
+            for part, words in enumerate(wrapped(each.words, width - 2 - MARK)):
+                row = line(padded(f"{' ' if part else pointer} {words}", width), style)
+                rows.append(clickable(row, ChooseLine(number)))
+            told = wrapped(each.about, width - 4) if chosen else []
+            rows += [clickable(line(f"    {row}", "class:faint"), ChooseLine(number), width) for row in told]
+        return short_list(pane, [*rows, *indented(self.about, width + 2, "class:faint")])
 
 
 class Section(Struct, frozen=True):

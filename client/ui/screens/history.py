@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import N_, _, labelled
+from client.language import N_, _
 from client.levels import describe_level
 from client.records import PastGame, player_standings
 from client.tables.table import TableModel
@@ -15,7 +15,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, cut, indented, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, ChooseUnseen, Key, Way
 from client.ui.screens import actions
-from client.ui.state import Notice, Outcome, Pane, Ui
+from client.ui.state import Choices, ListLine, Notice, Outcome, Pane, Ui
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.times import local_time
 
@@ -106,13 +106,9 @@ class HistoryPage(ListScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [*filter(None, (_best(self.games), self.own))] if self.games else [_(_NONE)]
 
-    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return [
-            labelled(local_time(game.ended), f"{game.table}, {describe_points(game)}") for game in self.games
-        ]
-
-    def at_option(self, number: int) -> Self:
-        return replace(self, chosen=number, removing=self.removing and number == self.chosen)
+    def choices(self, ui: Ui, model: TableModel) -> Choices:
+        told = ((local_time(game.ended), f"{game.table}, {describe_points(game)}") for game in self.games)
+        return Choices([ListLine(*each) for each in told], self.chosen)
 
     def place(self, pane: Pane) -> str:
         return _("Past games")

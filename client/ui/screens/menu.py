@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from client.language import N_, _, labelled
+from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui.draw.page import line_chosen, rows_around, short_choices, short_list, with_news
-from client.ui.frame import EMPTY, Line, chips, clickable, line, padded, paragraphs, width_of, wrapped
+from client.ui.draw.page import List, line_chosen
+from client.ui.frame import Line
 from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Handler, Key
 from client.ui.requests import Request
-from client.ui.state import Mute, Notice, Outcome, Overlay, Pane, TypedLine, Ui
+from client.ui.state import Choices, ListLine, Mute, Notice, Outcome, Overlay, Pane, TypedLine, Ui
 from client.ui.texts import tables
 from engine.pieces import People
 from protocol.messages import TableState
@@ -46,13 +46,9 @@ class MenuLine(Struct, frozen=True):
     value: str = ""
     turned: Callable[[Ui, int], Ui] | None = None
 
-    @property
-    def words(self) -> str:
-        return labelled(self.text, self.value) if self.value else self.text
-
-    @property
-    def changes(self) -> bool:
-        return self.effect is not None or self.turned is not None
+    def as_listed(self) -> ListLine:
+        changes = self.effect is not None or self.turned is not None
+        return ListLine(self.text, self.value, self.about, "" if changes else "class:faint", self.people)
 
 
 class Page(Struct, frozen=True):
@@ -129,17 +125,14 @@ class Menu(Overlay):
                 return ui.without(Menu), request
 
     def block(self, pane: Pane) -> tuple[list[Line], int]:
-        return (_small_menu if pane.small else _menu_block)(self, pane), 0
+        choices, about = self.choices(pane.ui, pane.model), self.page.about(At(pane.ui, pane.model))
+        return List(_(self.page.heading), choices, _VALUES_AT, about).laid_out(pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (_(self.page.heading), *filter(None, [self.page.about(At(ui, model))]))
 
-    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        lines = self.page.lines(At(ui, model))
-        return [_spoken(each) for each in lines]
-
-    def at_option(self, number: int) -> Self:
-        return replace(self, chosen=number)
+    def choices(self, ui: Ui, model: TableModel) -> Choices:
+        return Choices([each.as_listed() for each in self.page.lines(At(ui, model))], self.chosen)
 
 
 def _turn(by: int) -> Handler:
@@ -171,49 +164,9 @@ class Form(Menu):
     own_keys = _OF_FORM
 
 
-def _spoken(each: MenuLine) -> str:
-    if not each.about:
-        return each.words
-    return f"{each.words}. {each.about}" if each.value else labelled(each.text, each.about)
-
-
 def with_mute(ui: Ui, mute: Mute) -> Ui:
     told = Notice(tables.describe_mute(mute.name, on=mute.on))
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
 _VALUES_AT: Final = 24  # columns after the beginning of a line
-
-
-def _menu_block(menu: Menu, pane: Pane) -> list[Line]:
-    ui, model, width = pane.ui, pane.model, pane.width
-    rows = [EMPTY, line(f"  {_(menu.page.heading)}", "class:heading"), EMPTY]
-    lines = menu.page.lines(At(ui, model))
-    about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
-    below = wrapped(about or menu.page.about(At(ui, model)), width - 4)
-    listed = []
-    for at, choice in enumerate(lines):
-        sign = EMPTY if choice.people is None else chips([choice.people]) + line(" ")
-        words = padded(choice.text, _VALUES_AT) + choice.value if choice.value else choice.text
-        if at == menu.chosen:
-            said = line(padded(words, width - 4 - width_of(sign)), "class:chosen")
-            text = line(f"  {pane.glyphs.pointer} ", "class:chosen") + sign + said
-        else:
-            said = line(words, "" if choice.changes else "class:faint")
-            text = line("    ") + sign + said
-        listed.append(clickable(text, ChooseLine(at), width))
-    rows += rows_around(listed, menu.chosen, pane.height - 6 - max(len(below), 1), pane.glyphs)
-    if below:
-        rows += [EMPTY, *(line(f"  {row}", "class:faint") for row in below)]
-    return with_news(rows, pane)
-
-
-def _small_menu(menu: Menu, pane: Pane) -> list[Line]:
-    """Return the part of the menu around the line that the player is on, for a small window."""
-    at, width = At(pane.ui, pane.model), pane.width
-    heading = paragraphs([_(menu.page.heading)], width, "class:heading")
-    choices = [
-        (each.words, each.about, "" if each.changes else "class:faint") for each in menu.page.lines(at)
-    ]
-    about = paragraphs([menu.page.about(at)], width, "class:faint")
-    return short_list(pane, [*heading, *short_choices(pane, choices, menu.chosen), *about])

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import N_, _, counted, labelled, listed
+from client.language import N_, _, counted, listed
 from client.levels import describe_level, describe_temper
 from client.records import Habits, Ladder
 from client.tables.table import TableModel
@@ -14,7 +14,7 @@ from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, cut, dotted, indented, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
-from client.ui.state import Outcome, Pane, Ui
+from client.ui.state import Choices, ListLine, Outcome, Pane, Ui
 from client.ui.texts.habits import describe_habits, rank_of
 
 _KEYS: Final = (
@@ -51,13 +51,10 @@ class Rivals(ListScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [self._next(), describe_temper(self.ladder.bots[self.chosen].name), *self._habits()]
 
-    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return [
-            labelled(describe_level(each.name), self._told_of(at)) for at, each in enumerate(self.ladder.bots)
-        ]
-
-    def at_option(self, number: int) -> Self:
-        return replace(self, chosen=number)
+    def choices(self, ui: Ui, model: TableModel) -> Choices:
+        bots = enumerate(self.ladder.bots)
+        lines = [ListLine(describe_level(each.name), about=self._told_of(at)) for at, each in bots]
+        return Choices(lines, self.chosen)
 
     def place(self, pane: Pane) -> str:
         return _("Your rivals")

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from client.finding.found import (
     NOTHING,
@@ -27,7 +27,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, rows_around
 from client.ui.frame import EMPTY, Line, clickable, indented, padded
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import TakingOver, describe_free_seat, has_free_seat, table_cells, table_in_words
-from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui
+from client.ui.state import Choices, LinePrompt, ListLine, Outcome, Pane, TypedLine, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import brief_day_and_time, clock_time
 from protocol.messages import TableSummary, Turn
@@ -166,12 +166,10 @@ class Search(ListScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [_words(self)]
 
-    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
+    def choices(self, ui: Ui, model: TableModel) -> Choices:
         rows = {row.number: row for row in reversed(_rows(self))}  # what is known of a seat comes first
-        return [rows[number].words for number in range(len(self.lines))]
-
-    def at_option(self, number: int) -> Self:
-        return replace(self, chosen=self.lines[number], moved=True)
+        lines = [ListLine(rows[number].words) for number in range(len(self.lines))]
+        return Choices(lines, self.lines.index(self.chosen))
 
     def place(self, pane: Pane) -> str:
         return _("Join a game")

@@ -4,12 +4,12 @@ import enum
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, structs
 
 from client.finding.found import SeatAnswer, is_turn
-from client.language import N_, _, counted, labelled, listed, parted
+from client.language import N_, _, counted, listed, parted
 from client.levels import describe_level
 from client.player.preferences import Preferences
 from client.player.seats import KeptSeat
@@ -17,14 +17,14 @@ from client.records import DaysSolved
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
-from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, rows_around, short_choices
-from client.ui.frame import EMPTY, Line, clickable, dotted, indented, line, padded
+from client.ui.draw.page import List, ListScreen, line_chosen
+from client.ui.frame import Line
 from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import ask_name
 from client.ui.screens.menu import At, Form, MenuLine, Page
 from client.ui.screens.search import Search, describe_turn
 from client.ui.screens.settings import OF_HOST, OWN, Row
-from client.ui.state import LinePrompt, Outcome, Pane, TypedLine, Ui
+from client.ui.state import Choices, LinePrompt, ListLine, Outcome, Pane, TypedLine, Ui
 from client.ui.texts.times import clock_time
 from protocol.admin import EveningPlan
 from protocol.limits import TITLE_LENGTH
@@ -167,11 +167,9 @@ class Start(ListScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [_welcome(self, ui)]
 
-    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return [labelled(*_describe(each, self)) for each in self.lines]
-
-    def at_option(self, number: int) -> Self:
-        return replace(self, chosen=self.lines[number], moved=True)
+    def choices(self, ui: Ui, model: TableModel) -> Choices:
+        lines = self.lines
+        return Choices([_line_of(each, self) for each in lines], lines.index(self.chosen))
 
     def named_evening(self, ui: Ui, name: str) -> Ui:
         """Return the state with an evening of this name to be held, none if it is empty."""
@@ -188,38 +186,9 @@ class Start(ListScreen):
     def heading(self, pane: Pane) -> str:
         return _("Palatinus: the seven hills of Rome")
 
-    def rows(self, pane: Pane) -> list[Line]:
-        """Return the lines to choose from, where there is little room without what surrounds them."""
-        if pane.small:
-            return self._few_rows(pane)
-        width = pane.width
-        welcome = indented(_welcome(self, pane.ui), width, "class:heading")
-        above = [EMPTY, *welcome, EMPTY]
-        listed = []
-        for at, line_here in enumerate(self.lines):
-            title, words = _describe(line_here, self)
-            title = padded(title, _TITLE_WIDTH)
-            words = dotted(words, width - 2 - _TITLE_WIDTH)
-            row = choice(f"{title}{words}", pane.glyphs, width, chosen=True)
-            if line_here != self.chosen:
-                mine = isinstance(line_here, KeptSeat) and is_turn(self.waiting[line_here])
-                row = line(f"  {title}", "class:mine" if mine else "") + line(words, "class:faint")
-            listed.append(clickable(row, ChooseLine(at), width))
-        room = pane.height - LOG_LINES
-        if len(above) + len(listed) > room:
-            above = [row for row in above if row]
-        room -= len(above)
-        return [*above, *rows_around(listed, self.lines.index(self.chosen), room, pane.glyphs)]
-
-    def _few_rows(self, pane: Pane) -> list[Line]:
-        """Return the titles, and below the chosen one what it means."""
-        described = ((each, *_describe(each, self)) for each in self.lines)
-        choices = [
-            (words, title, "") if isinstance(each, str) else (title, words, "")
-            for each, title, words in described
-        ]
-        welcome = indented(_welcome(self, pane.ui), pane.width, "class:heading")
-        return welcome + short_choices(pane, choices, self.lines.index(self.chosen))
+    def block(self, pane: Pane) -> tuple[list[Line], int]:
+        choices = self.choices(pane.ui, pane.model)
+        return List(_welcome(self, pane.ui), choices, _TITLE_WIDTH, below=False).laid_out(pane), 0
 
 
 def with_seats(ui: Ui, seats: Collection[KeptSeat]) -> Ui:
@@ -347,6 +316,14 @@ def _describe_others(table: StoppedTable) -> str:
         return table.seat.table
     form = counted("{names} comes back", "{names} come back", len(table.others))
     return parted([table.seat.table, form.format(names=listed(map(printable, table.others)))])
+
+
+def _line_of(chosen: Choice, start: Start) -> ListLine:
+    title, words = _describe(chosen, start)
+    if isinstance(chosen, str):  # which of them it is has to be seen everywhere
+        return ListLine(title, words)
+    turn = start.waiting.get(chosen) if isinstance(chosen, KeptSeat) else None
+    return ListLine(title, about=words, style="" if turn is None or not is_turn(turn) else "class:mine")
 
 
 def _describe(chosen: Choice, start: Start) -> tuple[str, str]:

@@ -32,7 +32,7 @@ from client.ui.screens.replay import Replay, open_record, seen_in, with_analysis
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import with_found
 from client.ui.screens.start import HOSTING, SETTINGS
-from client.ui.state import Remark, TalkLog, Ui
+from client.ui.state import Choices, Remark, TalkLog, Ui
 from client.ui.terminal.device import OwnLines
 from client.ui.texts.glyphs import ASCII
 from client.ui.texts.pieces import piece_sign, piece_words
@@ -211,7 +211,7 @@ def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> Non
     ui = at_table_page(ui, model)
     told = [text for text in (ui.notice and ui.notice.text, ui.lost and ui.lost.reason) if text]
     for screen in filter(None, (ui.page, ui.overlay)):
-        told += [*screen.words(ui, model), *numbered(screen.options(ui, model) or ())]
+        told += [*screen.words(ui, model), *numbered(screen.choices(ui, model) or Choices((), 0))]
     questions = ["help all", "rules", *(each.typed for each in QUESTIONS if " " not in each.typed)]
     questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
     questions += [f"if {position} 0" for position in OUTER_POSITIONS]

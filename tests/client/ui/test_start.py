@@ -88,9 +88,11 @@ def test_every_line_of_the_start_screen_leads_where_it_says() -> None:
 
 
 def test_a_small_window_shows_what_a_line_means() -> None:
-    for line, meant in zip(StartLine, UI.page.options(UI, NOWHERE) or (), strict=False):
+    choices = UI.page.choices(UI, NOWHERE)
+    assert choices is not None
+    for line, meant in zip(StartLine, choices.lines, strict=False):
         shown = seen.screen_of(seen.after(UI, NOWHERE, *to_line(line)), NOWHERE, 40, 12)
-        assert meant.replace(":", "", 1) in " ".join(shown.replace("|", " ").split())
+        assert f"{meant.text} {meant.about}" in " ".join(shown.replace("|", " ").split())
     assert SERVERS[1] in seen.screen_of(seen.after(UI, NOWHERE, *to_line(SERVERS[1])), NOWHERE, 40, 12)
 
 

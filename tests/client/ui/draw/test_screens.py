@@ -690,8 +690,14 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         forms = [ui.opened(Form(page, at)) for at in range(many)]
         yield page.heading, [(form, TableModel()) for form in forms]
     for name, screen in (("start", start), ("search", search), ("history", past), ("rivals", rivals)):
-        many = len(screen.options(Ui("Ann"), TableModel()) or ())
-        yield name, [(Ui("Ann", screens=(screen.at_option(at),)), TableModel()) for at in range(many)]
+        ui, model = Ui("Ann", screens=(screen,)), TableModel()
+        choices = screen.choices(ui, model)
+        assert choices is not None
+        states = [updated(ui, ChooseLine(at), model)[0] for at in range(len(choices.lines))]
+        states[choices.chosen], _request = updated(
+            states[choices.chosen - 1], ChooseLine(choices.chosen), model
+        )
+        yield name, [(state, model) for state in states]
 
 
 @in_windows((80, 24), (120, 40), (79, 23), (40, 12), (20, 8), translated=((80, 24), (20, 8)))
@@ -724,7 +730,7 @@ def test_every_list_is_tested() -> None:
         for ui, model in [page()]
         if any(isinstance(each, ChooseLine) for each in seen.actions_of(drawn(ui, model, UNICODE, 80, 24)))
     }
-    chosen = {each.__name__ for each in seen.kinds_of(Screen) if each.options is not Screen.options}
+    chosen = {each.__name__ for each in seen.kinds_of(Screen) if each.choices is not Screen.choices}
     tested = {type(ui.overlay or ui.page).__name__ for _name, screens in _lists() for ui, _model in screens}
     assert clicked | chosen == tested
 
