@@ -13,7 +13,7 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol import messages
 from protocol.admin import FailureReport
-from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
+from protocol.messages import Evening, News, PersonNumber, Refused, TableState, TableSummary
 from protocol.pages import EveningShown
 
 MOST_MOMENTS: Final = 1000  # more than a game and its scoring have
@@ -170,6 +170,9 @@ class Pages(Protocol):
         `hand`, the page is its player's. The scoring is told in brief if it is to take place `within` so many
         seconds.
         """
+
+    def news(self, language: str, news: News) -> str:
+        """Return what the server tells."""
 
     def device(self, language: str, address: str, place: str) -> str:
         """Return how another device opens this place and token, at the server with the front page there."""

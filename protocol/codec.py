@@ -23,6 +23,7 @@ from protocol.messages import (
     FromClient,
     FromServer,
     Lay,
+    News,
     PlacePiece,
     ServerMessage,
     TableSummary,
@@ -59,6 +60,7 @@ _FOUR_PAIRS: Final = b"\x84"
 _MOST_BYTES_OF_MOVE: Final = 64  # of which no part can go beyond the limits of msgpack
 _FROM_CLIENT: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ClientMessage)}
 _FROM_SERVER: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ServerMessage)}
+_NEWS: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(News)}
 
 
 class BadMessage(ValueError):
@@ -121,6 +123,14 @@ def client_message(content: dict[str, Any]) -> ClientMessage:
 def as_json(payload: bytes) -> bytes:
     """Return the encoded message as JSON, for pages."""
     return msgspec.json.encode(msgspec.msgpack.decode(payload))
+
+
+def news_in(payload: bytes) -> News | None:
+    """Return the encoded message if it is news."""
+    content = msgspec.msgpack.decode(payload)
+    kind = _NEWS.get(content["t"])
+    news: News | None = None if kind is None else msgspec.convert(content, kind)
+    return news
 
 
 def decode_server(frame: bytes) -> ServerMessage:

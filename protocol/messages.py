@@ -1079,7 +1079,8 @@ Seating: TypeAlias = OpenTable | JoinTable | Resume | Rematch  # answered by Sea
 _ToTable: TypeAlias = OpenTable | JoinTable | Resume | AskTurn | Watch | Rematch
 ClientMessage: TypeAlias = Hello | Ping | ListTables | InLobby | InEvening | _ToTable | AtTable | GetRecord
 
-_ToAnybody: TypeAlias = Welcome | Pong | Done | Refused | Announced | Stopping | Moved
+News: TypeAlias = Announced | Stopping  # what every client tells its player in a sentence
+_ToAnybody: TypeAlias = Welcome | Pong | Done | Refused | News | Moved
 _ToLobby: TypeAlias = Tables | Online | SaidInLobby | Evening | SignedUp
 _OfTable: TypeAlias = Seated | Reseated | Turn | Watching | TableState | Planned | Said | SaidBefore | Notices
 _OfGame: TypeAlias = DrawBegins | Snapshot | Events | Record

@@ -25,6 +25,7 @@ from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import (
+    Announced,
     AskPause,
     ChangeSetting,
     EnterLobby,
@@ -342,6 +343,8 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.value("document.querySelector('#words-said').value = 'Ave'")
         await page.click("#say button")
         assert (await host.until(Said)).text == "Ave"
+        server.clients.broadcast(Announced("Down <b>at ten."))
+        await page.until("document.querySelector('#said').innerText.includes('server: Down <b>at ten.')")
         await host.send(StartGame(host.next_id()))
         await page.until("document.querySelectorAll('#hand button').length > 5")
         assert await page.value("document.querySelector('#hand button').getBoundingClientRect().height") >= 44

@@ -458,12 +458,7 @@ class SentFromEvening(Struct, frozen=True):
 
 # What a server tells that is not about a table; names and texts are safe to show.
 NewsOfServer: TypeAlias = (
-    messages.Announced
-    | messages.Stopping
-    | messages.Online
-    | messages.SaidInLobby
-    | messages.Evening
-    | SentFromEvening
+    messages.News | messages.Online | messages.SaidInLobby | messages.Evening | SentFromEvening
 )
 Update: TypeAlias = TableUpdate | ConnectionLost | Back | Closed | NewsOfServer
 

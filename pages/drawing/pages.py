@@ -22,6 +22,7 @@ from client.ui.texts.tables import (
     WHEN_OPENED,
     describe_layout,
     describe_listed_stage,
+    describe_news,
     describe_seats,
     describe_unusual,
     names_of,
@@ -52,7 +53,7 @@ from pages.shared import NoPage, OnTelevision, PlayerHand, SeatLater
 from protocol.admin import VERSION, Envelope, FailureReport, ShowEvening
 from protocol.codes import sentence
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
-from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
+from protocol.messages import Evening, News, PersonNumber, Refused, TableState, TableSummary
 from protocol.pages import EVENING, EveningShown
 from protocol.settings import USUAL
 from protocol.text import printable
@@ -266,6 +267,10 @@ class WebPages:
     def refusal(self, language: str, refused: Refused) -> str:
         with speaking(language):
             return str(join(describe_refusal(refused)))
+
+    def news(self, language: str, news: News) -> str:
+        with speaking(language):
+            return describe_news(news)
 
     def absent(self, language: str, home: str, why: NoPage) -> str:
         """Return the page where there is nothing to be seen; `home` leads to the front page from there."""

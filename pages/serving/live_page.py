@@ -15,11 +15,12 @@ from websockets.protocol import State
 
 from pages.shared import MoveChoice
 from protocol import codes
-from protocol.codec import BadMessage, as_json, client_message, decode_json, readable
+from protocol.codec import BadMessage, as_json, client_message, decode_json, news_in, readable
 from protocol.messages import (
     ClientMessage,
     EnterLobby,
     Moved,
+    News,
     Notices,
     Planned,
     PlanPlayed,
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 
 
 Parts: TypeAlias = Mapping[str, str]  # HTML, by the ids of the elements of the page that it belongs into
+_TOLD: Final = "told"  # no element: what the server tells
 MOVED: Final = "moved"  # no element: where the page goes on, at another server or the next table
 Drawn: TypeAlias = tuple[Parts, float | None]  # and in how many seconds the next step is due
 Draw: TypeAlias = Callable[[Callable[[], Drawn]], Awaitable[Drawn]]  # calls it when it is its turn
@@ -113,11 +115,12 @@ class PlayerSession(PageSession):
         self,
         *args: Any,
         refusal: Callable[[Refused], Parts],
+        news: Callable[[News], str],
         device: Callable[[str], Awaitable[str]],
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self._refusal, self._device = refusal, device
+        self._refusal, self._news, self._device = refusal, news, device
         self.choice = MoveChoice()
         self.wants_hint = False
         self.notices = Notices("none")
@@ -137,7 +140,10 @@ class PlayerSession(PageSession):
             Session.post(self, page_frame(self._refusal(message)))
 
     def post(self, frame: bytes) -> None:
-        Session.post(self, _text_frame(as_json(payload_of(frame))))
+        payload = payload_of(frame)
+        news = news_in(payload)
+        told = _text_frame(as_json(payload)) if news is None else page_frame({_TOLD: self._news(news)})
+        Session.post(self, told)
         self.changed()
 
     def read_text(self, text: str) -> ClientMessage | None:

@@ -218,7 +218,8 @@ class Site:
                 return {MOVED: f"../{routes.TABLES.lstrip('/')}/{table}"}
             return {"refusal": self.pages.refusal(language, refused)}
 
-        session = PlayerSession(connection, self.server.clients, refusal=refusal, device=device)
+        news = partial(self.pages.news, language)
+        session = PlayerSession(connection, self.server.clients, refusal=refusal, news=news, device=device)
         subject = PlayedTable(session, self.server, self.pages, address)
         probe("somebody plays at a page")
         with self._page_about(subject, routes.PLAY, session.address, silent=True).keep_up_to_date() as page:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final
 
 from msgspec import Struct, structs
 
@@ -77,6 +77,7 @@ from protocol.messages import (
     Announced,
     Evening,
     LobbyRemark,
+    News,
     Online,
     SaidInLobby,
     Stopping,
@@ -197,17 +198,21 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
             return with_log(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
             return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
+        case _:
+            return with_log(_beside_log(ui, update), [tables.describe_news(update)])
+
+
+def _beside_log(ui: Ui, news: News) -> Ui:
+    """Return `ui` with where news of the server are shown outside the log, too."""
+    match news:
         case Announced(text):  # over the page until it is closed, below those not closed yet
             unread = (each for over in ui.overlays if isinstance(over, Announcements) for each in over.texts)
             texts = (*unread, text)[-ANNOUNCEMENTS_KEPT:]
-            shown = ui.without(Announcements).opened(Announcements(texts))
-            return with_log(shown, [tables.announcement(text)])
+            return ui.without(Announcements).opened(Announcements(texts))
         case Stopping(seconds):
-            if seconds is None:
-                return with_log(replace(ui, stops_at=None), [_("The server will not stop after all.")])
-            return with_log(replace(ui, stops_at=ui.now + seconds), [tables.server_stops(seconds)])
+            return replace(ui, stops_at=None if seconds is None else ui.now + seconds)
         case _:
-            assert_never(update)
+            return ui
 
 
 def _after_lobby_remarks(ui: Ui, remarks: Sequence[LobbyRemark]) -> Ui:

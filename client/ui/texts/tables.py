@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, assert_never
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel, open_request
@@ -14,14 +14,17 @@ from engine.view import View
 from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
+    Announced,
     Asked,
     CameBy,
+    News,
     NoticeKind,
     Notices,
     PauseSummary,
     PersonOnline,
     SeatSummary,
     Stage,
+    Stopping,
     Studied,
     TableState,
     TableSummary,
@@ -524,11 +527,15 @@ def while_away(sentence: str) -> str:
     return _("Missed: {news}").format(news=sentence)
 
 
-def announcement(text: str) -> str:
-    """Return an announcement for the log: the text before the colon is longer than any name."""
-    return _("Announcement by the host of the server: {text}").format(text=text)
-
-
-def server_stops(seconds: int) -> str:
-    text = _("The server is stopping in {time}, and will not open any more tables.")
-    return text.format(time=clock_time(seconds))
+def describe_news(news: News) -> str:
+    """Return what the server tells; no name is as long as what is before an announcement's colon."""
+    match news:
+        case Announced(text):
+            return _("Announcement by the host of the server: {text}").format(text=text)
+        case Stopping(seconds):
+            if seconds is None:
+                return _("The server will not stop after all.")
+            told = _("The server is stopping in {time}, and will not open any more tables.")
+            return told.format(time=clock_time(seconds))
+        case _:
+            assert_never(news)

@@ -50,8 +50,9 @@ function play() {
   expect(socket, 2 * silence);
 }
 
-function look({ moved, ...parts }) {
+function look({ moved, told: news, ...parts }) {
   if (moved) location.replace(moved + location.search); // where those watch who come too late
+  if (news) tell(texts.server, news);
   show(parts);
   refocus();
   listen();
@@ -140,9 +141,6 @@ function take(message) {
     case "online":
       noteLobby(message.people);
       showWhoHears();
-      break;
-    case "announced":
-      tell(texts.server, message.text);
       break;
     case "moved":
       go(message.address);

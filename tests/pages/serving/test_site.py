@@ -16,6 +16,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from websockets.datastructures import Headers
@@ -23,6 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from client.bots.brains import at_random
 from client.ui.texts.pieces import WITH_WOLF
+from client.ui.texts.tables import describe_news
 from engine.view import eyes_of, folded
 from pages.drawing.pages import WebPages
 from pages.serving import site
@@ -422,6 +424,16 @@ async def test_who_waits_at_a_page_sees_who_comes_to_the_lobby_and_invites_them(
             assert (invited.name, invited.table) == ("Page", code)
             await changed(server, host, Private(on=True))
             await page.until_shown(lambda parts: "&#34;invite&#34;" not in parts["ask"])
+
+
+async def test_a_player_at_a_page_hears_all_news_of_the_server() -> None:
+    news = messages.Announced("Down <at> ten."), messages.Stopping(60), messages.Stopping()
+    assert {*map(type, news)} == {*get_args(messages.News)}
+    async with web_server() as server, player_page(server.port, "") as page:
+        for each in news:
+            server.clients.broadcast(each)
+            told = describe_news(each)
+            await page.until_shown(lambda parts, told=told: parts.get("told") == told)  # type: ignore[misc]
 
 
 async def test_players_in_browsers_see_who_watches_and_strangers_how_many() -> None:

@@ -44,7 +44,7 @@ from client.ui.screens.start import Start
 from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, TalkLog, Ui, with_remark
 from client.ui.texts.games import describe_rematch
 from client.ui.texts.signs import SIGNS
-from client.ui.texts.tables import announcement
+from client.ui.texts.tables import describe_news
 from engine.board import Field, Hex
 from engine.errors import Fault
 from engine.events import GameEnded, HillScored, Place, Placed, WolfPlaced, WolvesRevealed
@@ -215,7 +215,7 @@ def test_no_chat_line_looks_like_an_announcement() -> None:
     """What stands before the colon is longer than a name may be."""
     for language in LANGUAGES:
         with speaking(language):
-            assert len(announcement("").rstrip(" :\u00a0")) > NAME_LENGTH
+            assert len(describe_news(Announced("")).rstrip(" :\u00a0")) > NAME_LENGTH
 
 
 def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
