@@ -57,7 +57,7 @@ def _findings() -> Iterator[tuple[str, str]]:
     yield "encoding", f"{device.encoding}, drawn in {'ASCII' if plain else 'Unicode'}"
     yield "locale", f"{locale_of(os.environ) or 'none'}, language {language_of()}"
     config = platformdirs.user_config_path("palatinus", appauthor=False)
-    for name, folder in (("data", data_folder()), ("seats", seats_folder()), ("settings", config)):
+    for name, folder in (("data", data_folder()), ("seats", seats_folder()), ("configuration", config)):
         yield name, f"{_hide_user(folder)}, {_access(folder)}"
     for name in _PACKAGES:
         yield name, _version_of(name)
