@@ -1,8 +1,10 @@
 """The start screen, and games against bots that are left and continued."""
 
+import contextlib
 import re
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -272,23 +274,50 @@ def test_a_table_that_has_stopped_is_hosted_on() -> None:
     assert "stopped at 17:14: not started yet." in seen.screen_of(with_stopped(UI, [gathering]), NOWHERE)
 
 
-async def test_everybody_comes_back_when_a_killed_program_hosts_on(environment: dict[str, str]) -> None:
-    """At the same address, with the seats that they had; after an orderly end, too."""
+def port_of(terminal: Terminal, before: int) -> int:
+    """Return the port of a table that is hosted on: that of `before`, or the one that its host is told."""
+    moved = re.search(
+        r"where the others look for this game.*new address: ws://\S+:(\d+)", " ".join(terminal.text.split())
+    )
+    return before if moved is None else int(moved[1])
+
+
+@contextlib.contextmanager
+def taking(port: int) -> Iterator[None]:
+    """Take the port for another program, unless one has it already."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            listener.bind(("", port))
+            listener.listen()
+        yield
+
+
+@pytest.mark.parametrize("taken", [False, True])
+async def test_everybody_comes_back_when_a_killed_program_hosts_on(
+    environment: dict[str, str], *, taken: bool
+) -> None:
+    """At the same address unless it is taken, with the seats that they had; after an orderly end, too."""
     with Terminal(environment=environment) as terminal:
         terminal.press(*to_line(StartLine.HOST), "enter", "down", "right", shows="with Palatinus alone")
         terminal.press("up", "enter", shows=r"palatinus join ws://\S+:\d+ \w{4}")
         (address,) = terminal.found(r"palatinus join ws://\S+:(\d+ \w{4})")
-        port, code = address.split()
-        async with connected(int(port)) as bob:
+        port, code = int(address.split()[0]), address.split()[1]
+        async with connected(port) as bob:
             await bob.join(code, "Bob")
             terminal.shows("Bob takes a seat")
             terminal.press("enter", shows=f"· {code} · (Your|Bob's) turn")
         terminal.end(signal.SIGKILL)
     for _once in range(2):
-        with Terminal(environment=environment) as terminal:
+        with (
+            taking(port) if taken else contextlib.nullcontext(),
+            Terminal(environment=environment, size=(160, 50)) as terminal,
+        ):
             terminal.shows(rf"► Host on +{code}; Bob comes back", f"Your table {code} stopped at")
             terminal.press("enter", shows=f"· {code} · (Your|Bob's) turn")
-            async with connected(int(port)) as bob_again:
+            there = port_of(terminal, port)
+            assert there != port or not taken
+            async with connected(there) as bob_again:
                 await bob_again.resume(code, bob.token)
                 terminal.shows("Bob is back")
                 said = terminal.quit("y")
