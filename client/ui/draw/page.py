@@ -375,7 +375,7 @@ class Board(Struct, frozen=True):
     box: Callable[[Pane], list[Line]] | None = None
 
     def laid_out(self, pane: Pane) -> list[Line]:
-        return _small_board(self, pane) if pane.small else _large_board(self, pane)
+        return self._small(pane) if pane.small else self._large(pane)
 
     def boxed(self, pane: Pane) -> list[Line]:
         """Return the box at this width, unless there is none or something else has to be read first."""
@@ -389,50 +389,50 @@ class Board(Struct, frozen=True):
             return news_lines(pane.ui, pane.width, pane.height, self.sentence)
         return [*news_lines(pane.ui, pane.width, pane.height - len(box), ""), *box]
 
+    def _large(self, pane: Pane) -> list[Line]:
+        """Return board and panel, and below them the log: in the panel where the board needs the height."""
+        width, height, sentence = pane.width, pane.height, self.sentence
+        scale = next(
+            scale
+            for scale in (HUGE, LARGE, MEDIUM, SMALL)
+            if scale is SMALL or (scale.width + 1 + _PANEL_WIDTH <= width and scale.height <= height)
+        )
+        margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
+        left_width = margin + scale.width + 1
+        panel_width = min(width - left_width, _PANEL_MOST)
+        drawn = drawn_board(self.view, self.marks, pane.glyphs, scale)
+        left = [line(" " * margin) + content for content in drawn]
+        below = height - scale.height
+        if below >= LOG_LINES:
+            right = self.panel(pane.sized(panel_width, scale.height))
+            both = side_by_side(left, right, left_width, panel_width, scale.height)
+            return both + self.news(pane.sized(width, below))
+        box = len(self.boxed(pane.sized(panel_width, height)))
+        wanted = max(box or lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
+        right = self.panel(pane.sized(panel_width, height - wanted))
+        room_left = max(height - len(right) - 1, wanted)
+        right = stacked(right, panel_width, height - room_left)
+        right += self.news(pane.sized(panel_width, room_left))
+        return side_by_side(left, right, left_width, panel_width, height)
 
-def _large_board(board: Board, pane: Pane) -> list[Line]:
-    """Return board and panel, and the log below them or, where the board needs the height, in the panel."""
-    width, height, sentence = pane.width, pane.height, board.sentence
-    scale = next(
-        scale
-        for scale in (HUGE, LARGE, MEDIUM, SMALL)
-        if scale is SMALL or (scale.width + 1 + _PANEL_WIDTH <= width and scale.height <= height)
-    )
-    margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
-    left_width = margin + scale.width + 1
-    panel_width = min(width - left_width, _PANEL_MOST)
-    drawn = drawn_board(board.view, board.marks, pane.glyphs, scale)
-    left = [line(" " * margin) + content for content in drawn]
-    below = height - scale.height
-    if below >= LOG_LINES:
-        right = board.panel(pane.sized(panel_width, scale.height))
-        both = side_by_side(left, right, left_width, panel_width, scale.height)
-        return both + board.news(pane.sized(width, below))
-    box = len(board.boxed(pane.sized(panel_width, height)))
-    wanted = max(box or lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
-    right = board.panel(pane.sized(panel_width, height - wanted))
-    room_left = max(height - len(right) - 1, wanted)
-    right = stacked(right, panel_width, height - room_left)
-    right += board.news(pane.sized(panel_width, room_left))
-    return side_by_side(left, right, left_width, panel_width, height)
-
-
-def _small_board(board: Board, pane: Pane) -> list[Line]:
-    """Return the board around the cursor, the hand in one line, and what is new."""
-    width, height, marks = pane.width, pane.height, board.marks
-    hand = EMPTY if board.hand is None else board.hand(pane)
-    asks = board.sentence if pane.ui.notice is None else pane.ui.notice.on_screen
-    below = height // board.share
-    below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
-    rows = height - below - bool(hand)
-    drawn = drawn_board(board.view, marks, pane.glyphs, SMALL)
-    shown = around(drawn, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
-    told = board.news(pane.sized(width, below))
-    board_width = min(SMALL.width, width) + 1
-    if board.small_panel is not None and width - board_width >= _PANEL_WIDTH - 1:
-        right = board.small_panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))
-        shown = side_by_side(shown, right, board_width, width - board_width, rows)
-    return [*stacked(shown, width, rows), *([hand] if hand else ()), *told]
+    def _small(self, pane: Pane) -> list[Line]:
+        """Return the board around the cursor, the hand in one line, and what is new."""
+        width, height, marks = pane.width, pane.height, self.marks
+        hand = EMPTY if self.hand is None else self.hand(pane)
+        asks = self.sentence if pane.ui.notice is None else pane.ui.notice.on_screen
+        below = height // self.share
+        below = max(
+            min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1
+        )
+        rows = height - below - bool(hand)
+        drawn = drawn_board(self.view, marks, pane.glyphs, SMALL)
+        shown = around(drawn, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
+        told = self.news(pane.sized(width, below))
+        board_width = min(SMALL.width, width) + 1
+        if self.small_panel is not None and width - board_width >= _PANEL_WIDTH - 1:
+            right = self.small_panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))
+            shown = side_by_side(shown, right, board_width, width - board_width, rows)
+        return [*stacked(shown, width, rows), *([hand] if hand else ()), *told]
 
 
 _LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
