@@ -15,6 +15,7 @@ from client.records import Analysis, Recording
 from client.tables.draws import describe_recorded_draws
 from client.ui.export import tables
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
+from client.ui.export.animation import as_animation
 from client.ui.export.moment import as_json, as_svg, as_text, points_of
 from client.ui.program import Replaying, show
 from commands.arguments import move_number, positive, whole_number
@@ -50,6 +51,11 @@ def add_export(export: argparse.ArgumentParser) -> None:
         "--svg", metavar="OUT", help=_("write an SVG picture to this file, or - for standard output")
     )
     form.add_argument(
+        "--animation",
+        metavar="OUT",
+        help=_("write an SVG picture that plays the game to this file, or - for standard output"),
+    )
+    form.add_argument(
         "--text",
         nargs="?",
         const="-",
@@ -71,6 +77,8 @@ def run_export(arguments: argparse.Namespace) -> int:
     stop, eyes = _read_view(arguments, recording, stop=recording.end)
     if arguments.svg is not None:
         out, content = arguments.svg, as_svg(recording, stop, eyes)
+    elif arguments.animation is not None:
+        out, content = arguments.animation, as_animation(recording, stop, eyes)
     elif (out := arguments.text) is not None:
         ascii_only = prints_ascii(arguments) if out == "-" else arguments.ascii
         content = as_text(recording, stop, eyes, ascii_only=ascii_only)

@@ -182,6 +182,9 @@ def test_a_board_is_exported_and_a_game_analysed(told: Told, tmp_path: Path) -> 
     picture = tmp_path / "board.svg"
     assert told("export", "1", "--svg", str(picture)) == ""
     assert picture.read_text(encoding="utf-8").startswith("<svg")
+    moving = told("export", "1", "--animation", "-", "--eyes", "none")
+    assert moving.startswith("<svg")
+    assert "@keyframes" in moving
     assert told("export", "1", "--text", "-") != told("export", "1", "--text", "-", "--at", "0")
 
 

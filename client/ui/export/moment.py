@@ -8,7 +8,7 @@ from typing import Final
 from client.language import _, describe_reason
 from client.records import Recording
 from client.ui.draw.board import board_text
-from client.ui.export.picture import picture
+from client.ui.export.picture import Moment, drawing, in_document
 from client.ui.frame import plain
 from client.ui.screens.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.screens.scoring import last_step, result_lines, scene
@@ -23,6 +23,10 @@ _WIDTH: Final = 80  # of text
 
 
 def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
+    return in_document(drawing(moment_at(recording, stop, eyes), recording.names))
+
+
+def moment_at(recording: Recording, stop: int, eyes: Eyes) -> Moment:
     view = recording.view(stop, eyes)
     now = (
         describe_result(view.result, recording.names)
@@ -30,7 +34,7 @@ def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
         else describe_turn_replayed(view, recording.names)
     )
     where = f"{describe_stop(recording, stop)}, {describe_eyes(recording, eyes)}"
-    return picture(view, _marks(view, recording), (where, now), recording.names)
+    return Moment(view, _marks(view, recording), (where, now))
 
 
 def as_text(recording: Recording, stop: int, eyes: Eyes, *, ascii_only: bool = False) -> str:

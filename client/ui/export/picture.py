@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 from xml.etree import ElementTree as ET
 
 from prompt_toolkit.utils import get_cwidth
@@ -109,15 +109,44 @@ _WREATH: Final = "M-5 -11A12 12 0 0 0 -5 11M5 -11A12 12 0 0 1 5 11"
 _ARROW: Final = "M-7 -2.5H0V-7L8 0L0 7V2.5H-7Z"
 
 
-def picture(view: View, marks: Marks, moment: Sequence[str], names: Sequence[str]) -> str:
-    """Return the board as an SVG document, with the `moment` that it shows in the text beside it."""
-    root = document(labelled(_TITLE, moment[0]), BOARD_STYLE, round(_WIDTH))
-    board = _BoardDrawing(view, marks)
-    board.draw_ground(root)
+class Moment(NamedTuple):
+    """A board, what is marked on it, and what is `told` of it in the text beside it."""
+
+    view: View
+    marks: Marks
+    told: tuple[str, ...]
+
+    @property
+    def rows(self) -> list[str]:
+        return [row for text in self.told for row in wrapped(text, 46)]
+
+
+class Drawing(NamedTuple):
+    """The parts of a picture from back to front, in the same order whatever the board, and its height."""
+
+    title: str
+    parts: list[ET.Element]
+    height: int
+
+
+def drawing(moment: Moment, names: Sequence[str], rows: int = 0) -> Drawing:
+    """Return a picture of a moment, with room for so many rows of what is told of it."""
+    board = _BoardDrawing(moment.view, moment.marks)
+    parts = [ET.Element("g")]
+    board.draw_ground(parts[0])
     for cell in HEX_POSITIONS:
-        board.draw_standing(root, cell)
-    height = max(round(_HEIGHT), round(_Legend(root, view, moment, names).draw() + 2 * _MARGIN))
-    return to_text(root, height)
+        parts.append(ET.Element("g"))
+        board.draw_standing(parts[-1], cell)
+    legend = _Legend(moment, names, rows)
+    height = max(round(_HEIGHT), round(legend.draw() + 2 * _MARGIN))
+    return Drawing(labelled(_TITLE, moment.told[0]), [*parts, *legend.parts], height)
+
+
+def in_document(drawn: Drawing, style: str = "") -> str:
+    """Return a picture as an SVG document."""
+    root = document(drawn.title, BOARD_STYLE + style, round(_WIDTH))
+    root.extend(drawn.parts)
+    return to_text(root, drawn.height)
 
 
 def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) -> list[str]:
@@ -284,17 +313,23 @@ class _BoardDrawing:
 class _Legend:
     """The text beside the board, written from top to bottom."""
 
-    def __init__(self, root: ET.Element, view: View, moment: Sequence[str], names: Sequence[str]) -> None:
-        self._view, self._moment, self._names = view, moment, names
-        self._at = group_at(root, 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
+    def __init__(self, moment: Moment, names: Sequence[str], rows: int) -> None:
+        self._view, self._names = moment.view, names
+        self._told = [*moment.rows, *[""] * (rows - len(moment.rows))]
         self._y = 18.0
+        self.parts = list[ET.Element]()
+
+    def _part(self) -> ET.Element:
+        """Return a new part, in which the text is written."""
+        part = group_at(ET.Element("g"), 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
+        self.parts.append(part)
+        return part
 
     def draw(self) -> float:
-        write(self._at, 0, self._y, 22, _TITLE, classes="b")
-        for text in self._moment:
-            for row in wrapped(text, 46):
-                self._y += 20
-                write(self._at, 0, self._y, 13, row)
+        write(self._part(), 0, self._y, 22, _TITLE, classes="b")
+        for row in self._told:
+            self._y += 20
+            write(self._part(), 0, self._y, 13, row)
         self._y += 38
         result = self._view.result
         self._heading(_("Players"), _("to place") if result is None else _("points"))
@@ -307,10 +342,10 @@ class _Legend:
         return self._y
 
     def _heading(self, left: str, right: str = "") -> None:
-        write(self._at, 0, self._y, 13, left, classes="b")
-        write(self._at, _LEGEND, self._y, 11, right, classes="e faint")
+        write(self._part(), 0, self._y, 13, left, classes="b")
+        write(self._part(), _LEGEND, self._y, 11, right, classes="e faint")
         ends = {"x1": "0", "x2": f"{_LEGEND:g}", "y1": f"{self._y + 6:g}", "y2": f"{self._y + 6:g}"}
-        ET.SubElement(self._at, "line", {"class": "field"} | ends)
+        ET.SubElement(self._part(), "line", {"class": "field"} | ends)
 
     def _draw_player(self, seat: Seat) -> None:
         """Draw a player's peoples, name and points, or pieces to place and the hand as far as it is known."""
@@ -318,19 +353,19 @@ class _Legend:
         self._y += 32
         peoples = view.start.peoples[seat]
         for at, people in enumerate(peoples):
-            draw_chip(group_at(self._at, 11 + 24 * at, self._y - 5), people, 10)
+            draw_chip(group_at(self._part(), 11 + 24 * at, self._y - 5), people, 10)
         stands_out = seat == view.turn if result is None else seat in result.winners
         sign = "" if not stands_out else " ◄" if result is None else " ★"
         name, left, classes = self._names[seat], 6 + 24 * len(peoples), "b" if stands_out else ""
         width = get_cwidth(name)
         size = 14 if width <= 16 else 11 if width <= 24 else 8  # so that it keeps clear of the points
-        write(self._at, left, self._y, size, f"{name}{sign}", classes=classes)
+        write(self._part(), left, self._y, size, f"{name}{sign}", classes=classes)
         amount = view.remaining[seat] if result is None else result.tallies[seat].points
-        write(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
+        write(self._part(), _LEGEND, self._y, 14, str(amount), classes="e b")
         hand = "  ".join(f"{piece_sign(piece)} ×{count}" for piece, count in view.hands.get(seat, {}).items())
         if below := hand if result is None else _tally(result.tallies[seat]):
             self._y += 17
-            write(self._at, 0, self._y, 10.5, below, classes="faint")
+            write(self._part(), 0, self._y, 10.5, below, classes="faint")
 
     def _draw_signs(self) -> None:
         over = self._view.result is not None
@@ -359,8 +394,8 @@ class _Legend:
     def _sign(self, words: str) -> ET.Element:
         """Write what a sign means, and return where it is to be drawn."""
         self._y += 29
-        icon = ET.SubElement(self._at, "g", transform=f"translate(16 {self._y - 4:g}) scale(0.58)")
-        write(self._at, 42, self._y, 12, words)
+        icon = ET.SubElement(self._part(), "g", transform=f"translate(16 {self._y - 4:g}) scale(0.58)")
+        write(self._part(), 42, self._y, 12, words)
         return icon
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 
 from client.records import Captives, Contest, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
+from client.ui.export.animation import as_animation
 from client.ui.export.moment import as_json, as_svg, as_text
 from client.ui.texts.advice import explain
 from client.ui.texts.pieces import piece_sign
@@ -28,7 +29,7 @@ from tests.games import all_eyes, games
 ROOT = Path(__file__).parents[4]
 BOB = {0: "Ann & <Bob>"}
 SVG = "{http://www.w3.org/2000/svg}"
-FORMS = (as_svg, as_text, as_json)
+FORMS = (as_svg, as_text, as_json, as_animation)
 
 
 def with_other_wolf_kind(event: SeenEvent) -> SeenEvent:
@@ -43,7 +44,7 @@ def with_other_wolf_kind(event: SeenEvent) -> SeenEvent:
 def test_every_moment_can_be_exported(game: Game) -> None:
     recording = Recording.of(game.events, {})
     for eyes in all_eyes(game):
-        hexes = parsed(as_svg(recording, recording.end, eyes)).findall(f"{SVG}polygon")
+        hexes = parsed(as_svg(recording, recording.end, eyes)).iter(f"{SVG}polygon")
         assert [each.get("class") in {"field", "open"} for each in hexes].count(True) == 49
         assert json.loads(as_json(recording, recording.end, eyes))["eyes"] == sorted(eyes)
         assert len(as_text(recording, recording.end, eyes).splitlines()) == 19
