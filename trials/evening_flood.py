@@ -6,6 +6,7 @@ It needs Linux, where all of 127.0.0.0/8 are addresses of this machine. It print
 could do all the same, and exits with 1 if the strangers have kept anybody away.
 """
 
+import argparse
 import asyncio
 import contextlib
 import sys
@@ -137,6 +138,7 @@ async def _companions(trial: Trial, data: Path) -> None:
 
 
 async def main() -> int:
+    argparse.ArgumentParser(prog="python -m trials.evening_flood", description=__doc__).parse_args()
     trial = Trial()
     for attack in (_all_places, _who_left, _names, _companions):
         with tempfile.TemporaryDirectory() as folder:
