@@ -514,9 +514,9 @@ def choice(text: str, glyphs: GlyphSet, width: int, *, chosen: bool, style: str 
 class List(Struct, frozen=True):
     """A list to choose from, laid out for a window of any size, with a heading above it.
 
-    Values stand `values_at` so many columns from where the texts begin. What a line is about stands there,
-    too, if there is room for every line's, or `below` the list for the line that the player is on; while that
-    line says nothing, the list says what it is `about` itself.
+    Values stand `values_at` so many columns after the beginning of the texts. So does what each line is
+    about, or it stands `below` the list while the player is on that line; if that line says nothing, what the
+    list itself is `about` stands there.
     """
 
     heading: str

@@ -203,7 +203,7 @@ def after_update(ui: Ui, update: Update, model: TableModel) -> Ui:
 
 
 def _beside_log(ui: Ui, news: News) -> Ui:
-    """Return `ui` with where news of the server are shown outside the log, too."""
+    """Return `ui` with what news of the server changes beside the log."""
     match news:
         case Announced(text):  # over the page until it is closed, below those not closed yet
             unread = (each for over in ui.overlays if isinstance(over, Announcements) for each in over.texts)
