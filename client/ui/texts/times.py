@@ -22,7 +22,8 @@ WEEKDAYS: Final = (
     N_("Sunday"),
 )
 _MOMENT: Final = re.compile(r"(?:(.+) )?(\d{1,2}):(\d{2})", re.ASCII)
-_LETTERS_OF_DAY: Final = 3  # which are enough
+_LETTERS_OF_DAY: Final = 3  # as they are shown ...
+_LEAST_LETTERS: Final = 2  # ... and which are enough to know a day by
 _LAST: Final = 2**32 - 1  # moment that can be sent
 
 
@@ -74,7 +75,7 @@ def _weekday_named(text: str) -> int | None:
     """Return the weekday, Monday as 0, whose name begins with `text`, in the language in use or English."""
     for number, name in enumerate(WEEKDAYS):
         if any(each.casefold().startswith(text.casefold()) for each in (name, _(name))):
-            return number if len(text) >= _LETTERS_OF_DAY else None
+            return number if len(text) >= _LEAST_LETTERS else None
     return None
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from client.language import _, speaking
+from client.language import LANGUAGES, _, speaking
 from client.tables.table import Happened, HeardRemark, TableChanged, TableModel
 from client.typed_text import BadText
 from client.ui import requests
@@ -40,7 +40,7 @@ from client.ui.screens.screen import drawn, keys_offered
 from client.ui.state import Mute, Offers, Outage, TalkLog, TypedLine, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import ROWS, Row, describe_absence
-from client.ui.texts.times import moment_named
+from client.ui.texts.times import WEEKDAYS, moment_named
 from engine.board import Field
 from engine.events import LayTile, Place, Placed, TakenBack, TileLaid
 from engine.game import GameOptions
@@ -382,6 +382,17 @@ def test_a_moment_is_the_next_one_that_the_words_fit(text: str, moment: str) -> 
     now = datetime(2026, 11, 25, 18, 30, 10, tzinfo=UTC)  # a Wednesday
     with speaking("it"), contextlib.nullcontext() if moment != "none" else pytest.raises(BadText):
         assert f"{datetime.fromtimestamp(moment_named(text, now), UTC):%m-%d %H:%M}" == moment
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_two_letters_are_enough_to_name_a_day(language: str) -> None:
+    """In the language in use, and in English: no two days of both begin alike."""
+    now = datetime(2026, 11, 25, 18, 30, 10, tzinfo=UTC)
+    with speaking(language):
+        for number, name in enumerate(WEEKDAYS):
+            for each in {name, _(name)}:
+                moment = datetime.fromtimestamp(moment_named(f"{each[:2].lower()} 20:00", now), UTC)
+                assert moment.weekday() == number, each
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 12)])
