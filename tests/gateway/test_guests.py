@@ -44,7 +44,7 @@ WORD = re.compile(r"[a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4}")
 
 
 ENGLISH = ("A new table", "waiting for players", "PLAYERS", "to place")
-ITALIAN = ("Un tavolo nuovo", "in attesa di giocatori", "GIOCATORI", "da piazzare")
+ITALIAN = ("Un nuovo tavolo", "in attesa di giocatori", "GIOCATORI", "da piazzare")
 
 
 async def begin_game(guest: Visitor, words: tuple[str, str, str, str] = ENGLISH) -> None:
@@ -173,7 +173,7 @@ async def test_an_unknown_word_is_refused_and_guessing_ends(tmp_path: Path) -> N
 async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: Path) -> None:
     it, plain_c = {"LANG": "it_IT.UTF-8"}, {"LC_ALL": "C", "LANG": "fr_FR"}
     async with house(tmp_path) as here, visiting(here.port, environment=it) as italian:
-        await italian.until("Un tavolo nuovo")
+        await italian.until("Un nuovo tavolo")
         async with visiting(here.port, environment=plain_c) as plain:
             await plain.until("A new table")
             assert plain.raw.isascii()

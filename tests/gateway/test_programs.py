@@ -159,7 +159,7 @@ async def test_openssh_plays(tmp_path: Path) -> None:
             *("-o", "SendEnv=LANG", "-o", "LogLevel=ERROR"),
         ]
         shown = await asyncio.to_thread(_in_a_terminal, [*words, "anna@127.0.0.1"])
-        assert "Un tavolo nuovo" in shown
+        assert "Un nuovo tavolo" in shown
         for asked, told in (
             (("anna@127.0.0.1", "cat /etc/passwd"), "There is only the game here."),
             (("-s", "anna@127.0.0.1", "sftp"), "subsystem request failed"),
@@ -196,7 +196,7 @@ def _in_a_terminal(words: list[str]) -> str:
     try:
         screen = pyte.Screen(80, 24)
         stream = pyte.ByteStream(screen)
-        while "Un tavolo nuovo" not in "".join(screen.display):
+        while "Un nuovo tavolo" not in "".join(screen.display):
             stream.feed(
                 child.read_nonblocking(4096, TIMEOUT)
                 .replace(b"\x1b[?2026h", b"")

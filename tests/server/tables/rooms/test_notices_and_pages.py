@@ -24,7 +24,7 @@ async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_i
                 assert "un URL" in page.parts["menu"]
                 called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
                 await page.done(messages.CallMe, called.url, "it")
-                await page.until_shown(lambda parts: "non ha potuto essere consegnato" in parts["menu"])
+                await page.until_shown(lambda parts: "Non è stato possibile consegnare" in parts["menu"])
                 await called.receiver.next()
                 await page.done(messages.CallMe, called.url, "it")
                 await page.until_shown(lambda parts: 'name="digits"' in parts["menu"])
