@@ -15,6 +15,10 @@ from engine.view import Eyes
 _SECONDS_OF_MOVE: Final = 0.8
 _SECONDS_OF_STEP: Final = 1.6  # of the scoring
 _SECONDS_OF_END: Final = 6.0
+_STEP: Final = "{at:.4g}% {{ visibility: {look}; }}"
+_RULES: Final = """@keyframes {name} {{ {steps} }}
+.{name} {{ animation: {name} {seconds:g}s step-end infinite; visibility: {at_rest}; }}
+"""
 _STILL: Final = "@media (prefers-reduced-motion: reduce) { * { animation: none !important; } }\n"
 
 Frames: TypeAlias = tuple[int, ...]  # the numbers of those in which something is seen
@@ -69,11 +73,8 @@ def _rules(name: str, seen: Frames, times: Sequence[float]) -> str:
     """Return the style of what is seen in some frames; each lasts from one of the times to the next."""
     looks = ["visible" if at in seen else "hidden" for at in range(len(times) - 1)]
     steps = (
-        f"{100 * times[at] / times[-1]:.4g}% {{ visibility: {look}; }}"
+        _STEP.format(at=100 * times[at] / times[-1], look=look)
         for at, look in enumerate(looks)
         if at == 0 or look != looks[at - 1]
     )
-    return (
-        f"@keyframes {name} {{ {' '.join(steps)} }}\n"
-        f".{name} {{ animation: {name} {times[-1]:g}s step-end infinite; visibility: {looks[-1]}; }}\n"
-    )
+    return _RULES.format(name=name, steps=" ".join(steps), seconds=times[-1], at_rest=looks[-1])
