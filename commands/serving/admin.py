@@ -108,7 +108,8 @@ def add_admin(command: argparse.ArgumentParser) -> None:
     evening.add_argument(
         "act", nargs="?", choices=_EVENING, default="show", help=_("what to do (default: %(default)s)")
     )
-    evening.add_argument("name", nargs="?", metavar="NAME", help=_("name of the evening to open"))
+    meant = _("name of the evening to open, or of the person to remove or hand over")
+    evening.add_argument("name", nargs="?", metavar="NAME", help=meant)
     for option in serve_options():
         if option.key.startswith(_OF_EVENING):
             replace(option, key=option.key.removeprefix(_OF_EVENING)).add_to(evening)
