@@ -9,10 +9,13 @@ import argparse
 import ast
 import inspect
 import re
+import types
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, TypeAlias, get_args
+from types import NoneType
+from typing import Any, Final, TypeAlias, get_args, get_origin
 
 import msgspec
 
@@ -328,17 +331,46 @@ def _messages(_explain: Explain) -> str:
 def _fields(message: Any, table: str) -> str:
     """Return the rows of a message's fields: those that there were, and new ones with their type."""
     heading, line, *rows = table.splitlines(keepends=True)
-    known = {row.split("|")[1].strip(): row for row in rows}
+    known = {"id": "| id | id | |\n", **{row.split("|")[1].strip(): row for row in rows}}
+    news = msgspec.structs.fields(message)
     return "".join(
-        [
-            heading,
-            line,
-            *(
-                known.get(field.name, f"| {field.name} | {_in_documents(str(field.type))} |  |\n")
-                for field in msgspec.structs.fields(message)
-            ),
-        ]
+        [heading, line, *(known.get(each.name, f"| {each.name} | {type_of(each)} |  |\n") for each in news)]
     )
+
+
+_TYPES: Final = {
+    bool: "boolean",
+    int: "integer",
+    str: "string",
+    messages.SeatNumber: "seat",
+    messages.TableCode: "table code",
+    messages.FieldName: "field",
+    messages.PieceName: "piece",
+}
+
+
+def type_of(field: msgspec.structs.FieldInfo) -> str:
+    """Return the type of a message's field, with its default, in the words of the page."""
+    if field.required:
+        return _type(field.type)
+    empty = field.default is msgspec.NODEFAULT or field.default in ("", ())
+    default = "empty" if empty else msgspec.json.encode(field.default).decode().replace("null", "nil")
+    return f"{_type(field.type)}, default {default}"
+
+
+def _type(kind: Any) -> str:
+    kinds = [each for each in get_args(kind) if each is not NoneType]
+    origin = get_origin(kind)
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if origin is typing.Annotated:
+        return _type(kinds[0])
+    if origin in {types.UnionType, typing.Union}:
+        words = " or ".join(dict.fromkeys(map(_type, kinds)))
+        return words if len(kinds) == len(get_args(kind)) else f"{words} or nil"
+    if origin in {list, tuple}:
+        return f"array of {_type(kinds[0])}s"
+    return "string" if origin is typing.Literal else "map"
 
 
 # The glossary

@@ -14,7 +14,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from bench.__main__ import TARGETS, aim, shown
-from build_reference import FOLDER, PAGES, page_text
+from build_reference import FOLDER, PAGES, page_text, type_of
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.final import scored_line
 from engine.pieces import FACES
@@ -89,6 +89,18 @@ def test_every_message_is_documented_field_by_field() -> None:
         for message in known:
             documented = first_column(section(tag(message), part(heading)))
             assert documented == list(message.__struct_fields__), tag(message)
+
+
+def test_a_new_field_is_documented_with_its_type() -> None:
+    """In the words that the page has for the same type elsewhere; by hand it may say more."""
+    for heading, known in (("From client to server", FROM_CLIENT), ("From server to client", FROM_SERVER)):
+        for message in known:
+            rows = section(tag(message), part(heading)).splitlines()
+            for field in msgspec.structs.fields(message):
+                row = next(row for row in rows if row.startswith(f"| {field.name} |"))
+                kind = row.split(" | ")[1]
+                if kind.startswith(("boolean", "integer", "seat", "table code", "field", "piece")):
+                    assert type_of(field).startswith(kind.split(",")[0]), (tag(message), field.name)
 
 
 def test_the_maps_inside_messages_are_documented() -> None:
