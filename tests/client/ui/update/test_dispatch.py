@@ -1,5 +1,6 @@
 """What keys, clicks and typed lines do, as pure functions from one UI state to the next."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -532,7 +533,7 @@ def test_keys_are_clear(place: str) -> None:
     closed_first = {"dispatch keys", "overlays quitting", "overlays consenting", "overlays signing"}
     closed_first |= {"overlays announcement", "lobby taking_over", "lobby invited"}
     names = [name for key in seen.KEYS[place] for name in key.names]
-    assert len(names) == len(set(names))
+    assert [name for name, times in Counter(names).items() if times > 1] == []
     assert {name for name in names if len(name) > 1 and name != YES} <= NAMED
     assert "c-c" in names
     assert ("?" in names) is (place not in closed_first)
