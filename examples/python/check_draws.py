@@ -39,7 +39,9 @@ def wrong_draws(record: str) -> Iterator[str]:
         """Return the rest of each line that begins with these words."""
         return [words[len(start) :] for words in lines if words[: len(start)] == [*start]]
 
-    ((seed,),) = words_after("seed")
+    if not (seeds := words_after("seed")):
+        sys.exit("There is no seed to check: the record has version 1, or its game has no result.")
+    ((seed,),) = seeds
     shares = [share for _seat, share in words_after("share")]
     # At an evening, the tables of a round may have the same draws, however many seats they have.
     contributed = "round" if set(shares) == {"round"} else " ".join(shares)

@@ -127,6 +127,12 @@ def test_the_documented_program_comes_to_the_same(tmp_path: Path) -> None:
         assert run(PROGRAM, record) == "Wrong: laurels."
 
 
+def test_the_program_says_that_a_record_without_a_seed_cannot_be_checked(tmp_path: Path) -> None:
+    record = tmp_path / "record.txt"
+    record.write_text("palatinus record 1\nplayers 2\nunfinished\n", encoding="ascii")
+    assert run(PROGRAM, record).startswith("There is no seed to check")
+
+
 def run(program: Path, record: Path) -> str:
     """Return the last line that the program prints."""
     done = subprocess.run(
