@@ -281,7 +281,7 @@ class Evening:
         room.elsewhere.append(leo)
         await room.see("Leo comes, too, and is told how to play now", "type open", [leo])
         await leo.press(":open\r")
-        await room.see("Leo opens another table in the same lobby", "Whoever comes sits down", [leo])
+        await room.see("Leo opens another table in the same lobby", "Everyone who joins gets a seat", [leo])
         await room.play("The game is played to its end", _sees_the_end)
 
     async def play_again(self) -> None:

@@ -295,10 +295,10 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Answer:
             _send(admin.RemovePerson(arguments.name), path)
         case "hand-over":
             request = admin.HandOverPerson(arguments.name)
-            told = _("Whoever opens this link in a browser continues as {name}. It works once:")
+            told = _("The browser that opens this link continues as {name}. It works once:")
             return _link(path, request, told.format(name=arguments.name))
         case "host":
-            told = _("Whoever opens this link in a browser hosts the evening there. An earlier link ends:")
+            told = _("Anyone who opens this link can host the evening. Earlier links no longer work:")
             return _link(path, admin.HostEvening(), told)
         case "close":
             _send(admin.CloseEvening(), path)

@@ -203,7 +203,7 @@ def print_start(
         if shows_pictures():
             from client.ui.draw.page import qr_rows  # a server without it starts sooner
 
-            texts.append(_("Phones find the first of them by this code:"))
+            texts.append(_("On a phone, this code opens the first one:"))
             texts += [f"  {row}" for row in qr_rows(pages[0])]
     texts += more
     if open_to_all:
@@ -236,7 +236,7 @@ def attendance_printer() -> Callable[[str, str, bool], None]:
                 os.write(sys.stdout.fileno(), f"{line}\n".encode(sys.stdout.encoding, "replace"))
 
     def queue_line(name: str, table: str, here: bool) -> None:
-        form = _("{name} comes to table {code}.") if here else _("{name} leaves table {code}.")
+        form = _("{name} joins table {code}.") if here else _("{name} leaves table {code}.")
         line = f"{time.strftime('%H:%M:%S')} {form.format(name=printable(name), code=table)}"
         with contextlib.suppress(queue.Full):
             lines.put_nowait(line)

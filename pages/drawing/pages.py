@@ -250,7 +250,7 @@ class WebPages:
 
     def handed_over(self, language: str, address: str, name: str, place: str) -> dict[str, str]:
         with speaking(language):
-            told = _("Whoever opens this link in a browser continues as {name}. It works once:")
+            told = _("The browser that opens this link continues as {name}. It works once:")
             return {"device": str(_secret_link(told.format(name=name), f"{address}play/{place}"))}
 
     def not_host(self, language: str) -> dict[str, str]:
@@ -420,7 +420,7 @@ def _field(words: str, name: str, **attributes: str) -> Markup:
 
 def _new_table() -> Iterator[Markup]:
     """Yield what can be chosen for a table that is opened here; its menu has the rest."""
-    grows = element("option", _("a seat for whoever comes"), value="")
+    grows = element("option", _("a seat for all who join"), value="")
     numbers = (grows, *(element("option", str(number)) for number in range(2, 6)))
     yield element("label", _("Players"), " ", element("select", *numbers, name="players"))
     yield _checkbox("layout", describe_layout(at_random=True))

@@ -1395,7 +1395,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         N_("open a table, tiles at random; starts:2, starts:me"),
         _open,
         more=(
-            ("open 3", N_("open a table for so many, not for whoever comes")),
+            ("open 3", N_("open a table for that many, not for all who join")),
             ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
             ("open private", N_("open a table that is not in the list")),
             ("open no-spectators", N_("and so for each setting that is on or off")),

@@ -199,13 +199,13 @@ def _waits_for(state: TableState, model: TableModel) -> str:
         free = state.room
         waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)
         if state.grows:
-            waits = _("Whoever comes sits down.")
+            waits = _("Everyone who joins gets a seat.")
     elif model.seat == state.host:
         waits = _("Everybody is here. Press Enter to start.")
         if state.grows:
-            waits = _("Whoever comes sits down. Press Enter to start with those who are here.")
+            waits = _("Everyone who joins gets a seat. Press Enter to start with those who are here.")
         if state.grows and not state.room:
-            waits = _("All five seats are taken. Press Enter to start; whoever comes now can watch.")
+            waits = _("All five seats are taken. Press Enter to start; anyone who joins now can watch.")
         others = (each for seat, each in enumerate(state.seats) if seat != state.host)
         if unready := [each.name for each in others if each.name and not each.ready]:
             waits += " " + _("Not ready yet: {names}.").format(names=listed(unready))
@@ -213,6 +213,6 @@ def _waits_for(state: TableState, model: TableModel) -> str:
         host = state.seats[state.host].name or _("the host")
         waits = _("Everybody is here. {name} starts the game.").format(name=host)
         if state.grows and state.room:
-            waits = _("Whoever comes sits down. {name} starts the game.").format(name=host)
+            waits = _("Everyone who joins gets a seat. {name} starts the game.").format(name=host)
     at_random, by_players = _("The tiles will be laid at random."), _("The players will lay the tiles.")
     return f"{waits} {at_random if state.random_layout else by_players}"

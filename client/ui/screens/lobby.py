@@ -192,7 +192,7 @@ _KEYS: Final = (
         Key(
             (str(n),),
             Pick(n),
-            N_("new table: how many seats; again: one for whoever comes"),
+            N_("new table: how many seats; again: one for all who join"),
             typed=(f"players {n}",),
         )
         for n in range(2, 6)
@@ -498,7 +498,7 @@ class _Row(NamedTuple):
 
 def _describe_number(table: Open) -> str:
     number = counted("{n} player", "{n} players", table.players).format(n=table.players)
-    return _("a seat for whoever comes") if table.grows else number
+    return _("a seat for all who join") if table.grows else number
 
 
 def _describe_start(table: Open) -> str:

@@ -66,7 +66,7 @@ def _rounds(now: Preferences) -> str:
 
 
 _NOTICES: Final = {
-    DesktopNotices.AUTO: N_("where the terminal is known"),
+    DesktopNotices.AUTO: N_("in terminals that show them"),
     DesktopNotices.OSC9: "OSC 9",
     DesktopNotices.OSC777: "OSC 777",
     DesktopNotices.NONE: N_("off"),

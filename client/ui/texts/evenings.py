@@ -16,7 +16,7 @@ def describe_round(evening: Evening) -> str:
     if evening.closed:
         return _("No more tables are drawn: the evening ends with these games.")
     if not evening.rounds:
-        told = _("A table begins as soon as enough people wait.")
+        told = _("A table begins as soon as enough people are waiting.")
     elif evening.round:
         told = _("Round {n} of {rounds}.").format(n=evening.round, rounds=evening.rounds)
     else:

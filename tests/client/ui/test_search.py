@@ -349,7 +349,7 @@ def test_what_is_hosted_on_the_start_screen_is_found_unless_that_is_not_wanted(t
         for each in (hidden, hosts):
             each.shows("► Learn the game")
             each.press("down", "down", "enter", shows="Start hosting")
-            each.press("enter", shows="Whoever comes sits down")
+            each.press("enter", shows="Everyone who joins gets a seat")
         hosts.shows(rf"palatinus join finds this server as {re.escape(default_name())}\.")
         assert "finds this server" not in hidden.text
 

@@ -388,7 +388,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("o", "enter")
         terminal.shows(r"palatinus join ws://\S+ \w{4}", r"ssh -p \d+ \S+", r"in a browser: http://\S+/")
         terminal.press("b", shows=("► Plebeian", "Consul", "plays openly"))
-        terminal.press("enter", shows=(r"\(plebeian\) +\(bot\)", "Whoever comes sits down"))
+        terminal.press("enter", shows=(r"\(plebeian\) +\(bot\)", "Everyone who joins gets a seat"))
         terminal.press("escape", shows="give up your seat")
         terminal.press("y", shows="the lobby")
         terminal.press("escape", shows="► Host a game")
