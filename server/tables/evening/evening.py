@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 SECONDS_TO_COME: Final = 60.0  # to a table before its game begins without those who have not come
 SECONDS_BETWEEN_ROUNDS: Final = 60.0  # after the last table of a round is over
 SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the host can draw sooner
-# For clients that lost their connection with a server, before anything happens without them.
+# For clients that lost their connection, before anything happens without them.
 _SECONDS_TO_COME_BACK: Final = 20.0
 _SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
 # After it was opened; later, a restart begins a new evening of the same name.
@@ -77,6 +77,7 @@ class RunningEvening:
         self._clock_began = max(time.time(), state.round_drawn, state.countdown or 0) - lobby.timers.time()
         self._resumed = self._now()
         self._asked_for = math.inf  # when the host asked for the next round
+        self._few_since = math.inf  # since when too few people are here for one
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
         self._rng = SystemRandom()
         self._lock = asyncio.Lock()  # held while something is stored
@@ -567,6 +568,7 @@ class RunningEvening:
                 return self._round_ends - now
             if len(free) < (LEAST if self._due == math.inf and not state.round else least):
                 return await self._stop_countdown()
+            self._few_since = math.inf
             if self._due == math.inf:
                 await self._store(stored.Countdown(int(now)))
             if self._due > now:
@@ -575,6 +577,7 @@ class RunningEvening:
         else:
             if not free:
                 return await self._stop_countdown()
+            self._few_since = math.inf
             since, others_play = self._free_since[free[0]], bool(state.running)
             wait = self._after_return(since + PATIENCE) - now
             waited = PATIENCE - wait
@@ -595,11 +598,13 @@ class RunningEvening:
     async def _stop_countdown(self) -> float:
         """Stop the countdown, because too few people are here, or return the seconds to wait for them."""
         if self.state.countdown is not None:
-            if (wait := self._after_return(0.0) - self._now()) > 0:
+            now = self._now()
+            self._few_since = min(self._few_since, now)
+            if (wait := self._after_return(self._few_since + _SECONDS_TO_COME_BACK) - now) > 0:
                 probe("a countdown waits for people who may return")
                 return wait
             await self._store(stored.Countdown())
-        self._asked_for = math.inf
+        self._few_since = self._asked_for = math.inf
         return math.inf
 
     async def _open(self, tables: Sequence[Sequence[int]]) -> None:

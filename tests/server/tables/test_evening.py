@@ -123,6 +123,39 @@ async def test_a_countdown_continues_after_a_restart(tmp_path: Path, monkeypatch
     assert await left("begin", after=0) == 20
 
 
+async def test_a_countdown_outlasts_lost_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For as long as people need to come back: else the first round of those with poor lines never came."""
+    guests, clock = [Guest(f"Guest {number}") for number in range(3)], clock_of_day(monkeypatch)
+    held = replace(config(EveningPlan("Friday", rounds=2)), timers=lambda: clock)
+
+    async def wait(seconds: int) -> None:
+        for _ in range(2 * seconds):
+            clock.advance(0.5)
+            await guests[0].peer.ask(messages.Ping)
+
+    async with running(held) as server, signed_up(server, guests[:1]):
+        evening = server.lobby.evenings.running
+        assert evening is not None
+
+        async def here(people: int) -> None:
+            await eventually(lambda: sum(each.here for each in evening.message().people) == people)
+
+        async with signed_up(server, guests[1:]):
+            await here(3)
+            await wait(60)
+            assert evening.shown().awaited == "draw"
+            first = evening.shown().seconds
+        await here(1)
+        await wait(15)
+        async with signed_up(server, guests[1:]):
+            await here(3)
+            await wait(1)
+            assert evening.shown().seconds == first - 16
+        await here(1)
+        await wait(25)
+        assert evening.shown().awaited is None
+
+
 async def test_who_waits_for_others_has_waited_before_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
