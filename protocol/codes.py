@@ -63,7 +63,9 @@ class Code(CodeWithText):
     EVENING_IN_CLUSTER = Template(
         "An evening needs a stand-alone server: servers that share a database cannot host one."
     )
-    NO_ROUND_DUE = Template("No round can be drawn now: one is under way, or this evening has no rounds.")
+    NO_ROUND_DUE = Template(
+        "No round can be drawn now: one is under way, too few people are free, or this evening has no rounds."
+    )
     OF_THE_EVENING = Template("This table belongs to the evening, which decides that for all its tables.")
     NO_SUCH_TABLE = Template("There is no table {table}. Check the code, or choose a table from the list.")
     TABLE_ELSEWHERE = Template("Table {table} is on another server: {address}.")

@@ -124,7 +124,8 @@ class RunningEvening:
 
     def draw_now(self) -> None:
         """Draw the next round as soon as possible; raises Refusal if none is to be drawn."""
-        if self.state.draws_no_more or not self.plan.rounds or self._in_round():
+        few = len(self._free()) < self._fewest
+        if self.state.draws_no_more or not self.plan.rounds or self._in_round() or few:
             raise Refusal(Code.NO_ROUND_DUE)
         self._asked_for = self._now()
         probe("the host draws the next round")
@@ -543,6 +544,11 @@ class RunningEvening:
         """Return when the time for the round is up."""
         return (self.state.round_drawn or self._resumed) + self.plan.minutes * 60 + SECONDS_TO_COME
 
+    @property
+    def _fewest(self) -> int:
+        """Return how few people have a table of their own."""
+        return 2 if self.plan.bots is None else 1
+
     def _free(self) -> list[int]:
         """Return who waits for a table, the longest first."""
         came = now = self._now()
@@ -562,11 +568,10 @@ class RunningEvening:
             return math.inf
         met = meetings(table.people for table in state.tables.values())
         origins = self._people.origins(free)
-        least = 2 if state.plan.bots is None else 1
         if state.plan.rounds:
             if self._in_round():
                 return self._round_ends - now
-            if len(free) < (LEAST if self._due == math.inf and not state.round else least):
+            if len(free) < (LEAST if self._due == math.inf and not state.round else self._fewest):
                 return await self._stop_countdown()
             self._few_since = math.inf
             if self._due == math.inf:
@@ -587,7 +592,7 @@ class RunningEvening:
                 if state.countdown is None:
                     await self._store(stored.Countdown(int(since)))
                 return wait
-            if not tables and least > 1:
+            if not tables and self._fewest > 1:
                 probe("somebody waits until others of an evening are free")
                 return math.inf  # until others are free
             tables = tables or draw_tables(free, met, self._rng, origins)

@@ -154,6 +154,8 @@ async def test_a_countdown_outlasts_lost_connections(monkeypatch: pytest.MonkeyP
         await here(1)
         await wait(25)
         assert evening.shown().awaited is None
+        with pytest.raises(Refusal, match="too few people"):
+            draw(server)
 
 
 async def test_who_waits_for_others_has_waited_before_a_restart(
