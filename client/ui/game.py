@@ -364,7 +364,7 @@ class Client(StandaloneService):
                 self.show(news.with_name_refusal(ui, str(failure), again))
             else:
                 code = failure.code if isinstance(failure, RequestRefused) else ""
-                self.show(news.with_refusal(self.ui, str(failure), code, request))
+                self.show(news.with_refusal(self.ui, str(failure), code, request, self.model))
         except DamagedRecord as error:
             text = _("The server sent a record that cannot be read: {reason}.")
             said = text.format(reason=_(error.text).format(**error.about))

@@ -72,7 +72,7 @@ from engine import events
 from engine.errors import Fault
 from engine.legal import LegalPlaces
 from engine.view import Phase, View
-from protocol.codes import Code
+from protocol.codes import Code, sentence
 from protocol.messages import (
     Announced,
     Evening,
@@ -369,15 +369,19 @@ def with_refusal(
     text: str,
     code: str = "",
     request: Request | None = None,
+    model: TableModel | None = None,
 ) -> Ui:
     """Return `ui` showing the server's refusal, and the refused line if it can be corrected.
 
     A correct command that cannot be carried out now closes its line, so that the next key is not typed into
-    it. A player who places a piece too early is asked whether to plan that.
+    it. A player who places a piece too early is asked whether to plan that, unless the field is taken.
     """
-    sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
     if code == Fault.NOT_YOUR_TURN and isinstance(request, events.Place):
-        return replace(ui, busy=False, sent=None).opened(PlanChoice(choices_for(request)))
+        view = None if model is None else model.view
+        if view is None or request.field not in view.placed:
+            return replace(ui, busy=False, sent=None).opened(PlanChoice(choices_for(request)))
+        text, code = sentence(_(Fault.FIELD_TAKEN.text), {"field": request.field}), Fault.FIELD_TAKEN
+    sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 

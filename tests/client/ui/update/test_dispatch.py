@@ -18,7 +18,7 @@ from client.ui.screens.news import after_update, with_refusal, with_suggestion
 from client.ui.screens.reading import Reading
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import keys_offered
-from client.ui.state import FinishedGames, LinePrompt, Offers, TypedLine, Ui
+from client.ui.state import FinishedGames, LinePrompt, Notice, Offers, TypedLine, Ui
 from engine.board import HILLS, Field, Tile
 from engine.errors import Fault
 from engine.events import LayTile, Place, Placed
@@ -560,6 +560,17 @@ def test_lines_are_completed_up_to_where_they_differ_and_recalled() -> None:
     assert seen.line_of(seen.after(ui, model, ":", "m", "*", " ", "tab")).startswith("m* ")
     ui, model = seen.laying()
     assert seen.line_of(seen.after(ui, model, ":", "l", "a", "tab")).startswith("lay ")
+
+
+def test_a_taken_field_is_refused_and_not_planned() -> None:
+    """Enter pressed twice, or a typed line: while others move, no piece leaves its field."""
+    ui, model = seen.placing()
+    taken = next(iter(seen.view_of(model).placed))
+    waiting, request = after_key(seen.after(ui, model, *seen.typed(f"m {taken}")[:-1]), "enter", model)
+    refused = with_refusal(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN, request, model)
+    assert (refused.overlay, refused.busy) == (None, False)
+    assert refused.notice == Notice(f"{taken} is taken. Choose an empty field.", refusal=True)
+    assert seen.line_of(refused) == f"m {taken}"
 
 
 def test_a_refused_line_can_be_corrected() -> None:
