@@ -49,6 +49,7 @@ class ProblemPage(GamePage):
     number: int
     count: int
 
+    commands = frozenset({"place", "hint", "leave", "count"})
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:

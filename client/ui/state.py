@@ -295,9 +295,13 @@ class Overlay(Screen):
 
 @dataclass(frozen=True, slots=True)
 class GamePage(Screen):
-    """A page about a game, outside any server: `table` is the game as a table would show it."""
+    """A page about a game, outside any server: `table` is the game as a table would show it.
+
+    Of the commands of a table, it has those with the verbs in `commands`.
+    """
 
     table: Screen = field(kw_only=True)
+    commands: ClassVar[frozenset[str]] = frozenset()
     reads_on = True
 
     def stage(self, model: TableModel) -> str:

@@ -84,6 +84,7 @@ class Lesson(GamePage):
     reads_on = False
     leads_back = True
     log_style = "class:info"  # it says what to do
+    commands = frozenset({"place", "lay", "leave", "count"})
     own_keys = _KEYS
 
     @property

@@ -2,20 +2,38 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from client.language import _
-from client.typed_text import BadText
-from client.ui.screens.action import Action, May, Meaning, Who
-from client.ui.screens.actions import ACTIONS, PLACE
+from msgspec import structs
+
+from client.language import N_, _
+from client.tables.table import TableModel
+from client.typed_text import BadText, Misplaced
+from client.ui.screens.action import Action, May, Meaning, Who, exactly
+from client.ui.screens.actions import ACTIONS, LEAVE, PAGES, PLACE
 from client.ui.screens.arguments import PIECE
 from client.ui.screens.menu import At
 from client.ui.screens.record_commands import GO, RECORD_ACTIONS
 from client.ui.screens.replay import Replay
+from client.ui.state import GamePage, Outcome, Ui
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 
 HelpRow: TypeAlias = tuple[str, str]
+
+_BY_VERB: Final = {action.verb: action for action in ACTIONS}
+
+
+def _leave(_screen: object, ui: Ui, _model: TableModel) -> Outcome:
+    return ui, ui.way_back
+
+
+_OF_GAMES: Final = (  # those that mean something at a game outside any server
+    *(_BY_VERB[verb] for verb in ("place", "lay")),
+    structs.replace(_BY_VERB["hint"], help=N_("show the solution")),
+    structs.replace(LEAVE, help=N_("leave"), read=exactly("", _leave)),
+    _BY_VERB["count"],
+)
 
 
 def help_rows(actions: Iterable[Action]) -> tuple[HelpRow, ...]:
@@ -49,9 +67,12 @@ def help_on_hosting(at: At) -> tuple[HelpRow, ...]:
 
 def _known(at: At) -> tuple[Action, ...]:
     """Return the commands that mean something where the player is, if not now."""
-    if isinstance(at.ui.page, Replay):
+    page = at.ui.page
+    if isinstance(page, Replay):
         return tuple(action for action in RECORD_ACTIONS if action.possible(at))
-    return ACTIONS
+    if isinstance(page, GamePage):
+        return (*(action for action in _OF_GAMES if action.verb in page.commands), *PAGES)
+    return ACTIONS if page.at_server else PAGES
 
 
 def is_command(word: str, at: At) -> bool:
@@ -66,6 +87,8 @@ def meaning(text: str, at: At) -> Meaning:
     verbs = {action.verb: action for action in _known(at)}
     if (action := verbs.get(verb.lower())) is not None:
         return action.meaning(rest.strip(), at)
+    if verb.lower() in _BY_VERB and not isinstance(at.ui.page, Replay):
+        raise Misplaced(_("You are not at a table. Open or join one first."))
     if (unnamed := _without_verb(verb, rest, at)) is not None:
         return unnamed.meaning(text.strip(), at)
     raise _no_command(text, verbs)

@@ -178,9 +178,12 @@ def test_ways_out_of_the_lessons() -> None:
         for key in keys:
             course.interaction.press(key)
         assert (course.interaction.over, course.interaction.request) == (left, Errand.QUIT)
-    for key in (":", *"join KXQT", "enter"):
-        course.interaction.press(key)
+    course = course_at("Merchants")
+    course.interaction.press("v")
     assert course.ui.notice == Notice("These are lessons: nobody else is here.")
+    for key in (":", *"leave", "enter"):
+        course.interaction.press(key)
+    assert (course.interaction.over, course.interaction.request) == (True, Errand.QUIT)
     course = Course("Ann", practice, UNICODE, len(PAGES) - 1)
     assert "PgDn" not in shown(course)
     course.interaction.press("pagedown")

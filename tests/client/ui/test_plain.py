@@ -458,6 +458,14 @@ def test_past_games_that_cannot_be_read_are_told_as_such(tmp_path: Path) -> None
     assert cannot.startswith(f"Cannot read {tmp_path / 'palatinus' / 'records'}")
 
 
+def test_what_is_typed_for_a_lobby_does_not_end_the_program(tmp_path: Path) -> None:
+    """On the start screen and in the list of past games."""
+    visit = Visit(tmp_path, "--plain")
+    visit.type("join KXQT", "name Zoe", "6", "say hello", "open 3", "refresh", "back", "quit", "yes")
+    assert visit.end() == 0
+    assert visit.told.count("You are not at a table. Open or join one first.") == 5
+
+
 def test_questions_are_answered_in_the_language_in_use(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "--plain", "--lang", "it")
     visit.type("back", "no", "back", "sì")

@@ -4,9 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import pytest
+
 from client.records import Better, Contest, DaysSolved, Problem, Recording
 from client.ui import requests
 from client.ui.interaction import Interaction, Surroundings
+from client.ui.screens.dispatch import after_key
+from client.ui.screens.menu import At
+from client.ui.screens.typed_commands import completions, help_on_commands
 from client.ui.solving import Problems, Solving, model_of, open_problem
 from engine.board import Tile
 from engine.events import Place
@@ -40,6 +45,27 @@ def test_quitting_is_asked_where_there_is_a_start_screen_to_go_back_to() -> None
     assert after(asked, model, "n") == shown
     assert request_after(shown, model, "escape") is requests.Errand.GO_HOME
     assert request_after(open_problem(problem("a"), 1, 1), model, "q") is requests.Errand.QUIT
+
+
+@pytest.mark.parametrize("line", ["pause", "say hello", "plan m C4", "plans", "join KXQT", "menu"])
+def test_what_is_typed_for_a_table_leaves_no_problem(line: str) -> None:
+    """Nor is it in the help or offered while it is typed."""
+    ui, model = at_home(open_problem(problem("a"), 1, 1)), model_of(problem("a"))
+    told, request = after_key(after(ui, model, *typed(line)[:-1]), "enter", model)
+    assert request is None
+    assert notice_of(told) == "You are not at a table. Open or join one first."
+    assert told.overlay is None
+    verb, at = line.split(maxsplit=1)[0], At(ui, model)
+    assert verb not in {word.split()[0] for row, _meaning in help_on_commands(at) for word in row.split(", ")}
+    assert completions(verb[:2], at) == ()
+
+
+def test_a_problem_is_solved_or_left_by_typed_lines() -> None:
+    ui, model = at_home(open_problem(problem("a"), 1, 1)), model_of(problem("a"))
+    assert request_after(ui, model, *typed("hint")) is requests.Errand.HINT
+    assert request_after(ui, model, *typed("leave")) is requests.Errand.GO_HOME
+    best = problem("a").best
+    assert request_after(ui, model, *typed(f"{best.piece} {best.field}")) == best
 
 
 class Solver:
