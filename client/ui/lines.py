@@ -581,7 +581,9 @@ class LineShell:
             ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
         shown.ui = ui
         passed = isinstance(ui.page, LobbyPage) and not ui.page.listed  # on the way to a study
-        screens = filter(None, (None if passed else ui.page, ui.overlay))
+        listed = [screen.options(ui, shown.model) is not None for screen in (ui.page, ui.overlay or ui.page)]
+        hidden = passed or (ui.overlay is not None and all(listed))  # numbers would mean two lines
+        screens = filter(None, (None if hidden else ui.page, ui.overlay))
         words = [each for screen in screens for each in _words(screen, ui, shown.model)]
         remarks = tuple(labelled(each.speaker, each.text) for each in ui.talk.remarks)
         asked = "" if ui.overlay is None else ui.overlay.question(ui)

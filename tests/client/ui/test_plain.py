@@ -458,6 +458,17 @@ def test_past_games_that_cannot_be_read_are_told_as_such(tmp_path: Path) -> None
     assert cannot.startswith(f"Cannot read {tmp_path / 'palatinus' / 'records'}")
 
 
+def test_no_line_of_a_list_is_told_below_another_list(tmp_path: Path) -> None:
+    """A setting that shows on the start screen, too: what has changed there is told on the way back."""
+    visit = Visit(tmp_path, "--plain")
+    visit.type("o", "5", "back", "quit", "yes")
+    assert visit.end() == 0
+    (opened,) = (at for at, line in enumerate(visit.told) if line.startswith("5. Bots: Plebeian."))
+    (changed,) = (at for at, line in enumerate(visit.told) if line.startswith("5. Bots: Citizen."))
+    (back,) = (at for at, line in enumerate(visit.told) if line.endswith("bots: Citizen"))
+    assert opened < changed < back
+
+
 def test_what_is_typed_for_a_lobby_does_not_end_the_program(tmp_path: Path) -> None:
     """On the start screen and in the list of past games."""
     visit = Visit(tmp_path, "--plain")
