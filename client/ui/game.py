@@ -599,9 +599,9 @@ class Client(StandaloneService):
         except OSError as error:
             self.show(news.with_refusal(self.ui, describe_not_saved(path, error)))
 
-    async def _join(self, table: str) -> None:
-        """Take the seat that is kept at the table, or a free one."""
-        name = self._name
+    async def _join(self, table: str, name: str | None = None) -> None:
+        """Take the seat that is kept at the table, or a free one, under the player's name or another."""
+        name = self._name if name is None else name
         # A client at a table cannot join another: the server says so below.
         while self.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
@@ -683,10 +683,11 @@ class Client(StandaloneService):
             )
             self.show(news.with_refusal(self.ui, text))
             return
+        name = self._name if self.model.seat is None else self.ui.name  # a study gives the seat of that name
         await self.leave()
         self.show(replace(self.ui, log=()))  # which says how to come along
-        await self._join(state.studied.table)
-        self.show(replace(news.at_other_table(self.ui, self.model), name=self._name))
+        await self._join(state.studied.table, name)
+        self.show(replace(news.at_other_table(self.ui, self.model), name=name))
 
     async def _leave_for_lobby(self) -> None:
         await self.leave()

@@ -98,9 +98,12 @@ class Watcher:
 
 @contextlib.asynccontextmanager
 async def watching(
-    *names: str, seats: Path | None = None, analyse: Analyse | None = None
+    *names: str, seats: Path | None = None, seated_as: str = "", analyse: Analyse | None = None
 ) -> AsyncIterator[list[Watcher]]:
-    """Show the result of a game to spectators with these names; with `seats`, the first one was a player."""
+    """Show the result of a game to spectators with these names; with `seats`, the first one was a player.
+
+    At the table, that player may have been `seated_as` somebody else.
+    """
     async with memory_server() as server, game(server.port, 2) as peers, contextlib.AsyncExitStack() as stack:
         await play_on(peers, random.Random(1))
         group = await stack.enter_async_context(asyncio.TaskGroup())
@@ -110,7 +113,7 @@ async def watching(
         kept = None
         if seats is not None:
             first, kept = requests.Join(code), Seats(seats, url)
-            kept.keep(code, 0, names[0], peers[0].token, ()).release()
+            kept.keep(code, 0, seated_as or names[0], peers[0].token, ()).release()
         for name in names:
             connection = await stack.enter_async_context(open_connection(url))
             looking_back = LookingBack(recording_of, None, analyse, plays_on=True)
@@ -279,6 +282,20 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
             assert state.study
             assert not any("B: join" in line for line in watcher.shown.ui.log)
             assert "(a study)" in window_title(watcher.shown.model)
+
+
+async def test_a_study_gives_players_the_seat_that_they_had(tmp_path: Path) -> None:
+    """Even if the player is called something else elsewhere, and another player is to move."""
+    async with watching("Ann", seats=tmp_path, seated_as="Player 0") as (ann,):
+        ann.press("v")
+        await ann.record(0)
+        ann.press("n", "n", "n", "B", "B")
+        await ann.until(lambda ui: isinstance(ui.page, Playing) and not ui.busy)
+        assert (ann.shown.model.seat, ann.shown.ui.name) == (0, "Player 0")
+        assert any("You are back in your seat, as Player 0." in line for line in ann.shown.ui.log)
+        ann.press(":", *"leave", "enter")
+        await ann.until(lambda ui: isinstance(ui.page, LobbyPage) and not ui.busy)
+        assert ann.shown.ui.name == "Ann"
 
 
 @pytest.mark.parametrize("place", ["lobby", "study"])
