@@ -602,6 +602,8 @@ class Client(StandaloneService):
     async def _join(self, table: str, name: str | None = None) -> None:
         """Take the seat that is kept at the table, or a free one, under the player's name or another."""
         name = self._name if name is None else name
+        if self._left is not None and self._left.seated.table == table and await self._come_back(self._left):
+            return
         # A client at a table cannot join another: the server says so below.
         while self.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
@@ -630,6 +632,19 @@ class Client(StandaloneService):
             self.log(_("You are back in your seat, as {name}.").format(name=name))
         elif seated.taken_over is not None:
             self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
+
+    async def _come_back(self, left: Left) -> bool:
+        """Take the seat at a finished game again that was left on this visit; return whether it is there."""
+        if self.model.table is not None:
+            return False
+        try:
+            await self._connection.ask(messages.Resume(NEW, left.seated.table, left.seated.token or ""))
+        except RequestRefused:
+            return False
+        self._left = None
+        self.show(replace(self.ui, name=left.name))
+        self.log(_("You are back in your seat, as {name}.").format(name=left.name))
+        return True
 
     async def _sit_or_watch(self, table: str) -> None:
         """Take a seat as `_join` does; latecomers watch, and are shown how to play later."""

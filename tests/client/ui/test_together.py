@@ -298,6 +298,22 @@ async def test_a_study_gives_players_the_seat_that_they_had(tmp_path: Path) -> N
         assert ann.shown.ui.name == "Ann"
 
 
+async def test_who_has_left_a_finished_game_comes_back_to_its_result(tmp_path: Path) -> None:
+    """As the player, whose name nobody else can have there, and as often as wanted."""
+    async with watching("Player 0", seats=tmp_path) as (ann,):
+        code = ann.peers[0].code
+        for _once in range(2):
+            ann.press(":", *"leave", "enter")
+            await ann.until(lambda ui: isinstance(ui.page, LobbyPage) and not ui.busy)
+            ann.press(":", *f"join {code}", "enter")
+            await ann.until(lambda ui: isinstance(ui.page, Scoring | Result) and not ui.busy)
+            assert ann.shown.model.seat == 0
+            assert ann.shown.ui.name == "Player 0"
+        ann.press("g")
+        await ann.until(lambda ui: isinstance(ui.page, Gathering))
+        assert ann.shown.model.seat == 0
+
+
 @pytest.mark.parametrize("place", ["lobby", "study"])
 async def test_who_has_left_a_game_hears_that_the_others_play_again(tmp_path: Path, place: str) -> None:
     """Once, wherever they are; the seat with the others is kept, and the lobby lists it."""
