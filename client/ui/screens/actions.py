@@ -1344,6 +1344,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         who=Who.HOST,
         possible=lambda at: heirs(at.model),
         menu=lambda _at: [MenuLine(_("make another player the host"), HAND_OVER)],
+        for_company=True,
     ),
     END_GAME,
     AGAIN,

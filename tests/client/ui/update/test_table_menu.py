@@ -183,6 +183,14 @@ def test_only_the_host_of_other_people_reads_what_hosts_can_type() -> None:
         assert not typed_commands.help_on_hosting(At(ui, gathering(seat)[1]))
 
 
+def test_nobody_else_can_be_made_host_in_a_game_against_bots_alone() -> None:
+    """They hold their seats as players do, but the server would refuse them."""
+    ui, model = running()
+    for alone in (False, True):
+        here = replace(ui, offers=Offers(private=alone))
+        assert (actions.HAND_OVER in [line.effect for line in MENU.lines(At(here, model))]) != alone
+
+
 def test_a_sign_is_in_menu_and_help_only_if_others_see_it() -> None:
     ui, model = running()
     for alone in (False, True):
