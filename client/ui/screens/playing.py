@@ -203,7 +203,7 @@ class Ended(_GameScreen):
     def sentence(self, pane: Pane) -> str:
         state = pane.model.state
         again = "" if state is None else describe_rematch(state, pane.model.seat)
-        said = pane.ui.log[-1:] == (describe_ended(),)  # just above
+        said = pane.ui.log[-1:] == (describe_ended(),) and not pane.small  # just above, where there is room
         return again if said else f"{describe_ended()} {again}".strip()
 
     def marks(self, model: TableModel) -> Marks:

@@ -58,6 +58,7 @@ from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.texts.pieces import a_piece, face_sign, piece_sign
 from client.ui.texts.signs import SIGNS
+from client.ui.texts.tables import describe_ended
 from engine.board import Field, Tile, neighbours
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally
@@ -219,6 +220,12 @@ def test_a_spectators_sign_is_seen_where_spectators_are_listed(page: str) -> Non
     signed = replace(ui, talk=TalkLog(model.table), signs=(Sign(None, "👏", 1.0, "Zoe"),))
     for size in ((120, 40), (80, 24), (40, 12)):
         assert "Zoe: Well played!" in seen.screen_of(signed, model, *size)
+
+
+def test_a_small_window_says_that_the_game_has_ended() -> None:
+    ui, model = PAGES["ended"]()
+    screen = seen.screen_of(replace(ui, log=(describe_ended(),)), model, 40, 12)
+    assert describe_ended() in " ".join(screen.replace("|", "").split())
 
 
 def test_points_of_past_games_are_seen_beside_long_names() -> None:
