@@ -113,6 +113,8 @@ class Lesson(GamePage):
         return tuple(_TURNS.get(key.action, key) for key in self.keys(model) if not key.with_others)
 
     def offered_keys(self, ui: Ui, model: TableModel) -> tuple[Key, ...]:
+        if self.reads(ui):  # what the page is about comes after its text
+            return tuple(key for key in _KEYS if key.when(self, ui, model))
         keys = GamePage.offered_keys(self, ui, model)
         unused = {Act.NEXT_PIECE, Act.CONFIRM} if self.points and self.keys(model) is not _KEYS else set()
         return tuple(key for key in keys if key.action not in unused)

@@ -407,6 +407,19 @@ def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
     assert course.ui.page.number == TITLES.index("Merchants")
 
 
+@pytest.mark.parametrize("title", ["Fields and springs", "Laying the land", "Merchants"])
+def test_a_small_window_says_how_the_text_of_a_lesson_is_read(title: str) -> None:
+    """Enter leads through the text first; what it does on the board is said below the board."""
+    course = course_at(title)
+    scrolled(course, (40, 12))
+    while course.ui.page.reads(course.ui):
+        below = scrolled(course, (40, 12)).rstrip("\n").splitlines()[-1]
+        assert "Enter next" in below
+        course.interaction.press("enter")
+    below = scrolled(course, (40, 12)).rstrip("\n").splitlines()[-1]
+    assert "Enter next" not in below
+
+
 def scrolled(course: Course, size: tuple[int, int]) -> str:
     """Return what a small window shows, after it has told how far it can be scrolled."""
     frame = drawn(course.ui, course.model, UNICODE, *size)
