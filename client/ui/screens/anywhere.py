@@ -95,10 +95,10 @@ def _without_lobby_chat(ui: Ui) -> Ui | None:
     return None
 
 
-def _leave(ui: Ui, _model: TableModel) -> Outcome | None:
+def _leave(ui: Ui, model: TableModel) -> Outcome | None:
     """Ask before a page is left where leaving ends more than the visit to it."""
-    if isinstance(ui.page, LobbyPage) and hosts_others(ui):
-        return ui.opened(Quitting(requests.Errand.GO_HOME)), None
+    if isinstance(ui.page, LobbyPage) and hosts_others(ui, model):
+        return ui.opened(Quitting(requests.Errand.GO_HOME, hosts=True)), None
     if len(ui.pages) == 1 and ui.page.asks_to_quit:
         return ui.opened(Quitting()), None  # one Esc too many must not end the program
     return None
@@ -108,8 +108,9 @@ def _quit(ui: Ui, model: TableModel) -> Outcome:
     if ui.page.leads_back:
         return ui, ui.way_back
     running = isinstance(ui.page, Playing) and model.seat is not None
-    if running or hosts_others(ui):
-        return ui.opened(Quitting(running=running)), None
+    hosts = hosts_others(ui, model)
+    if running or hosts:
+        return ui.opened(Quitting(hosts=hosts, running=running)), None
     if isinstance(ui.page, Gathering) and loses_seat(ui, model):
         return ui.opened(Quitting(gives_up_seat=True)), None
     if len(ui.pages) > 1:  # whoever wants to go back there may take q for the key

@@ -52,17 +52,23 @@ _TALK: Final = (
 )
 
 
-def hosts_others(ui: Ui) -> bool:
-    """Return whether this program hosts the server, and others are there."""
-    company = ui.company
-    return bool(ui.ways.addresses) and company is not None and len(company.people) > 1
+def hosts_others(ui: Ui, model: TableModel) -> bool:
+    """Return whether this program hosts the server, and others are there: online, or at the table."""
+    company, state = ui.company, model.state
+    seats = () if state is None else enumerate(state.seats)
+    seated = any(each.here and each.level is None and seat != model.seat for seat, each in seats)
+    return bool(ui.ways.addresses) and (seated or (company is not None and len(company.people) > 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Quitting(Overlay):
-    """The question whether to quit, which may be a running game, or to leave a table and so the seat."""
+    """The question whether to quit, which may be a running game, or to leave a table and so the seat.
+
+    If this program `hosts` others, their server stops with it.
+    """
 
     request: Errand | Leave = Errand.QUIT
+    hosts: bool = False
     gives_up_seat: bool = False
     running: bool = False
 
@@ -76,7 +82,7 @@ class Quitting(Overlay):
     def question(self, ui: Ui) -> str:
         if self.gives_up_seat:
             asks = _("Leave the table, and give up your seat? {yes}: leave, n: stay")
-        elif hosts_others(ui):
+        elif self.hosts:
             asks = _("The others have to wait until you host again. Quit? {yes}: quit, n: stay")
         elif self.running:
             asks = _("The game is still running. Quit? {yes}: quit, n: stay")

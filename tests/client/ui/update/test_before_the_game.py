@@ -485,6 +485,18 @@ def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
     assert "Quit Palatinus?" in shown(seen.after(alone, NOWHERE, "q"))
 
 
+@pytest.mark.parametrize("others", [True, False])
+def test_who_comes_back_to_a_game_that_they_host_is_asked_for_the_others(others: bool) -> None:
+    """They have not been in the lobby: who is online is not known."""
+    ui, model = seen.placing()
+    ui = replace(ui, company=None, ways=Ways(addresses=("ws://192.0.2.7:7733",)))
+    assert model.state is not None
+    seats = enumerate(model.state.seats)
+    here = [structs.replace(each, here=others or seat == model.seat) for seat, each in seats]
+    seen.change(model, seats=here)
+    assert ("have to wait" in seen.screen_of(seen.after(ui, model, "q"), model)) == others
+
+
 def test_people_online_are_muted_by_name() -> None:
     ui = seen.after(in_lobby(), NOWHERE, ":", *"mute B", "tab")
     assert seen.line_of(ui) == "mute Bob"
