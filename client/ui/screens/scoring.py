@@ -397,10 +397,9 @@ class Result(_Walk):
         won = games.describe_result(ended, names)
         after = *story(model.view, names, model.seat), _next_level(model), farewell(model, ui.talk.hears)
         result = (won, *rows, *laurels, _tie(ended, names), self.turned, *after)
-        options = (
-            f"{each.verb} ({each.names})" if each.names else each.verb for each in _possible(ui, model)
-        )
-        now = labelled(_("You can type"), ", ".join(options))
+        possible = _possible(ui, model) if ui.page.at_server else ()  # a record has commands of its own
+        options = ", ".join(f"{each.verb} ({each.names})" if each.names else each.verb for each in possible)
+        now = labelled(_("You can type"), options) if options else ""
         return [each for each in (fault, *result, _standings(model), draws, _again(model), now) if each]
 
 

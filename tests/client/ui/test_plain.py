@@ -671,6 +671,17 @@ def test_words_for_a_table_are_none_for_a_record(tmp_path: Path) -> None:
     assert sum("is not a command" in line for line in visit.told) == 3
 
 
+@pytest.mark.parametrize("eyes", ["1", "all"])
+def test_the_result_in_a_record_names_no_command_of_a_table(tmp_path: Path, eyes: str) -> None:
+    record = tmp_path / "record.txt"
+    record.write_text(recorded(played(GameOptions(2), 1).events), encoding="utf-8")
+    visit = Visit(tmp_path, "replay", "--plain", str(record))
+    visit.type(f"eyes {eyes}", "result", "points")
+    assert visit.end() == 0
+    assert any("captives" in line for line in visit.told)
+    assert not any("You can type" in line for line in visit.told)
+
+
 def test_who_leads_after_a_game_is_the_result() -> None:
     """Influence on the board from which the captives are gone says nothing of it."""
     ui, model = over()
