@@ -454,8 +454,8 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
         return ""
     if now.again and not was.again:
         return _("{name} wants to play again.").format(name=now.name)
-    if was.kept and not now.kept:
-        return _("{name} plays again.").format(name=now.name)
+    if was.kept and not now.kept:  # in the next game, or in the round of an evening
+        return _("{name} takes a seat.").format(name=now.name)
     begins = now.removable_in is not None and was.removable_in is None  # as when the game has just begun
     if (was.here != now.here or begins) and not now.again:
         return describe_presence(now.name, here=now.here, removable_in=now.removable_in)

@@ -175,7 +175,7 @@ def test_rematches_votes_and_bots_are_logged() -> None:
     away = SeatSummary("Bob", votes_needed=1)
     for was, now, words in (
         (bob, SeatSummary("Bob", again=True), ("Bob wants to play again.",)),
-        (SeatSummary("Bob", kept=True), bob, ("Bob plays again.",)),
+        (SeatSummary("Bob", kept=True), bob, ("Bob takes a seat.",)),
         (SeatSummary("Bob", kept=True), SeatSummary(), ("Bob did not come, so the seat is free.",)),
         (away, SeatSummary("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to play for Bob.",)),
         (away, SeatSummary("Bob", bot=True), ("A bot plays for Bob from now on.",)),
