@@ -259,17 +259,20 @@ def with_news(page: Sequence[Line], pane: Pane, sentence: str = "", *, most: int
 def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
     """Return how many lines the latest news and the current notice take."""
     words, _style = _now(ui, sentence)
-    latest = wrapped(log[-1], width - 4) if (log := _log_shown(ui)) else []
+    latest = wrapped(log[-1], width - 4) if (log := _log_shown(ui, sentence)) else []
     return len(wrapped(words, width - 2)) + len(latest) + ui.talk.is_new
 
 
-def _log_shown(ui: Ui) -> tuple[str, ...]:
-    """Return what the screen shows of the log, up to where it is scrolled, without what is below it too."""
+def _log_shown(ui: Ui, sentence: str) -> tuple[str, ...]:
+    """Return what the screen shows of the log, up to where it is scrolled, without what is below it too.
+
+    That is the notice or the sentence, which may say more.
+    """
     log = ui.log_here[: len(ui.log_here) - ui.scroll]
     if ui.page.after_end:
         log = log[max(len(log) - ui.since_end, 0) :]
-    told = "" if ui.notice is None else ui.notice.text
-    return log[:-1] if log[-1:] == (told,) else log
+    below, _style = _now(ui, sentence)
+    return log[:-1] if log and log[-1] and below.startswith(log[-1]) else log
 
 
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
@@ -277,7 +280,7 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     now = words_now(ui, width, height, sentence)
     talk = latest_talk(ui, width, max(height - len(now), 0))
     room_left = max(height - len(now) - len(talk), 0)
-    entries = [wrapped(text, width - 4) for text in _log_shown(ui)[-height:]]
+    entries = [wrapped(text, width - 4) for text in _log_shown(ui, sentence)[-height:]]
     if not ui.page.log_style and entries and len(entries[-1]) > room_left:
         entries[-1] = first_rows(entries[-1], room_left, width - 4, _dots(ui))
     first = len(entries)  # no sentence is shown without its beginning, unless it is the only one

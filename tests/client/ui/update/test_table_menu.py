@@ -303,6 +303,7 @@ def test_a_paused_game_says_so_until_the_pause_is_over(at_turn: Callable[[], tup
     assert "Your turn" in seen.screen_of(ui, model).splitlines()[0]
     ui = seen.after_change(ui, model, paused=messages.PauseSummary(1, 20, 580))
     model.legal = None
+    assert seen.screen_of(ui, model).count("has paused the game") == 1  # the log says so, too
     for size in ((80, 24), (40, 12)):
         frame = drawn(ui, model, UNICODE, *size)
         title = plain(frame.lines[0])
