@@ -87,7 +87,9 @@ def meaning(text: str, at: At) -> Meaning:
     verbs = {action.verb: action for action in _known(at)}
     if (action := verbs.get(verb.lower())) is not None:
         return action.meaning(rest.strip(), at)
-    if verb.lower() in _BY_VERB and not isinstance(at.ui.page, Replay):
+    if (elsewhere := _BY_VERB.get(verb.lower())) is not None and not isinstance(at.ui.page, Replay):
+        if "lobby" in elsewhere.stages:
+            raise Misplaced(_("That works in the lobby of a server or at a table, not here."))
         raise Misplaced(_("You are not at a table. Open or join one first."))
     if (unnamed := _without_verb(verb, rest, at)) is not None:
         return unnamed.meaning(text.strip(), at)

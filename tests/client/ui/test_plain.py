@@ -472,9 +472,10 @@ def test_no_line_of_a_list_is_told_below_another_list(tmp_path: Path) -> None:
 def test_what_is_typed_for_a_lobby_does_not_end_the_program(tmp_path: Path) -> None:
     """On the start screen and in the list of past games."""
     visit = Visit(tmp_path, "--plain")
-    visit.type("join KXQT", "name Zoe", "6", "say hello", "open 3", "refresh", "back", "quit", "yes")
+    visit.type("join KXQT", "name Zoe", "6", "say hello", "open 3", "refresh", "pause", "back", "quit", "yes")
     assert visit.end() == 0
-    assert visit.told.count("You are not at a table. Open or join one first.") == 5
+    assert visit.told.count("That works in the lobby of a server or at a table, not here.") == 5
+    assert visit.told.count("You are not at a table. Open or join one first.") == 1
 
 
 def test_questions_are_answered_in_the_language_in_use(tmp_path: Path) -> None:
