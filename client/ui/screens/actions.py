@@ -386,6 +386,13 @@ def _undo(at: At) -> Outcome:
     return at.ui, asked
 
 
+def _line_of_undo(at: At) -> Iterator[MenuLine]:
+    if not at.ui.offers.takes_back:
+        yield from _line_of_wish("take-back")(at)
+    elif at.model.seat is not None:
+        yield MenuLine(_("take back your last move"), requests.TakeBack(at.model.seat))
+
+
 def _explain(text: str, _at: At) -> Handler | None:
     if (on := ON_OR_OFF.get(text)) is None:
         return None
@@ -1194,7 +1201,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         exactly("", pressing(_undo)),
         stages=PLAYING,
         possible=lambda at: _has_moved(at) if at.ui.offers.takes_back else _can_ask("take-back")(at),
-        menu=_line_of_wish("take-back"),
+        menu=_line_of_undo,
         keys=(Key(("z",), pressing(_undo), "", N_("take back"), for_players=True, with_others=True),),
     ),
     Action(

@@ -974,6 +974,10 @@ def test_a_move_is_taken_back_only_by_who_has_made_one() -> None:
         seen.change(model, random_layout=True)
         offered = keys_offered(replace(ui, offers=Offers(private=True, takes_back=True)), model, 0)
         assert any("z" in key.names for key in offered) == (0 in seen.view_of(model).owners.values()) == moved
+        alone = replace(ui, offers=Offers(private=True, takes_back=True))
+        told = {line.text: line.effect for line in MENU.lines(At(alone, model))}
+        assert told.get("take back your last move") == (requests.TakeBack(Seat(0)) if moved else None)
+        assert "ask to take your last move back" not in told
 
 
 @given(seats=st.integers(2, 4), seed=st.integers(0, 9), moves=st.integers(0, 8), back=st.booleans())
