@@ -846,11 +846,13 @@ def _possible(ui: Ui, model: TableModel) -> Iterator[_Choice]:
 
 
 def _choices(pane: Pane) -> list[Line]:
-    """Return what can be done now as a list in two columns."""
+    """Return what can be done now as a list in two columns; in a small window without names that are cut."""
     half = pane.width // 2
     told = []
     for key, _verb, words, names in _possible(pane.ui, pane.model):
-        row = line(f"  {key.names[0]}  ", "class:key") + line(labelled(words, names) if names else words)
+        sign = line(f"  {key.names[0]}  ", "class:key")
+        row = sign + line(labelled(words, names) if names else words)
+        row = sign + line(words) if pane.small and width_of(row) > half else row
         told.append(clickable(fitted(row, half), key.action))
     rows = (len(told) + 1) // 2
     right = [*told[rows:], EMPTY]

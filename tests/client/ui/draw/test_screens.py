@@ -612,6 +612,9 @@ def test_every_choice_after_a_game_is_seen_with_who_has_chosen_it(players: int) 
     )
     for key, words in (*chosen, ("y", "what decided it"), ("w", "keep the record"), ("e", "a picture")):
         assert f" {key}  {words}" in shown
+    small = seen.screen_of(ui, model, 40, 23)
+    assert " g  play again: Bob " in small
+    assert " f  look together  " in small
     told = ui.page.words(ui, model)[-1]
     assert told == "You can type: again (Bob), together (Bob), applaud, review, analyse, save, picture"
 
