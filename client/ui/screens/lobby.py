@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from msgspec import structs
+from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, counted, labelled, parted
 from client.tables.table import TableModel
@@ -419,12 +420,7 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> list[L
     room = height - _AROUND_TABLES - len(others) - len(details) - len(set_up)
     listed = []
     for at, table in enumerate(lobby.tables):
-        stage, note = (
-            padded(tables.describe_listed_stage(table), _STAGE),
-            _describe_seat(table, lobby.kept_seats),
-        )
-        text = f"{table_cells(table)}{stage}{note}"
-        row = choice(text, glyphs, width, chosen=at == lobby.chosen)
+        row = choice(_row_of_table(lobby, table), glyphs, width, chosen=at == lobby.chosen)
         listed.append(clickable(row, ChooseLine(at), width))
     rows += rows_around(listed, min(lobby.chosen, len(listed) - 1), room, glyphs)
     if lobby.tables:
@@ -435,6 +431,15 @@ def lobby_block(lobby: LobbyPage, pane: Pane, width: int, height: int) -> list[L
     new = choice(_("A new table"), glyphs, width, chosen=lobby.chosen >= len(lobby.tables))
     rows += [EMPTY, clickable(new, ChooseLine(len(lobby.tables)), width)]
     return rows + set_up
+
+
+def _row_of_table(lobby: LobbyPage, table: TableSummary) -> str:
+    stage, note = _stage_and_seat(lobby, table)
+    return f"{table_cells(table)}{padded(stage, _STAGE)}{note}".rstrip()
+
+
+def _stage_and_seat(lobby: LobbyPage, table: TableSummary) -> tuple[str, str]:
+    return tables.describe_listed_stage(table), _describe_seat(table, lobby.kept_seats)
 
 
 def tables_in_words(ui: Ui, lobby: LobbyPage) -> list[str]:
@@ -471,13 +476,18 @@ def _above(ui: Ui) -> list[Line]:
 
 
 def _details(lobby: LobbyPage, width: int) -> list[Line]:
-    """Return how the chosen table is set up, or as many empty lines as this usually takes."""
+    """Return how the chosen table is set up, or as many empty lines as this usually takes.
+
+    In a small window this begins with what its row has no room for.
+    """
     if lobby.chosen >= len(lobby.tables):
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
     *set_up, absence = _describe_table(table)
     named = labelled(printable(table.title), parted(set_up)) if table.title else parted(set_up)
-    rows = [row for each in (named, absence) for row in wrapped(each, width - _INDENT)]
+    cut = get_cwidth(_row_of_table(lobby, table)) > width - 2  # beside the pointer
+    stage = parted(filter(None, _stage_and_seat(lobby, table))) if cut else ""
+    rows = [row for each in filter(None, (stage, named, absence)) for row in wrapped(each, width - _INDENT)]
     return [line(f"{'':{_INDENT}}{row}", "class:faint") for row in rows]
 
 

@@ -302,6 +302,14 @@ def test_any_window(size: tuple[int, int], people: int) -> None:
     assert "T read (2)" in seen.text_of(frame)
 
 
+def test_a_small_window_says_how_far_the_chosen_table_is() -> None:
+    """And that a seat there is the player's: the row has no room for it."""
+    ui = in_lobby().with_page(LobbyPage(TABLES, frozenset({"ABCD"}), chosen=1))
+    told = " ".join(shown(ui, 40, 12).replace("|", "").split())
+    assert "5 of 5 playing; your seat" in told
+    assert shown(ui).count("your seat") == 1
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_all_is_said_about_the_chosen_table(size: tuple[int, int]) -> None:
     """However much it is: with a long title, hints and no spectators."""
