@@ -581,7 +581,7 @@ class LineShell:
             ui = replace(ui, entry=None)  # a refused line cannot be corrected here, only typed again
         shown.ui = ui
         passed = isinstance(ui.page, LobbyPage) and not ui.page.listed  # on the way to a study
-        listed = [screen.options(ui, shown.model) is not None for screen in (ui.page, ui.overlay or ui.page)]
+        listed = [screen.choices(ui, shown.model) is not None for screen in (ui.page, ui.overlay or ui.page)]
         hidden = passed or (ui.overlay is not None and all(listed))  # numbers would mean two lines
         screens = filter(None, (None if hidden else ui.page, ui.overlay))
         words = [each for screen in screens for each in _words(screen, ui, shown.model)]

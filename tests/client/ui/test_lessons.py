@@ -412,7 +412,7 @@ def test_a_small_window_says_how_the_text_of_a_lesson_is_read(title: str) -> Non
     """Enter leads through the text first; what it does on the board is said below the board."""
     course = course_at(title)
     scrolled(course, (40, 12))
-    while course.ui.page.reads(course.ui):
+    while isinstance(course.ui.page, Lesson) and course.ui.page.reads(course.ui):
         below = scrolled(course, (40, 12)).rstrip("\n").splitlines()[-1]
         assert "Enter next" in below
         course.interaction.press("enter")
