@@ -122,7 +122,8 @@ def board_words() -> list[str]:
 
 
 def _board_word(face: str) -> str:
-    return f"{_(_KINDS[face[0]][0])}{WITH_WOLF if face.endswith(WITH_WOLF) else ''}"
+    kind, wolf = face[0], face[1:]  # as notation has them
+    return f"{_(_KINDS[kind][0])}{WITH_WOLF if wolf else ''}"
 
 
 _UNKNOWN: Final = N_("wolf?")
