@@ -111,7 +111,7 @@ HELP: Final[Mapping[str, CommandHelp]] = {
         ("palatinus record replay game.txt --eyes 2", N_("as the player in seat 2 saw it")),
     ),
     "record export": _help(
-        "svg text json at eyes",
+        "svg animation text json at eyes",
         ("palatinus record export 1 --text", N_("print the final board")),
         ("palatinus record export 1 --svg board.svg --at 20", N_("draw the board after move 20")),
     ),
