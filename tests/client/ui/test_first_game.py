@@ -48,7 +48,7 @@ def test_each_new_thing_is_explained_once(players: int, seed: int) -> None:
             assert text == ""
         else:
             told.append(text)
-            for field, amount in re.findall(r"Your soldier on (\w\d) .* captures (\d+) piece", text):
+            for field, amount in re.findall(r"Your soldier on (\w\d) has [^.]* captures (\d+) piece", text):
                 assert surely_taken(game, Field(field)) >= int(amount) > 0
             soldiers = {piece.kind for piece in legal.pieces} == {Kind.SOLDIER}
             assert soldiers == ("Now a soldier has to be placed" in text)
