@@ -283,14 +283,17 @@ def port_of(terminal: Terminal, before: int) -> int:
 
 
 @contextlib.contextmanager
-def taking(port: int) -> Iterator[None]:
-    """Take the port for another program, unless one has it already."""
+def taking(port: int) -> Iterator[bool]:
+    """Take the port for another program; yield whether it is ours: one that has it already may let it go."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):
+        try:
             listener.bind(("", port))
             listener.listen()
-        yield
+        except OSError:
+            yield False
+        else:
+            yield True
 
 
 @pytest.mark.parametrize("taken", [False, True])
@@ -310,13 +313,13 @@ async def test_everybody_comes_back_when_a_killed_program_hosts_on(
         terminal.end(signal.SIGKILL)
     for _once in range(2):
         with (
-            taking(port) if taken else contextlib.nullcontext(),
+            taking(port) if taken else contextlib.nullcontext(enter_result=False) as ours,
             Terminal(environment=environment, size=(160, 50)) as terminal,
         ):
             terminal.shows(rf"► Host on +{code}; Bob comes back", f"Your table {code} stopped at")
             terminal.press("enter", shows=f"· {code} · (Your|Bob's) turn")
             there = port_of(terminal, port)
-            assert there != port or not taken
+            assert there != port or not ours
             async with connected(there) as bob_again:
                 await bob_again.resume(code, bob.token)
                 terminal.shows("Bob is back")
