@@ -5,8 +5,9 @@ import logging
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,7 @@ _NAME: Final = re.compile(r"(\d{8}-\d{6})-[A-Z]{4,8}\.txt")
 _EVENING: Final = re.compile(r"evening-(\d{8}-\d{6})\.json")
 _TIME: Final = "%Y%m%d-%H%M%S"
 _DAY: Final = 86_400  # seconds
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 RETRY_SECONDS: Final = 10.0
 _MOST_WAITING: Final = 1000  # records, of 2 KiB each; the journal keeps those beyond for the next start
 
@@ -85,7 +87,8 @@ class Records:
         self._journal = journal
         self._tasks = tasks
         self._timers = timers
-        self._waiting: dict[str, tuple[Path, str]] = {}  # paths and records by the tables' codes
+        # When the games ended, and what makes their records, by the tables' codes.
+        self._waiting: dict[str, tuple[int, Callable[[], str]]] = {}
         self._writing = asyncio.Lock()
         self._failures = RepeatedFailure()
         self._retry: Timer | None = None
@@ -96,7 +99,8 @@ class Records:
 
     def game_over(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> None:
         """Write the record of a game that ended at this time, in seconds since 1970."""
-        if self._put(code, events, names, ended):
+        # Made in a later turn of the loop: the end of a game is long for other tables without it.
+        if self._put(code, partial(recorded, events, names), ended):
             self._tasks.start(self._write_waiting(), "writing records")
 
     async def write_missing(self) -> None:
@@ -145,28 +149,24 @@ class Records:
             probe("a record is due of a game that has gone")
             await self._journal.record_written(code)
             return
-        if self._put(code, events_of(entries), found.names, ended):
+        if self._put(code, lambda: recorded(events_of(entries), found.names), ended):
             await self._write_waiting()
 
-    def _put(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> bool:
+    def _put(self, code: str, make: Callable[[], str], ended: int) -> bool:
         if len(self._waiting) >= _MOST_WAITING:
             probe("too many records wait to be written")
             return False
-        # The name is the same at the next start, so that no record is written twice.
-        path = self._folder / f"{code}.txt"
-        try:
-            path = self._folder / record_name(code, ended)
-            self._waiting[code] = path, recorded(events, names)
-        except Exception:  # whatever fails, it is the record of one game, and the others play on
-            log.exception("the record could not be written", extra=about(path=str(path)))
-            return False
+        self._waiting[code] = ended, make
         return True
 
     async def _write_waiting(self) -> None:
         async with self._writing:
-            for code, (path, text) in list(self._waiting.items()):
+            for code, (ended, make) in list(self._waiting.items()):
+                path = self._folder / f"{code}.txt"
                 try:
-                    await asyncio.to_thread(write_record, path, text, self._most)
+                    # The name is the same at the next start, so that no record is written twice.
+                    path = self._folder / record_name(code, ended)
+                    await asyncio.to_thread(write_record, path, make(), self._most)
                 except OSError as error:
                     self._fail(path, error)
                     probe("a record cannot be written")
@@ -197,8 +197,11 @@ class Records:
 
 
 def record_name(code: str, ended: float) -> str:
-    """Return the name of the record of a game that ended at this time, in seconds since 1970."""
-    return f"{datetime.fromtimestamp(ended, UTC):{_TIME}}-{code}.txt"
+    """Return the name of the record of a game that ended at this time, in seconds since 1970.
+
+    Raises OverflowError for a time that no calendar has.
+    """
+    return f"{_EPOCH + timedelta(seconds=ended):{_TIME}}-{code}.txt"
 
 
 def write_record(path: Path, text: str, most: int | None) -> None:

@@ -19,6 +19,7 @@ from server.monitoring.tracing import traced_step
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
+from server.storage.commit_queue import let_others_go_on
 from server.storage.entries import (
     MADE,
     MOVE_ENTRIES,
@@ -60,6 +61,7 @@ async def carry_out(
     The request that has made it happen is stored with it as `answered`, so that it is carried out once.
     """
     entries, fleeting = list[Entry](), list[Fleeting]()
+    moved = last if happens and isinstance(last := happens[-1], Moved) else None
     for each in happens:
         if isinstance(each, Fleeting):  # to ask for the class of a struct takes three times as long
             fleeting.append(each)
@@ -71,7 +73,6 @@ async def carry_out(
         if context.is_long:
             await context.shorten()
         state, recorded = context.state, None
-        moved = last if isinstance(last := happens[-1], Moved) else None
         if moved is not None and context.lobby.config.records is not None and not state.study:
             recorded = moved.ended
         storing = context.lobby.journal.append(context.code, state.entry_count, entries, recorded)
@@ -81,6 +82,8 @@ async def carry_out(
         happen(context, what)
         if isinstance(what, Shortened) and not context.state.forgotten:
             await context.shorten_or_log()
+    if moved is not None and moved.ended is not None:
+        await let_others_go_on()  # before the new state is told
 
 
 def _at_seat_after(happens: Sequence[Happening], answered: Answered) -> Answered:

@@ -44,7 +44,8 @@ async def answer(context: TableContext, session: Session, message: messages.AtTa
     context.check_lease()
     try:
         if isinstance(message, MOVES):
-            await carry_out(context, moves.play(context, session, message))  # its fold remembers the answer
+            happens = await moves.play(context, session, message)
+            await carry_out(context, happens)  # whose fold remembers the answer
             return
         await _do(context, session, message)
         context.tell()

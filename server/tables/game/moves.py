@@ -14,6 +14,7 @@ from server.monitoring.tracing import traced
 from server.net.session import Session
 from server.probes import probe
 from server.refusal import Refusal
+from server.storage.commit_queue import let_others_go_on
 from server.storage.entries import Played, StoodIn
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import Moved, TableContext
@@ -23,7 +24,7 @@ from server.tables.rooms import MOVING
 log = logging.getLogger(__name__)
 
 
-def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> Sequence[Happening]:
+async def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> Sequence[Happening]:
     """Make a player's move; its events are the answer to the player."""
     state, policy = context.state, context.policy
     seat = session.player_seat()
@@ -32,6 +33,8 @@ def play(context: TableContext, session: Session, move: Lay | PlacePiece) -> Seq
     if state.paused is not None:
         raise Refusal(Code.PAUSED)
     happened = traced("decide", game.decided)(command_of(seat, move))
+    if isinstance(happened[-1], GameEnded):
+        await let_others_go_on()
     events = [event_map(event) for event in happened]
     return made(context, Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
