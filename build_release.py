@@ -80,6 +80,8 @@ def main() -> None:
     if other := _tools_that_differ():
         locked = LOCKS.relative_to(_ROOT) / "release.txt"
         parser.error(f"install {locked} with --require-hashes first: other versions are here of {other}")
+    if shutil.which("cc") is None:
+        parser.error("install a C compiler first (cc)")
     os.environ.setdefault("SOURCE_DATE_EPOCH", _run("git", "log", "-1", "--format=%ct").strip())
     os.environ["PYTHONHASHSEED"] = "1"  # PyInstaller's archives depend on it
     with tempfile.TemporaryDirectory() as work:
@@ -110,12 +112,17 @@ def _make(folder: Path, work: Path) -> None:
     _tool("build", "--no-isolation", "--outdir", folder, source)  # with the lock's setuptools
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     _repack(sdist)
-    _tool("twine", "check", "--strict", sdist, wheel)
-    _tool("check_wheel_contents", wheel)
+    os.environ["PALATINUS_COMPILED"] = "1"  # in all that is for one kind of system
+    _tool("build", "--no-isolation", "--wheel", "--outdir", folder, source)
+    (compiled,) = set(folder.glob("*.whl")) - {wheel}
+    _tool("twine", "check", "--strict", sdist, wheel, compiled)
+    _tool("check_wheel_contents", wheel, compiled)
 
     _tool("venv", "--without-pip", environment)
-    _install(environment, locks / "wheel.txt", wheel)
-    _write_bill(wheel, _bill(environment, source))
+    _install(environment, locks / "wheel.txt", compiled)
+    bill = _bill(environment, source)
+    for each in (wheel, compiled):
+        _write_bill(each, bill)
     _install(environment, locks / "single-file.txt")
     bill = _bill(environment, source)
     name = f"{sdist.name.removesuffix('.tar.gz')}-{sysconfig.get_platform()}"
@@ -130,8 +137,8 @@ def _make(folder: Path, work: Path) -> None:
         print("dpkg-deb or strip is missing, so there will be no Debian package.", file=sys.stderr)
         return
     _tool("venv", "--without-pip", environment := work / "debian")
-    _install(environment, lock := locks / "program.txt", wheel)
-    _write_bill(build_debian.build_package(wheel, source, folder, lock), _bill(environment, source))
+    _install(environment, lock := locks / "program.txt", compiled)
+    _write_bill(build_debian.build_package(compiled, source, folder, lock), _bill(environment, source))
 
 
 def _repack(sdist: Path) -> None:

@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pexpect
@@ -91,7 +93,15 @@ def test_a_release_is_signed_and_verified_as_documented(tmp_path: Path, changed:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # it installs and compiles
 async def test_everything_works_from_each_artefact(tmp_path: Path, database: str) -> None:
-    tools = ("argparse_manpage", "build", "check_wheel_contents", "cyclonedx_py", "PyInstaller", "shiv")
+    tools = (
+        "argparse_manpage",
+        "build",
+        "check_wheel_contents",
+        "cyclonedx_py",
+        "mypyc",
+        "PyInstaller",
+        "shiv",
+    )
     for tool in (*tools, "twine"):
         pytest.importorskip(tool, reason="the tools are missing: pip install -r locks/release.txt")
     folder = tmp_path / "release"
@@ -115,7 +125,10 @@ async def test_everything_works_from_each_artefact(tmp_path: Path, database: str
             for file in ("CHANGELOG.md.gz", "docs/public-server.md", "docs/examples/Containerfile"):
                 assert f"/usr/share/doc/palatinus/{file}" in contents
 
-    (wheel,), (zipapp,) = folder.glob("*.whl"), folder.glob("*.pyz")
+    (wheel,), (zipapp,) = folder.glob("*-none-any.whl"), folder.glob("*.pyz")
+    for each in (zipapp, *folder.glob("*-linux_*.whl")):
+        with zipfile.ZipFile(each) as archive:
+            assert any(fnmatch(name, "*/client/bots/search/tree.*.so") for name in archive.namelist())
     executable = zipapp.with_name(zipapp.name.partition("-python")[0])
     nowhere = {**os.environ, "SHIV_ROOT": os.devnull}
     process = await asyncio.create_subprocess_exec(zipapp, "--version", env=nowhere, stderr=PIPE)

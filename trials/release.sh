@@ -12,7 +12,7 @@ cd "$work/clone"
 python3.11 -m venv .venv && .venv/bin/pip install -q --require-hashes -r locks/release.txt && .venv/bin/pip install -q -e '.[test]'
 .venv/bin/python -m build_release "$release"
 (cd "$release" && sha256sum --quiet --check SHA256SUMS)
-.venv/bin/pip download -q --only-binary=:all: -d "$work/wheels" "$release"/*.whl
+.venv/bin/pip download -q --only-binary=:all: -d "$work/wheels" "$release"/*-none-any.whl
 debootstrap --variant=minbase --include=python3-venv bookworm "$root" >"$work/log" || { cat "$work/log"; exit 1; }
 
 game='serve --host 127.0.0.1 --no-announce --data /tmp/data'
@@ -28,7 +28,7 @@ play() { # PROGRAM, and what installs it; each time the system is as bare as bef
             kill %1 && wait %1"
 }
 cd "$release"
-play /tmp/venv/bin/palatinus 'python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index --find-links /wheels /release/*.whl'
+play /tmp/venv/bin/palatinus 'python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index --find-links /wheels /release/*-none-any.whl'
 play "/release/$(echo palatinus-*.pyz)" ''
 play "/release/$(echo palatinus-*-linux-x86_64)" 'rm /usr/bin/python3*'
 
